@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# One command for each thing a person does with this tree; each may be run again at any time.
+#   ./build.sh deps       install the Debian packages that building and testing need
+#   ./build.sh build      build/sparkprof and build/libsparkprof.so
+#   ./build.sh test       set up, build and run the tests (what CI runs)
+#   ./build.sh test-long  version matrices, long fuzzing, soaks
+#   ./build.sh demo       show it on a real Spark
+#   ./build.sh bench      measure beside the peers
+#   ./build.sh dist       source archive and a release binary
+set -euo pipefail
+cd "$(dirname "$0")"
+
+build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git)
+test_packages=(libcriterion-dev clang-format clang-tidy openjdk-17-jdk-headless bash-completion zsh fish
+    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils tmux)
+parts=${SPARKPROF_PARTS:-$PWD/build/parts}
+export SPARKPROF_PARTS=$parts
+
+say() { printf 'build.sh: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+missing_packages() {
+    local p
+    for p in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || echo "$p"
+    done
+}
+
+install_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    say "installing Debian packages: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || die "not root: run 'sudo apt-get install ${missing[*]}' and try again"
+    mkdir -p build
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } \
+        >build/apt.log 2>&1 || { tail -5 build/apt.log >&2; die "apt-get failed; see build/apt.log"; }
+}
+
+# Python things live in a private venv; the stamp makes a second call free.
+venv() {
+    local want='pytest==8.4.2 pytest-timeout==2.4.0'
+    if [ "$(cat build/venv/stamp 2>/dev/null)" != "$want" ]; then
+        say "making the private Python environment build/venv"
+        /usr/bin/python3 -m venv build/venv
+        # shellcheck disable=SC2086
+        build/venv/bin/pip install -q $want
+        echo "$want" >build/venv/stamp
+    fi
+}
+
+setup_dir() { # name, meson options…
+    local dir=build/$1
+    shift
+    [ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >/dev/null
+    ninja -C "$dir" --quiet
+}
+
+build() {
+    install_packages "${build_packages[@]}"
+    setup_dir release --buildtype=release -Dtests=false
+    install -m 755 build/release/launcher/sparkprof build/sparkprof
+    strip build/sparkprof
+    install -m 644 build/release/agent/libsparkprof.so build/libsparkprof.so
+    say "build/sparkprof and build/libsparkprof.so are ready"
+}
+
+cmd_deps() { install_packages "${build_packages[@]}" "${test_packages[@]}"; }
+cmd_build() { build; }
+
+cmd_test() {
+    cmd_deps
+    venv
+    build
+    rm -rf build/results
+    mkdir -p build/results
+    local failed=0
+    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
+    meson test -C build/dev --print-errorlogs || failed=1
+    cp build/dev/meson-logs/testlog.junit.xml build/results/dev.xml
+    build/venv/bin/pytest tests -m 'not long' --junitxml=build/results/pytest.xml "$@" || failed=1
+    build/venv/bin/python tests/kit/summary.py build/results/*.xml || failed=1
+    return $failed
+}
+
+cmd_test_long() {
+    cmd_deps
+    venv
+    build
+    mkdir -p build/results-long
+    local failed=0
+    build/venv/bin/pytest tests -m long --junitxml=build/results-long/pytest.xml "$@" || failed=1
+    build/venv/bin/python tests/kit/summary.py build/results-long/*.xml || failed=1
+    return $failed
+}
+
+cmd_dist() {
+    build
+    setup_dir dist -Dtests=false
+    meson dist -C build/dist --no-tests
+    say "archives are in build/dist/meson-dist"
+}
+
+verb=${1:-}
+[ $# -gt 0 ] && shift
+case $verb in
+deps | build | test | demo | bench | dist) "cmd_$verb" "$@" ;;
+test-long) cmd_test_long "$@" ;;
+*) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac

@@ -1,0 +1,88 @@
+/* The dictionary behind samples: strings, methods, stacks and threads, each once, under dense ids
+ * that start at 1 and never change. The agent's collector fills one and the JFR writer writes what
+ * is new at each flush; the JFR reader fills another and the report writers read it. Id 0 means
+ * "none": it is also what an interning call returns when the arena is full, and then the caller
+ * counts a dropped sample. */
+#ifndef SP_PROF_DICT_H
+#define SP_PROF_DICT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum sp_frame_type {
+	SP_FRAME_INTERPRETED,
+	SP_FRAME_C1,
+	SP_FRAME_C2,
+	SP_FRAME_INLINED,
+	SP_FRAME_NATIVE, /* C: a function of a native library, also a Java native method's wrapper
+			  */
+	SP_FRAME_CPP,	 /* C++ or Rust: a mangled name */
+	SP_FRAME_KERNEL,
+	SP_FRAME_TYPES
+};
+
+/* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
+ * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
+ * the module that the launcher resolves later), signature empty or "build-id" where the name is
+ * unresolved. */
+struct sp_method {
+	uint32_t class_id, name_id, sig_id; /* strings */
+	uint16_t modifiers;		    /* JVM access flags, 0 for native */
+	uint8_t native;			    /* not a Java method */
+	uint8_t unresolved;		    /* native, name is an offset */
+};
+
+struct sp_frame_ref {
+	uint32_t method;
+	int32_t line; /* -1 or 0: unknown */
+	int32_t bci;  /* -1: none */
+	uint8_t type; /* enum sp_frame_type */
+};
+
+struct sp_stack {
+	const struct sp_frame_ref *frames; /* leaf first; borrowed from the dictionary */
+	uint32_t count;
+	uint8_t truncated; /* there were more frames below the last one */
+};
+
+/* A renamed thread is another entry: readers join samples with names by id. */
+struct sp_thread {
+	uint32_t tid;	   /* OS thread id as the target's pid namespace has it */
+	uint64_t java_id;  /* 0: not a Java thread */
+	uint32_t name_id;  /* string */
+	uint32_t group_id; /* string: thread group, 0 unknown */
+};
+
+struct sp_dict;
+
+/* @cap: bytes of memory it may take in all. Returns 0 or -errno. */
+int sp_dict_new(struct sp_dict **ret, size_t cap);
+void sp_dict_free(struct sp_dict *d);
+
+/* Forgets all entries (after a chunk is complete); ids start at 1 again. */
+void sp_dict_reset(struct sp_dict *d);
+
+/* Intern: equal contents give the equal id. Stacks are found by a 64-bit hash and compared frame by
+ * frame. */
+uint32_t sp_dict_string(struct sp_dict *d, const char *s, size_t len);
+uint32_t sp_dict_method(struct sp_dict *d, const struct sp_method *m);
+uint32_t sp_dict_stack(
+	struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count, int truncated);
+uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t);
+
+/* Look up by id. 1 ≤ id ≤ count; other ids give "" or NULL. Borrowed until reset or free. */
+const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret_len);
+const struct sp_method *sp_dict_get_method(const struct sp_dict *d, uint32_t id);
+const struct sp_stack *sp_dict_get_stack(const struct sp_dict *d, uint32_t id);
+const struct sp_thread *sp_dict_get_thread(const struct sp_dict *d, uint32_t id);
+
+uint32_t sp_dict_strings(const struct sp_dict *d);
+uint32_t sp_dict_methods(const struct sp_dict *d);
+uint32_t sp_dict_stacks(const struct sp_dict *d);
+uint32_t sp_dict_threads(const struct sp_dict *d);
+
+/* Bytes in use, and interning calls that found it full. */
+size_t sp_dict_used(const struct sp_dict *d);
+uint64_t sp_dict_refused(const struct sp_dict *d);
+
+#endif

@@ -1,0 +1,36 @@
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from kit import jvm, parts  # noqa: E402
+
+SPARKPROF = parts.ROOT / "build/sparkprof"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: belongs to ./build.sh test-long")
+
+
+@pytest.fixture
+def sparkprof():
+    """Runs the launcher: sparkprof("ps", "--json") → CompletedProcess with text output."""
+    def run(*args, timeout=60, **kw):
+        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout, **kw)
+    return run
+
+
+@pytest.fixture
+def target():
+    """Starts Java targets that end with the test: target("Idle", jdk=21)."""
+    started = []
+
+    def start(*args, **kw):
+        started.append(jvm.Target(*args, **kw))
+        return started[-1]
+    yield start
+    for t in started:
+        t.close()

@@ -1,0 +1,84 @@
+"""Starts tiny Java programs (tests/jvm/targets/*.java) as targets and looks at them through /proc."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from . import parts
+
+TARGETS = parts.ROOT / "tests/jvm/targets"
+
+
+def compiled():
+    """A directory of classes, compiled for Java 11 whenever a source is newer."""
+    out = parts.ROOT / "build/targets"
+    out.mkdir(parents=True, exist_ok=True)
+    stamp = out / "stamp"
+    sources = sorted(TARGETS.glob("*.java"))
+    if not stamp.exists() or any(s.stat().st_mtime > stamp.stat().st_mtime for s in sources):
+        javac = parts.jdk(17) / "bin/javac"
+        subprocess.run([javac, "--release", "11", "-nowarn", "-d", out, *sources], check=True)
+        stamp.touch()
+    return out
+
+
+class Target:
+    """A running Java program that printed "ready" on its stdout."""
+
+    def __init__(self, main, *args, jdk=17, jvm=(), home=None, wrap=(), wait=True, cwd=None, env=None, user=None):
+        self.home = home or parts.jdk(jdk)
+        self.dir = pathlib.Path(cwd or os.getcwd())
+        self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
+        self.err = open(os.memfd_create("stderr"), "w+b", buffering=0)
+        cmd = [*wrap, str(self.home / "bin/java"), *jvm, "-cp", str(compiled()), main, *map(str, args)]
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=self.err,
+                                     cwd=cwd, env=env, user=user, group=user, extra_groups=[] if user else None)
+        self.pid = self.proc.pid
+        if wait:
+            self.wait_for("ready")
+
+    def stdout(self):
+        return os.pread(self.out.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def stderr(self):
+        return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def wait_for(self, text, timeout=30):
+        end = time.monotonic() + timeout
+        while text not in self.stdout():
+            if self.proc.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"target: no {text!r}; exit {self.proc.poll()}\n{self.stdout()}{self.stderr()}")
+            time.sleep(0.02)
+
+    def send(self, line):
+        self.proc.stdin.write(line.encode() + b"\n")
+        self.proc.stdin.flush()
+
+    def alive(self):
+        return self.proc.poll() is None
+
+    def threads(self):
+        return {t: pathlib.Path(f"/proc/{self.pid}/task/{t}/comm").read_text().strip()
+                for t in os.listdir(f"/proc/{self.pid}/task")}
+
+    def fds(self):
+        return {f: os.readlink(f"/proc/{self.pid}/fd/{f}") for f in os.listdir(f"/proc/{self.pid}/fd")}
+
+    def maps(self):
+        return pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines()
+
+    def close(self):
+        if self.proc.poll() is None:
+            self.proc.send_signal(signal.SIGCONT)
+            self.proc.kill()
+        self.proc.wait()
+        self.proc.stdin.close()
+        self.out.close()
+        self.err.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
