@@ -10,8 +10,9 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git)
-test_packages=(libcriterion-dev clang-format clang-tidy openjdk-17-jdk-headless bash-completion zsh fish
+build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git
+    openjdk-17-jdk-headless)
+test_packages=(libcriterion-dev clang-format clang-tidy bash-completion zsh fish
     bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils tmux)
 parts=${SPARKPROF_PARTS:-$PWD/build/parts}
 export SPARKPROF_PARTS=$parts

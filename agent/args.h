@@ -1,0 +1,32 @@
+/* The agent's option string: async-profiler's words (start,event=cpu,interval=10ms,file=x.jfr …),
+ * sent by the launcher in its START message and given by hand to -agentpath. */
+#ifndef SP_AGENT_ARGS_H
+#define SP_AGENT_ARGS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sp_args {
+	char event[128];      /* cpu, ctimer, itimer, wall, or a perf event */
+	uint64_t interval_ns; /* 0: the event's default; for counting perf events: the period */
+	uint64_t wall_ns;     /* a second engine beside: 0 = none */
+	char capture[16];     /* "", "ring" or "signal" */
+	uint32_t depth;	      /* frames, 2048 by default */
+	uint64_t memory;      /* cap for what the agent maps, 12 MB by default */
+	uint64_t chunk_bytes, chunk_ns, flush_ns;
+	uint64_t timeout_ns; /* stop by itself after this long; 0 = never */
+	char file[1024];     /* autostart only */
+	char filter[1024];   /* thread ids "1-5,9"; "" = all */
+	char thread[256];    /* thread name pattern; "" = all */
+	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
+};
+
+void sp_args_init(struct sp_args *a);
+
+/* Parses @text over the defaults. Unknown words and bad values are refused by name in @err.
+ * Returns 0 or -EINVAL. */
+int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err);
+
+#endif

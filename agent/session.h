@@ -1,0 +1,44 @@
+/* One recording: engines, collector and JFR writer together. The control connection
+ * (agent/control.c) and autostart (Agent_OnLoad) start and stop it; at most one exists in a JVM.
+ * Context: called from the agent's own control thread, never from a signal handler or a JVM
+ * callback. */
+#ifndef SP_AGENT_SESSION_H
+#define SP_AGENT_SESSION_H
+
+#include "args.h"
+#include "base/err.h"
+
+#include <jni.h>
+#include <stdint.h>
+
+struct sp_session;
+
+/* What has happened so far; every report prints it. */
+struct sp_counts {
+	uint64_t samples;   /* recorded */
+	uint64_t lost;	    /* taken but not recorded: ring or arena full */
+	uint64_t truncated; /* recorded with frames missing below */
+	uint64_t unknown;   /* recorded with an unknown or broken frame */
+	uint64_t bytes;	    /* written to the recording */
+};
+
+/* How the agent speaks to whoever asked: one plain sentence, no newline (a fallback and its remedy,
+ * a warning). Called from the control thread or the collector. */
+typedef void sp_session_say_fn(void *ctx, const char *sentence);
+
+/* Starts recording to @out_fd (ownership passes on success), which must be a regular file unless
+ * @args->stream. Returns 0, or -errno with a sentence in @err and nothing left behind. */
+int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
+	sp_session_say_fn *say, void *say_ctx, struct sp_err *err);
+
+/* Current counts; cheap, any agent thread. */
+void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);
+
+/* Makes everything sampled so far durable in the file. Returns 0 or -errno (disk full …). */
+int sp_session_flush(struct sp_session *s, struct sp_err *err);
+
+/* Stops the engines, puts back all hooks, finishes the recording, frees everything. @ret_counts may
+ * be NULL. Returns 0, or -errno with a sentence if the recording could not be finished. */
+int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct sp_err *err);
+
+#endif
