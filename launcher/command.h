@@ -1,0 +1,26 @@
+/* One function per action, each in its own cmd_<name>.c. A command reports its own failure once
+ * through message.h and returns the exit code. */
+#ifndef SP_LAUNCHER_COMMAND_H
+#define SP_LAUNCHER_COMMAND_H
+
+#include "options.h"
+
+enum sp_exit {
+	SP_EXIT_DONE = 0,
+	SP_EXIT_FAILED = 1,
+	SP_EXIT_USAGE = 2,  /* wrong call */
+	SP_EXIT_TARGET = 3, /* no such target, or not permitted */
+	SP_EXIT_DIED = 4,   /* done, but the target died before the end */
+};
+
+int sp_cmd_collect(const struct sp_call *call);
+int sp_cmd_start(const struct sp_call *call);
+int sp_cmd_stop(const struct sp_call *call);
+int sp_cmd_dump(const struct sp_call *call);
+int sp_cmd_resume(const struct sp_call *call);
+int sp_cmd_status(const struct sp_call *call);
+int sp_cmd_list(const struct sp_call *call);
+int sp_cmd_ps(const struct sp_call *call);
+int sp_cmd_version(const struct sp_call *call);
+
+#endif

@@ -1,0 +1,37 @@
+/* Event names as -e takes them. What can be sampled on a given host is probed elsewhere; this only
+ * knows the words. */
+#ifndef SP_LAUNCHER_EVENT_H
+#define SP_LAUNCHER_EVENT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum sp_event_group {
+	SP_EVENT_ENGINE,   /* cpu, ctimer, itimer, wall, alloc … */
+	SP_EVENT_SOFTWARE, /* perf software events */
+	SP_EVENT_HARDWARE, /* perf hardware events */
+	SP_EVENT_CACHE,	   /* perf cache events: L1-dcache-load-misses */
+};
+
+struct sp_event_info {
+	const char *name;
+	enum sp_event_group group;
+	bool built;
+	bool clock;	  /* -i is a time; else a number of events */
+	const char *help; /* half a sentence */
+};
+
+/* The table of events with a fixed name, *ret_n entries. Static. */
+const struct sp_event_info *sp_event_table(size_t *ret_n);
+
+/* Checks a name: one of the table, sys:tracepoint, mem:ADDR[/LEN][:rwx], rNNN, kprobe:…, uprobe:…,
+ * or trace of a Java method (refused: not built yet). Returns 0, or -EINVAL with a sentence that
+ * begins with "-e: ". */
+int sp_event_check(const char *name, struct sp_err *err);
+
+/* Whether the event's -i is a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock). */
+bool sp_event_is_clock(const char *name);
+
+#endif

@@ -1,0 +1,115 @@
+/* The command line: what a user asked for, as one plain struct.
+ * The options stand in options.def; parser, help and checks come from there. main.c calls
+ * sp_options_parse once and hands the result to one sp_cmd_<name> (command.h). */
+#ifndef SP_LAUNCHER_OPTIONS_H
+#define SP_LAUNCHER_OPTIONS_H
+
+#include "base/err.h"
+#include "format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sp_action {
+	SP_ACTION_COLLECT,
+	SP_ACTION_START,
+	SP_ACTION_STOP,
+	SP_ACTION_DUMP,
+	SP_ACTION_RESUME,
+	SP_ACTION_STATUS,
+	SP_ACTION_LIST,
+	SP_ACTION_PS,
+	SP_ACTION_VERSION,
+	SP_ACTION_REPORT,
+	SP_ACTION_DIFF,
+	SP_ACTION_METRICS,
+	SP_ACTION_COUNT,
+};
+
+enum sp_capture {
+	SP_CAPTURE_AUTO,
+	SP_CAPTURE_RING,
+	SP_CAPTURE_SIGNAL,
+};
+
+enum {
+	SP_CALL_MAX_EVENTS = 8,
+	SP_CALL_MAX_OUTPUTS = 16,
+	SP_CALL_MAX_PATTERNS = 32,
+	SP_CALL_MAX_TARGETS = 1024,
+	SP_EVENT_NAME_LEN = 128,
+};
+
+/* One -e, or --wall. */
+struct sp_call_event {
+	char name[SP_EVENT_NAME_LEN]; /* checked by sp_event_check: cpu, wall, cycles, sched:… */
+	uint64_t interval; /* ns for clocks (sp_event_is_clock), else events per sample; 0: default
+			    */
+};
+
+/* One -f; or stdout where none was given. */
+struct sp_call_output {
+	const char *path; /* pattern as written (pattern.h), "-" is stdout; borrowed from argv */
+	enum sp_format format;
+};
+
+/* -I and -X, in any number: glob patterns over frames, borrowed from argv. */
+struct sp_call_patterns {
+	const char *text[SP_CALL_MAX_PATTERNS];
+	size_t n;
+};
+
+/* A checked call. Plain data: strings are borrowed from argv, nothing has to be freed. Fields that
+ * the action does not take hold their defaults. */
+struct sp_call {
+	enum sp_action action;
+
+	/* what to sample: collect, start */
+	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one; at most one is not wall */
+	size_t n_events;
+	uint64_t depth;	    /* -j: frames per stack, 2048 */
+	const char *filter; /* --filter: thread ids "1-5,9"; NULL: all */
+	const char *thread; /* --thread: glob over thread names; NULL: all */
+	enum sp_capture capture;
+	uint64_t memory;      /* --memory: cap in bytes for what the agent maps, 12 MB */
+	uint64_t chunk_bytes; /* --chunksize, 100 MB */
+	uint64_t chunk_ns;    /* --chunktime, 1 h */
+
+	/* how long */
+	uint64_t duration_ns;	    /* -d, collect only, 60 s */
+	uint64_t timeout_ns;	    /* --timeout, start and resume, 1 h */
+	uint64_t attach_timeout_ns; /* --attach-timeout, 10 s */
+
+	/* where to and how it looks: collect, start, stop, dump */
+	struct sp_call_output outputs[SP_CALL_MAX_OUTPUTS];
+	size_t n_outputs; /* collect: at least one; else 0 where -f was not given */
+	struct sp_call_patterns include, exclude;
+	bool threads;  /* -t */
+	bool simple;   /* -s */
+	bool annotate; /* -a */
+	bool libs;     /* -l */
+	bool total;    /* --total: weights are time or bytes, not samples */
+
+	bool force; /* --force */
+	bool json;  /* --json */
+	bool quiet; /* -q */
+
+	/* targets as written; target.h resolves them. Borrowed from argv. */
+	const char *targets[SP_CALL_MAX_TARGETS];
+	size_t n_targets;
+
+	/* -h, --help[=OPTION]: nothing else in the call counts */
+	enum { SP_HELP_NONE, SP_HELP_SHORT, SP_HELP_WHOLE, SP_HELP_ONE } help;
+	const char *help_topic; /* SP_HELP_ONE: an option that exists, borrowed from argv */
+};
+
+/* Parses and checks argv (argv[0] is skipped) over the defaults. Reads nothing but argv.
+ * Returns: 0, or -EINVAL with one sentence in @err that names the option; then *ret_call is not
+ * to be used. */
+int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, struct sp_err *err);
+
+/* The word for an action: "collect". Static. */
+const char *sp_action_name(enum sp_action action);
+
+#endif

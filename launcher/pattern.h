@@ -1,0 +1,36 @@
+/* Patterns in output file names: %p %t %n{MAX} %{ENV} %% as async-profiler has them, {{APP_ID}} and
+ * {{EXECUTOR_ID}} as Spark has them. */
+#ifndef SP_LAUNCHER_PATTERN_H
+#define SP_LAUNCHER_PATTERN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* What a pattern may ask for. Strings are borrowed for the call. */
+struct sp_pattern_vars {
+	int pid;		 /* %p, as the launcher sees it */
+	time_t time;		 /* %t: local time as 20260131-235959 */
+	uint64_t round;		 /* %n: 1, 2, … ; %n{MAX} begins again after MAX */
+	const char *app_id;	 /* NULL or "": not a Spark JVM */
+	const char *executor_id; /* likewise; "driver" for a driver */
+};
+
+/* Checks that only known sequences stand in @path. Returns 0, or -EINVAL with a sentence that
+ * begins with "-f: ". */
+int sp_pattern_check(const char *path, struct sp_err *err);
+
+/* Whether two targets get two names: %p or {{EXECUTOR_ID}} stands in @path. */
+bool sp_pattern_differs(const char *path);
+
+/* Appends @path with every sequence replaced. Values from outside (environment, ids) cannot leave
+ * the directory: '/' in them becomes '_'.
+ * Returns: 0; -EINVAL for an unknown sequence; -ENOENT where a variable of the environment is not
+ * set or the target has no such id; -ENOMEM. */
+int sp_pattern_expand(const char *path, const struct sp_pattern_vars *vars, struct sp_buf *ret_name,
+	struct sp_err *err);
+
+#endif
