@@ -27,8 +27,7 @@ struct sp_event_info {
 const struct sp_event_info *sp_event_table(size_t *ret_n);
 
 /* Checks a name: one of the table, sys:tracepoint, mem:ADDR[/LEN][:rwx], rNNN, kprobe:…, uprobe:…,
- * or trace of a Java method (refused: not built yet). Returns 0, or -EINVAL with a sentence that
- * begins with "-e: ". */
+ * or trace of a Java method (refused: not built yet). Returns 0, or -EINVAL with a sentence. */
 int sp_event_check(const char *name, struct sp_err *err);
 
 /* Whether the event's -i is a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock). */

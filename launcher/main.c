@@ -1,13 +1,48 @@
-/* sparkprof: the command. */
+/* sparkprof: the command. It parses the call, prints help, and hands over to one command. */
+#include "base/cleanup.h"
+#include "command.h"
+#include "help.h"
+#include "message.h"
+
 #include <stdio.h>
-#include <string.h>
+
+/* An action without a function is refused as not built yet. */
+static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
+	[SP_ACTION_VERSION] = sp_cmd_version,
+};
+
+static int help(const struct sp_call *call)
+{
+	SP_AUTO_BUF struct sp_buf text;
+	struct sp_err err;
+
+	sp_buf_init(&text);
+	if (sp_help_write(call, &text, &err) < 0) {
+		sp_message_error("%s", err.text);
+		return SP_EXIT_USAGE;
+	}
+	if (fputs(sp_buf_str(&text), stdout) < 0 || fflush(stdout)) {
+		sp_message_error("help: cannot write to stdout");
+		return SP_EXIT_FAILED;
+	}
+	return SP_EXIT_DONE;
+}
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "version") == 0) {
-		puts("sparkprof " SP_VERSION);
-		return 0;
+	static struct sp_call call; /* large: 1,024 targets */
+	struct sp_err err;
+
+	if (sp_options_parse(argc, argv, &call, &err) < 0) {
+		sp_message_error("%s", err.text);
+		return SP_EXIT_USAGE;
 	}
-	fputs("sparkprof: not built yet\n", stderr);
-	return 2;
+	if (call.help != SP_HELP_NONE)
+		return help(&call);
+	sp_message_set_quiet(call.quiet);
+	if (!commands[call.action]) {
+		sp_message_error("%s is not built yet", sp_action_name(call.action));
+		return SP_EXIT_USAGE;
+	}
+	return commands[call.action](&call);
 }

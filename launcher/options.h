@@ -109,6 +109,11 @@ struct sp_call {
  * to be used. */
 int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, struct sp_err *err);
 
+/* Whether each output of @call gets its own name with so many targets. The parser asks this for the
+ * targets as written; whoever resolves `executors` asks again. Returns 0, or -EINVAL and a
+ * sentence. */
+int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err);
+
 /* The word for an action: "collect". Static. */
 const char *sp_action_name(enum sp_action action);
 

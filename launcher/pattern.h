@@ -19,8 +19,7 @@ struct sp_pattern_vars {
 	const char *executor_id; /* likewise; "driver" for a driver */
 };
 
-/* Checks that only known sequences stand in @path. Returns 0, or -EINVAL with a sentence that
- * begins with "-f: ". */
+/* Checks that only known sequences stand in @path. Returns 0, or -EINVAL with a sentence. */
 int sp_pattern_check(const char *path, struct sp_err *err);
 
 /* Whether two targets get two names: %p or {{EXECUTOR_ID}} stands in @path. */

@@ -1,0 +1,91 @@
+/* Messages: see message.h. A line is built first and written with one call, so that lines of
+ * parallel launchers do not mix; control characters, which may come from a target's command line,
+ * are not passed on to the terminal. */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 2048, SAID = 64 };
+
+static bool quiet;
+static uint64_t said[SAID]; /* hashes of the warnings that were said */
+static unsigned n_said;
+
+void sp_message_set_quiet(bool on)
+{
+	quiet = on;
+}
+
+static void say(const char *name, const char *fmt, va_list ap)
+{
+	char line[LINE];
+	size_t n = strlen(name);
+	int len;
+
+	memcpy(line, name, n);
+	len = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	if (len < 0)
+		return;
+	len = (int)strlen(line);
+	for (int i = 0; i < len; i++) {
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	}
+	line[len++] = '\n';
+	fflush(stdout);
+	if (write(STDERR_FILENO, line, (size_t)len) < 0)
+		return; /* there is nobody left to tell */
+}
+
+void sp_message_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("sparkprof: ", fmt, ap);
+	va_end(ap);
+}
+
+static bool said_before(const char *text)
+{
+	uint64_t hash = 14695981039346656037ull; /* FNV-1a */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
+	for (unsigned i = 0; i < n_said; i++) {
+		if (said[i] == hash)
+			return true;
+	}
+	if (n_said < SAID)
+		said[n_said++] = hash;
+	return false;
+}
+
+void sp_message_warn(const char *fmt, ...)
+{
+	char text[LINE];
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!said_before(text))
+		sp_message_error("%s", text);
+}
+
+void sp_message_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, fmt);
+	say("", fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,76 @@
+/* options.def as data, for the parser and the help. Nobody else needs it. */
+#ifndef SP_LAUNCHER_OPTION_TABLE_H
+#define SP_LAUNCHER_OPTION_TABLE_H
+
+#include "options.h"
+
+#include <stddef.h>
+
+enum sp_option_kind {
+	SP_KIND_FLAG,
+	SP_KIND_DURATION, /* a bare number is seconds */
+	SP_KIND_SIZE,
+	SP_KIND_COUNT,
+	SP_KIND_TEXT,
+	SP_KIND_IDS,
+	SP_KIND_ENUM, /* the words stand in the value column */
+	SP_KIND_EVENT,
+	SP_KIND_INTERVAL, /* a bare number is nanoseconds, or a number of events */
+	SP_KIND_WALL,
+	SP_KIND_FILE,
+	SP_KIND_FORMAT,
+	SP_KIND_PATTERN,
+	SP_KIND_HELP, /* its value is optional and only taken behind '=' */
+	SP_KIND_VERSION,
+};
+
+enum sp_option_state {
+	SP_OPTION_BUILT,
+	SP_OPTION_LATER,
+	SP_OPTION_FOREIGN,
+	SP_OPTION_GROUP,
+};
+
+/* Bits beside 1u << enum sp_action in sp_option.actions. */
+#define SP_OPTION_SHAPES (1u << 31)
+
+struct sp_option {
+	enum sp_option_state state;
+	const char *name; /* long name without dashes; a heading for SP_OPTION_GROUP */
+	char letter;	  /* 0: none */
+	enum sp_option_kind kind;
+	size_t offset; /* of the field in struct sp_call */
+	const char *least, *most, *fallback;
+	unsigned actions;
+	const char *value; /* "" for a flag */
+	const char *help;  /* SP_OPTION_FOREIGN: what to do instead */
+};
+
+struct sp_action_info {
+	const char *name;
+	size_t least, most; /* targets */
+	const char *help;
+	const char *refused; /* NULL, or why the word is only kept */
+};
+
+/* The rows in order, *ret_n of them. Static. */
+const struct sp_option *sp_option_table(size_t *ret_n);
+
+/* By long name (the first @len bytes of @name) or letter; NULL where there is none. */
+const struct sp_option *sp_option_find(const char *name, size_t len);
+const struct sp_option *sp_option_find_letter(char letter);
+
+/* The option whose name is nearest to a wrong one: begins with it, or differs by few typing
+ * errors; NULL where none is near. */
+const struct sp_option *sp_option_nearest(const char *name, size_t len);
+
+/* What to use for @o with an action that does not take it, or NULL. */
+const char *sp_option_elsewhere(const struct sp_option *o, enum sp_action action);
+
+bool sp_option_takes_value(const struct sp_option *o);
+
+/* @action's row; static. sp_action_find: 0 and the action, or -ENOENT. */
+const struct sp_action_info *sp_action_info(enum sp_action action);
+int sp_action_find(const char *word, enum sp_action *ret_action);
+
+#endif

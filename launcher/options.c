@@ -1,0 +1,297 @@
+/* The parser of the command line: see options.h. It walks argv once; parser_finish.c then checks
+ * the call as a whole. */
+#include "options.h"
+
+#include "event.h"
+#include "parser.h"
+#include "pattern.h"
+#include "value.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void remember(struct sp_pending *p, const char *spelled, const char *text)
+{
+	p->text = text;
+	snprintf(p->spelled, sizeof(p->spelled), "%s", spelled);
+}
+
+int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *name, size_t len)
+{
+	struct sp_call *call = p->call;
+	struct sp_call_event *e = &call->events[call->n_events];
+	int r;
+
+	if (call->n_events == SP_CALL_MAX_EVENTS)
+		return sp_err_set(
+			p->err, -EINVAL, "%s: at most %d events", spelled, SP_CALL_MAX_EVENTS);
+	if (len >= sizeof(e->name))
+		return sp_err_set(
+			p->err, -EINVAL, "%s: '%.20s…' is too long for an event", spelled, name);
+	memcpy(e->name, name, len);
+	e->name[len] = '\0';
+	e->interval = 0;
+	r = sp_event_check(e->name, p->err);
+	if (r < 0)
+		return sp_err_prefix(p->err, r, "%s", spelled);
+	for (size_t i = 0; i < call->n_events; i++) {
+		if (strcmp(call->events[i].name, e->name) == 0)
+			return sp_err_set(
+				p->err, -EINVAL, "%s: '%s' is given twice", spelled, e->name);
+	}
+	call->n_events++;
+	return 0;
+}
+
+static int add_events(struct sp_parser *p, const char *spelled, const char *text)
+{
+	p->last_event = p->call->n_events;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		int r = sp_parser_add_event(p, spelled, text, len);
+
+		if (r < 0)
+			return r;
+		if (!text[len])
+			return 0;
+		text += len + 1;
+	}
+}
+
+static void add_interval(struct sp_parser *p, const char *spelled, const char *text)
+{
+	if (p->call->n_events == 0)
+		remember(&p->any_interval, spelled, text);
+	for (size_t i = p->last_event; i < p->call->n_events; i++)
+		remember(&p->interval[i], spelled, text);
+}
+
+static int add_file(struct sp_parser *p, const char *spelled, const char *path)
+{
+	struct sp_call *call = p->call;
+	int r;
+
+	if (!*path)
+		return sp_err_set(p->err, -EINVAL, "%s: is empty; write a file name", spelled);
+	if (call->n_outputs == SP_CALL_MAX_OUTPUTS)
+		return sp_err_set(
+			p->err, -EINVAL, "%s: at most %d files", spelled, SP_CALL_MAX_OUTPUTS);
+	for (size_t i = 0; i < call->n_outputs; i++) {
+		if (strcmp(call->outputs[i].path, path) == 0)
+			return sp_err_set(
+				p->err, -EINVAL, "%s: '%s' is given twice", spelled, path);
+	}
+	r = sp_pattern_check(path, p->err);
+	if (r < 0)
+		return sp_err_prefix(p->err, r, "%s", spelled);
+	call->outputs[call->n_outputs++].path = path;
+	return 0;
+}
+
+static int set_format(struct sp_parser *p, const char *spelled, const char *text)
+{
+	enum sp_format format;
+	int r = sp_format_parse(text, &format, p->err);
+
+	if (r < 0)
+		return sp_err_prefix(p->err, r, "%s", spelled);
+	remember(&p->format, spelled, text);
+	return 0;
+}
+
+static int set_help(struct sp_parser *p, const char *spelled, const char *topic)
+{
+	p->done = true;
+	if (!topic) {
+		p->call->help = spelled[1] == '-' ? SP_HELP_WHOLE : SP_HELP_SHORT;
+		return 0;
+	}
+	p->call->help = SP_HELP_ONE;
+	p->call->help_topic = topic;
+	return 0;
+}
+
+/* One option with its value (NULL for flags), as the user spelled it. */
+static int take(
+	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
+{
+	snprintf(p->spelled[o - p->rows], SP_PARSER_SPELLED, "%s", spelled);
+	switch (o->kind) {
+	case SP_KIND_EVENT:
+		return add_events(p, spelled, value);
+	case SP_KIND_INTERVAL:
+		add_interval(p, spelled, value);
+		return 0;
+	case SP_KIND_WALL:
+		remember(&p->wall, spelled, value);
+		return 0;
+	case SP_KIND_FILE:
+		return add_file(p, spelled, value);
+	case SP_KIND_FORMAT:
+		return set_format(p, spelled, value);
+	case SP_KIND_HELP:
+		return set_help(p, spelled, value);
+	case SP_KIND_VERSION:
+		p->call->action = SP_ACTION_VERSION;
+		p->done = true;
+		return 0;
+	default:
+		return sp_value_set(o, spelled, value, p->call, p->err);
+	}
+}
+
+/* Whether an option may be taken at all; its value, where known, is checked before "not built". */
+static int admit(
+	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
+{
+	int r;
+
+	if (o->state == SP_OPTION_FOREIGN)
+		return sp_err_set(
+			p->err, -EINVAL, "%s is not an option of sparkprof: %s", spelled, o->help);
+	if (!value && sp_option_takes_value(o))
+		return sp_err_set(p->err, -EINVAL, "%s: needs a value: %s", spelled, o->value);
+	if (o->state != SP_OPTION_LATER)
+		return 0;
+	r = value ? sp_value_set(o, spelled, value, p->call, p->err) : 0;
+	return r < 0 ? r : sp_err_set(p->err, -EINVAL, "%s is not built yet", spelled);
+}
+
+static int unknown_long(struct sp_parser *p, const char *name, size_t len)
+{
+	const struct sp_option *near = sp_option_nearest(name, len);
+
+	if (near)
+		return sp_err_set(p->err, -EINVAL, "--%.*s: no such option; did you mean --%s?",
+			(int)len, name, near->name);
+	return sp_err_set(
+		p->err, -EINVAL, "--%.*s: no such option; --help lists them", (int)len, name);
+}
+
+/* "--name", "--name=value" or "--name value" at argv[*i]. */
+static int parse_long(struct sp_parser *p, int argc, char *const argv[], int *i)
+{
+	const char *name = argv[*i] + 2, *value = strchr(name, '=');
+	size_t len = value ? (size_t)(value - name) : strlen(name);
+	const struct sp_option *o = sp_option_find(name, len);
+	char spelled[SP_PARSER_SPELLED];
+	int r;
+
+	if (!o)
+		return unknown_long(p, name, len);
+	snprintf(spelled, sizeof(spelled), "--%s", o->name);
+	if (value)
+		value++;
+	else if (sp_option_takes_value(o) && *i + 1 < argc)
+		value = argv[++*i];
+	r = admit(p, o, spelled, value);
+	if (r < 0)
+		return r;
+	if (value && !sp_option_takes_value(o) && o->kind != SP_KIND_HELP)
+		return sp_err_set(p->err, -EINVAL, "%s: takes no value", spelled);
+	return take(p, o, spelled, value);
+}
+
+static int unknown_letter(struct sp_parser *p, char letter)
+{
+	char other = (char)(letter ^ ('a' ^ 'A'));
+	const struct sp_option *o = sp_option_find_letter(other);
+
+	if (o && o->state == SP_OPTION_BUILT)
+		return sp_err_set(p->err, -EINVAL, "-%c: no such option; did you mean -%c (--%s)?",
+			letter, other, o->name);
+	return sp_err_set(p->err, -EINVAL, "-%c: no such option; -h lists them", letter);
+}
+
+/* "-abc", "-d30" or "-d 30" at argv[*i]. */
+static int parse_letters(struct sp_parser *p, int argc, char *const argv[], int *i)
+{
+	for (const char *s = argv[*i] + 1; *s && !p->done; s++) {
+		const struct sp_option *o = sp_option_find_letter(*s);
+		char spelled[] = {'-', *s, '\0'};
+		const char *value = NULL;
+		bool wants;
+		int r;
+
+		if (!o)
+			return unknown_letter(p, *s);
+		wants = sp_option_takes_value(o);
+		if (wants && s[1])
+			value = s + 1;
+		else if (wants && *i + 1 < argc)
+			value = argv[++*i];
+		r = admit(p, o, spelled, value);
+		if (r == 0)
+			r = take(p, o, spelled, value);
+		if (r < 0 || wants)
+			return r;
+	}
+	return 0;
+}
+
+static int add_word(struct sp_parser *p, const char *word)
+{
+	struct sp_call *call = p->call;
+
+	if (!p->action_known) {
+		p->action_known = true;
+		if (sp_action_find(word, &call->action) == 0)
+			return 0;
+	}
+	if (!*word)
+		return sp_err_set(p->err, -EINVAL, "a target is empty; write a pid or 'executor'");
+	if (call->n_targets == SP_CALL_MAX_TARGETS)
+		return sp_err_set(p->err, -EINVAL, "at most %d targets", SP_CALL_MAX_TARGETS);
+	call->targets[call->n_targets++] = word;
+	return 0;
+}
+
+static int walk(struct sp_parser *p, int argc, char *const argv[])
+{
+	bool options = true;
+
+	for (int i = 1; i < argc && !p->done; i++) {
+		const char *arg = argv[i];
+		int r;
+
+		if (options && strcmp(arg, "--") == 0) {
+			options = false;
+			p->action_known = true;
+			r = 0;
+		} else if (options && strncmp(arg, "--", 2) == 0) {
+			r = parse_long(p, argc, argv, &i);
+		} else if (options && arg[0] == '-' && arg[1]) {
+			r = parse_letters(p, argc, argv, &i);
+		} else {
+			r = add_word(p, arg);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void set_defaults(struct sp_parser *p)
+{
+	memset(p->call, 0, sizeof(*p->call));
+	for (size_t i = 0; i < p->n_rows; i++) {
+		const struct sp_option *o = &p->rows[i];
+
+		if (o->state == SP_OPTION_BUILT && o->fallback[0])
+			sp_value_set(o, o->name, o->fallback, p->call, NULL);
+	}
+}
+
+int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, struct sp_err *err)
+{
+	struct sp_parser p = {.call = ret_call, .err = err};
+	int r;
+
+	p.rows = sp_option_table(&p.n_rows);
+	if (p.n_rows > SP_PARSER_ROWS)
+		return sp_err_set(err, -EINVAL, "the table of options is too long");
+	set_defaults(&p);
+	r = walk(&p, argc, argv);
+	return r < 0 || p.done ? r : sp_parser_finish(&p);
+}

@@ -1,0 +1,202 @@
+/* The checks of a whole call: see parser.h. Each works on what the walk over argv left. */
+#include "parser.h"
+
+#include "base/cleanup.h"
+#include "event.h"
+#include "pattern.h"
+#include "value.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int check_action(struct sp_parser *p)
+{
+	enum sp_action action = p->call->action;
+	const struct sp_action_info *info = sp_action_info(action);
+
+	if (info->refused)
+		return sp_err_set(p->err, -EINVAL, "%s %s", info->name, info->refused);
+	for (size_t i = 0; i < p->n_rows; i++) {
+		const char *instead;
+
+		if (!p->spelled[i][0] || (p->rows[i].actions & 1u << action))
+			continue;
+		instead = sp_option_elsewhere(&p->rows[i], action);
+		return sp_err_set(p->err, -EINVAL, "%s: '%s' does not take it%s%s", p->spelled[i],
+			info->name, instead ? "; " : "", instead ? instead : "");
+	}
+	return 0;
+}
+
+/* --wall is one more event, or the interval of a -e wall. */
+static int finish_wall(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+
+	if (!p->wall.text)
+		return 0;
+	for (size_t i = 0; i < call->n_events; i++) {
+		if (strcmp(call->events[i].name, "wall") == 0) {
+			p->interval[i] = p->wall;
+			return 0;
+		}
+	}
+	p->interval[call->n_events % SP_CALL_MAX_EVENTS] = p->wall;
+	return sp_parser_add_event(p, p->wall.spelled, "wall", strlen("wall"));
+}
+
+static int finish_intervals(struct sp_parser *p)
+{
+	const struct sp_option *o = sp_option_find("interval", strlen("interval"));
+
+	for (size_t i = 0; i < p->call->n_events; i++) {
+		const struct sp_pending *v =
+			p->interval[i].text ? &p->interval[i] : &p->any_interval;
+		struct sp_call_event *e = &p->call->events[i];
+		int r = v->text ? sp_value_interval(
+					  o, v->spelled, v->text, e->name, &e->interval, p->err)
+				: 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int finish_events(struct sp_parser *p)
+{
+	const struct sp_option *o = sp_option_find("event", strlen("event"));
+	struct sp_call *call = p->call;
+	const char *first = NULL;
+	int r;
+
+	if (call->action != SP_ACTION_COLLECT && call->action != SP_ACTION_START)
+		return 0;
+	r = finish_wall(p);
+	if (r == 0 && call->n_events == 0)
+		r = sp_parser_add_event(p, "-e", o->fallback, strlen(o->fallback));
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < call->n_events; i++) {
+		const char *name = call->events[i].name;
+
+		if (strcmp(name, "wall") == 0)
+			continue;
+		if (first)
+			return sp_err_set(p->err, -EINVAL,
+				"-e: '%s' and '%s' together are not built yet; take one, and wall "
+				"beside it",
+				first, name);
+		first = name;
+	}
+	return finish_intervals(p);
+}
+
+static enum sp_format format_or_text(const struct sp_parser *p)
+{
+	enum sp_format format = SP_FORMAT_TEXT;
+
+	if (p->format.text)
+		sp_format_parse(p->format.text, &format, NULL);
+	return format;
+}
+
+/* Gives each -f its format: by extension, else by -o. */
+static int finish_files(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+	enum sp_format format = format_or_text(p);
+	bool used = false;
+
+	for (size_t i = 0; i < call->n_outputs; i++) {
+		struct sp_call_output *out = &call->outputs[i];
+		int r = sp_format_of_path(out->path, &out->format, p->err);
+
+		if (r == -EINVAL)
+			return sp_err_prefix(p->err, r, "-f");
+		if (r < 0)
+			out->format = format;
+		used |= out->format == format;
+	}
+	if (p->format.text && call->n_outputs && !used)
+		return sp_err_set(p->err, -EINVAL,
+			"%s %s: '%s' says %s by its extension; leave -o out or rename the file",
+			p->format.spelled, p->format.text, call->outputs[0].path,
+			sp_format_name(call->outputs[0].format));
+	return 0;
+}
+
+/* Where no -f was given: collect writes to stdout, and so do stop and dump with -o. */
+static int finish_stdout(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+	enum sp_format format = format_or_text(p);
+
+	if (call->n_outputs || (call->action != SP_ACTION_COLLECT && !p->format.text))
+		return 0;
+	if (call->action == SP_ACTION_START || format == SP_FORMAT_JFR)
+		return sp_err_set(p->err, -EINVAL, "%s %s: needs -f FILE%s", p->format.spelled,
+			p->format.text,
+			call->action == SP_ACTION_START ? "" : ", or -f - for stdout");
+	call->outputs[call->n_outputs++] = (struct sp_call_output){"-", format};
+	return 0;
+}
+
+/* Options that shape printed stacks say nothing about a recording. */
+static int check_shapes(struct sp_parser *p)
+{
+	const struct sp_call *call = p->call;
+	bool printed = call->n_outputs == 0;
+
+	for (size_t i = 0; i < call->n_outputs; i++)
+		printed |= call->outputs[i].format != SP_FORMAT_JFR;
+	for (size_t i = 0; i < p->n_rows && !printed; i++) {
+		if (p->spelled[i][0] && (p->rows[i].actions & SP_OPTION_SHAPES))
+			return sp_err_set(p->err, -EINVAL,
+				"%s: changes nothing in a jfr recording; leave it out, or add a -f "
+				"of another format",
+				p->spelled[i]);
+	}
+	return 0;
+}
+
+static int check_targets(struct sp_parser *p)
+{
+	const struct sp_call *call = p->call;
+	const struct sp_action_info *info = sp_action_info(call->action);
+
+	if (call->n_targets < info->least)
+		return sp_err_set(p->err, -EINVAL,
+			"%s: no target; name a pid or 'executor' ('sparkprof ps' lists them; -h "
+			"helps)",
+			info->name);
+	if (call->n_targets > info->most && info->most == 0)
+		return sp_err_set(p->err, -EINVAL, "%s: takes no target, but '%s' is given",
+			info->name, call->targets[0]);
+	if (call->n_targets > info->most)
+		return sp_err_set(p->err, -EINVAL, "%s: takes %zu target", info->name, info->most);
+	return sp_options_check_outputs(call, call->n_targets, p->err);
+}
+
+int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err)
+{
+	for (size_t i = 0; i < call->n_outputs && n_targets > 1; i++) {
+		if (!sp_pattern_differs(call->outputs[i].path))
+			return sp_err_set(err, -EINVAL,
+				"-f: several targets need %%p or {{EXECUTOR_ID}} in the file name, "
+				"but not in '%s'",
+				call->outputs[i].path);
+	}
+	return 0;
+}
+
+int sp_parser_finish(struct sp_parser *p)
+{
+	static int (*const checks[])(struct sp_parser *) = {check_action, finish_events,
+		finish_files, finish_stdout, check_shapes, check_targets};
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(checks) && r == 0; i++)
+		r = checks[i](p);
+	return r;
+}

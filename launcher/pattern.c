@@ -1,0 +1,223 @@
+/* Patterns in output names: see pattern.h. One reader finds the sequences; checking and replacing
+ * are two users of it, so that they cannot disagree. */
+#include "pattern.h"
+
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+	LITERAL, /* one byte */
+	PERCENT,
+	PID,
+	TIME,
+	ROUND,
+	ENVIRONMENT,
+	APP_ID,
+	EXECUTOR_ID,
+};
+
+struct piece {
+	enum kind kind;
+	size_t len;	  /* bytes of the pattern */
+	uint64_t most;	  /* ROUND: MAX, or 0 */
+	const char *name; /* ENVIRONMENT: not terminated */
+	size_t name_len;
+};
+
+static int unknown(const char *s, struct sp_err *err)
+{
+	return sp_err_set(err, -EINVAL,
+		"'%.*s' is not known in a file name; there are %%p %%t %%n{MAX} %%{ENV} %%%% "
+		"{{APP_ID}} {{EXECUTOR_ID}}",
+		*s == '%' ? 2 : (int)strcspn(s, "}") + 1, s);
+}
+
+/* %n or %n{MAX} */
+static int read_round(const char *s, struct piece *ret, struct sp_err *err)
+{
+	char digits[16] = "";
+	size_t n;
+
+	*ret = (struct piece){.kind = ROUND, .len = 2};
+	if (s[2] != '{')
+		return 0;
+	n = strcspn(s + 3, "}");
+	if (s[3 + n] && n < sizeof(digits)) {
+		memcpy(digits, s + 3, n);
+		digits[n] = '\0';
+	}
+	if (sp_count_parse(digits, &ret->most) < 0 || ret->most == 0)
+		return sp_err_set(
+			err, -EINVAL, "'%.20s': write %%n{MAX} with MAX from 1, as in %%n{10}", s);
+	ret->len = 3 + n + 1;
+	return 0;
+}
+
+/* %{ENV} */
+static int read_environment(const char *s, struct piece *ret, struct sp_err *err)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[2 + n]) || s[2 + n] == '_')
+		n++;
+	if (n == 0 || s[2 + n] != '}')
+		return sp_err_set(err, -EINVAL,
+			"'%.20s': write %%{NAME} with the name of an environment variable", s);
+	*ret = (struct piece){.kind = ENVIRONMENT, .len = 2 + n + 1, .name = s + 2, .name_len = n};
+	return 0;
+}
+
+static int read_piece(const char *s, struct piece *ret, struct sp_err *err)
+{
+	static const char app[] = "{{APP_ID}}", executor[] = "{{EXECUTOR_ID}}";
+
+	*ret = (struct piece){.kind = LITERAL, .len = 1};
+	if (strncmp(s, app, strlen(app)) == 0)
+		*ret = (struct piece){.kind = APP_ID, .len = strlen(app)};
+	else if (strncmp(s, executor, strlen(executor)) == 0)
+		*ret = (struct piece){.kind = EXECUTOR_ID, .len = strlen(executor)};
+	else if (s[0] == '{' && s[1] == '{')
+		return unknown(s, err);
+	if (s[0] != '%')
+		return 0;
+	ret->len = 2;
+	switch (s[1]) {
+	case 'p':
+		ret->kind = PID;
+		return 0;
+	case 't':
+		ret->kind = TIME;
+		return 0;
+	case '%':
+		ret->kind = PERCENT;
+		return 0;
+	case 'n':
+		return read_round(s, ret, err);
+	case '{':
+		return read_environment(s, ret, err);
+	default:
+		return unknown(s, err);
+	}
+}
+
+int sp_pattern_check(const char *path, struct sp_err *err)
+{
+	struct piece piece;
+
+	for (const char *s = path; *s; s += piece.len) {
+		int r = read_piece(s, &piece, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+bool sp_pattern_differs(const char *path)
+{
+	struct piece piece;
+
+	for (const char *s = path; *s; s += piece.len) {
+		if (read_piece(s, &piece, NULL) < 0)
+			return false;
+		if (piece.kind == PID || piece.kind == EXECUTOR_ID)
+			return true;
+	}
+	return false;
+}
+
+/* A value from outside: it must not name another directory. */
+static void add_safely(struct sp_buf *b, const char *s)
+{
+	if (strcmp(s, ".") == 0 || strcmp(s, "..") == 0) {
+		sp_buf_adds(b, "_");
+		return;
+	}
+	for (; *s; s++)
+		sp_buf_addc(b, *s == '/' || (unsigned char)*s < ' ' ? '_' : *s);
+}
+
+static int add_id(struct sp_buf *b, const char *id, const char *what, struct sp_err *err)
+{
+	if (!id || !*id)
+		return sp_err_set(err, -ENOENT, "the target has no %s: it is not Spark's", what);
+	add_safely(b, id);
+	return 0;
+}
+
+static int add_environment(struct sp_buf *b, const struct piece *piece, struct sp_err *err)
+{
+	char name[256];
+	const char *value = NULL;
+
+	if (piece->name_len < sizeof(name)) {
+		memcpy(name, piece->name, piece->name_len);
+		name[piece->name_len] = '\0';
+		value = getenv(name);
+	}
+	if (!value)
+		return sp_err_set(err, -ENOENT, "%%{%.*s}: not set in the environment",
+			(int)piece->name_len, piece->name);
+	add_safely(b, value);
+	return 0;
+}
+
+static void add_time(struct sp_buf *b, time_t t)
+{
+	char text[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&t, &tm))
+		strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &tm);
+	sp_buf_adds(b, text);
+}
+
+static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
+	const struct sp_pattern_vars *vars, struct sp_err *err)
+{
+	uint64_t round = vars->round ? vars->round : 1;
+
+	switch (piece->kind) {
+	case LITERAL:
+	case PERCENT:
+		sp_buf_addc(b, *s);
+		return 0;
+	case PID:
+		sp_buf_addf(b, "%d", vars->pid);
+		return 0;
+	case TIME:
+		add_time(b, vars->time);
+		return 0;
+	case ROUND:
+		sp_buf_addf(b, "%llu",
+			(unsigned long long)(piece->most ? (round - 1) % piece->most + 1 : round));
+		return 0;
+	case ENVIRONMENT:
+		return add_environment(b, piece, err);
+	case APP_ID:
+		return add_id(b, vars->app_id, "application id", err);
+	case EXECUTOR_ID:
+		return add_id(b, vars->executor_id, "executor id", err);
+	}
+	return -EINVAL;
+}
+
+int sp_pattern_expand(const char *path, const struct sp_pattern_vars *vars, struct sp_buf *ret_name,
+	struct sp_err *err)
+{
+	struct piece piece;
+
+	for (const char *s = path; *s; s += piece.len) {
+		int r = read_piece(s, &piece, err);
+
+		if (r == 0)
+			r = add_piece(ret_name, s, &piece, vars, err);
+		if (r < 0)
+			return r;
+	}
+	return ret_name->failed ? sp_err_set(err, -ENOMEM, "out of memory") : 0;
+}

@@ -1,0 +1,195 @@
+/* Values of options: see value.h. */
+#include "value.h"
+
+#include "base/units.h"
+#include "event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *what, *examples;
+} number_words[] = {
+	[SP_KIND_DURATION] = {"a duration", "30, 30s, 2m, 0.5s"},
+	[SP_KIND_SIZE] = {"a size", "512k, 2m"},
+	[SP_KIND_COUNT] = {"a whole number", "2048"},
+	[SP_KIND_INTERVAL] = {"an interval", "10ms, 500us"},
+	[SP_KIND_WALL] = {"an interval", "50ms, 1s"},
+};
+
+static int parse_number(enum sp_option_kind kind, const char *text, uint64_t *ret)
+{
+	switch (kind) {
+	case SP_KIND_DURATION:
+		return sp_duration_parse(text, 1000000000, ret);
+	case SP_KIND_INTERVAL:
+	case SP_KIND_WALL:
+		return sp_duration_parse(text, 1, ret);
+	case SP_KIND_SIZE:
+		return sp_size_parse(text, ret);
+	default:
+		return sp_count_parse(text, ret);
+	}
+}
+
+static int number(const struct sp_option *o, const char *spelled, const char *text, uint64_t *ret,
+	struct sp_err *err)
+{
+	uint64_t value, least = 0, most = UINT64_MAX;
+	int r = parse_number(o->kind, text, &value);
+
+	if (r == -EINVAL)
+		return sp_err_set(err, -EINVAL, "%s: '%s' is not %s; write %s", spelled, text,
+			number_words[o->kind].what, number_words[o->kind].examples);
+	parse_number(o->kind, o->least, &least);
+	parse_number(o->kind, o->most, &most);
+	if (r < 0 || value < least || value > most)
+		return sp_err_set(err, -EINVAL, "%s: '%s' is out of range; write %s to %s", spelled,
+			text, o->least, o->most);
+	*ret = value;
+	return 0;
+}
+
+int sp_value_interval(const struct sp_option *o, const char *spelled, const char *text,
+	const char *name, uint64_t *ret_interval, struct sp_err *err)
+{
+	uint64_t value;
+
+	if (sp_event_is_clock(name))
+		return number(o, spelled, text, ret_interval, err);
+	if (sp_count_parse(text, &value) < 0 || value == 0)
+		return sp_err_set(err, -EINVAL,
+			"%s: '%s' is not a number of events; %s is counted: write 1, 1000", spelled,
+			text, name);
+	*ret_interval = value;
+	return 0;
+}
+
+/* Counts words of "a|b|c"; the first is 1, as in the enums, whose 0 means that none was given. */
+static int enum_word(const struct sp_option *o, const char *spelled, const char *text, int *ret,
+	struct sp_err *err)
+{
+	const char *word = o->value;
+
+	for (int i = 1;; i++) {
+		size_t len = strcspn(word, "|");
+
+		if (strlen(text) == len && memcmp(word, text, len) == 0) {
+			*ret = i;
+			return 0;
+		}
+		if (!word[len])
+			return sp_err_set(
+				err, -EINVAL, "%s: '%s' is not one of %s", spelled, text, o->value);
+		word += len + 1;
+	}
+}
+
+static bool read_id(const char **p, unsigned long *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	errno = 0;
+	*ret = strtoul(*p, &end, 10);
+	*p = end;
+	return errno == 0 && *ret > 0 && *ret <= INT_MAX;
+}
+
+/* "120-127,132" */
+static int thread_ids(const char *spelled, const char *text, struct sp_err *err)
+{
+	const char *p = text;
+	unsigned long from, to;
+
+	for (;;) {
+		bool ok = read_id(&p, &from);
+
+		to = from;
+		if (ok && *p == '-') {
+			p++;
+			ok = read_id(&p, &to);
+		}
+		if (!ok || to < from || (*p && *p != ','))
+			return sp_err_set(err, -EINVAL,
+				"%s: '%s' is not a list of thread ids; write 120-127,132", spelled,
+				text);
+		if (!*p++)
+			return 0;
+	}
+}
+
+static int add_pattern(
+	struct sp_call_patterns *list, const char *spelled, const char *text, struct sp_err *err)
+{
+	if (list->n == SP_CALL_MAX_PATTERNS)
+		return sp_err_set(
+			err, -EINVAL, "%s: may be given %d times", spelled, SP_CALL_MAX_PATTERNS);
+	list->text[list->n++] = text;
+	return 0;
+}
+
+/* A value that passed its check, by the type of its field. */
+union field {
+	uint64_t number;
+	int word;
+};
+
+static int check(const struct sp_option *o, const char *spelled, const char *text,
+	union field *ret_value, struct sp_err *err)
+{
+	switch (o->kind) {
+	case SP_KIND_DURATION:
+	case SP_KIND_SIZE:
+	case SP_KIND_COUNT:
+		return number(o, spelled, text, &ret_value->number, err);
+	case SP_KIND_ENUM:
+		return enum_word(o, spelled, text, &ret_value->word, err);
+	case SP_KIND_IDS:
+		return thread_ids(spelled, text, err);
+	case SP_KIND_TEXT:
+	case SP_KIND_PATTERN:
+		if (!*text)
+			return sp_err_set(
+				err, -EINVAL, "%s: is empty; write a %s", spelled, o->value);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int sp_value_set(const struct sp_option *o, const char *spelled, const char *text,
+	struct sp_call *call, struct sp_err *err)
+{
+	void *to = (char *)call + o->offset;
+	union field value = {0};
+	int r = check(o, spelled, text, &value, err);
+
+	if (r < 0 || o->state != SP_OPTION_BUILT)
+		return r;
+	switch (o->kind) {
+	case SP_KIND_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case SP_KIND_DURATION:
+	case SP_KIND_SIZE:
+	case SP_KIND_COUNT:
+		*(uint64_t *)to = value.number;
+		return 0;
+	case SP_KIND_ENUM:
+		*(int *)to = value.word;
+		return 0;
+	case SP_KIND_TEXT:
+	case SP_KIND_IDS:
+		*(const char **)to = text;
+		return 0;
+	case SP_KIND_PATTERN:
+		return add_pattern(to, spelled, text, err);
+	default:
+		return 0;
+	}
+}
