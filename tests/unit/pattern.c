@@ -1,0 +1,116 @@
+/* Patterns in output names. */
+#include "base/cleanup.h"
+#include "failing_realloc.h"
+#include "pattern.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct sp_pattern_vars vars = {.pid = 4321,
+	.time = 1700000000,
+	.round = 5,
+	.app_id = "application_1_2",
+	.executor_id = "7"};
+
+static void environment(void)
+{
+	setenv("TZ", "UTC", 1);
+	setenv("SP_HOST", "node1", 1);
+	setenv("SP_EVIL", "../../etc/x", 1);
+	setenv("SP_UP", "..", 1);
+	unsetenv("SP_NONE");
+}
+
+TestSuite(pattern, .init = environment);
+
+Test(pattern, sequences_are_replaced)
+{
+	static const struct {
+		const char *path, *name;
+	} cases[] = {
+		{"", ""},
+		{"plain.jfr", "plain.jfr"},
+		{"%p", "4321"},
+		{"a-%p-%t.jfr", "a-4321-20231114-221320.jfr"},
+		{"%n", "5"},
+		{"%n{3}.jfr", "2.jfr"},
+		{"%n{5}", "5"},
+		{"%{SP_HOST}/x", "node1/x"},
+		{"%{SP_EVIL}", ".._.._etc_x"},
+		{"d/%{SP_UP}/x", "d/_/x"},
+		{"100%%", "100%"},
+		{"{{APP_ID}}/exec-{{EXECUTOR_ID}}.jfr", "application_1_2/exec-7.jfr"},
+		{"{x}", "{x}"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b;
+		struct sp_err err = {""};
+
+		sp_buf_init(&b);
+		cr_expect_eq(sp_pattern_check(cases[i].path, &err), 0, "%s", cases[i].path);
+		cr_expect_eq(sp_pattern_expand(cases[i].path, &vars, &b, &err), 0, "%s: %s",
+			cases[i].path, err.text);
+		cr_expect_str_eq(sp_buf_str(&b), cases[i].name);
+	}
+}
+
+Test(pattern, unknown_sequences_are_refused)
+{
+	static const char *const cases[] = {"%", "x%", "%q", "%P", "%n{", "%n{}", "%n{0}", "%n{x}",
+		"%n{99999999999999999999}", "%{", "%{}", "%{A-B}", "%{A", "{{X}}", "{{",
+		"{{APP_ID}"};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_err err = {""};
+
+		cr_expect_eq(sp_pattern_check(cases[i], &err), -EINVAL, "%s", cases[i]);
+		cr_expect(err.text[0]);
+		cr_expect_not(sp_pattern_differs(cases[i]));
+	}
+}
+
+Test(pattern, what_is_missing_is_said)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	struct sp_err err;
+	struct sp_pattern_vars none = {.pid = 1};
+
+	sp_buf_init(&b);
+	cr_expect_eq(sp_pattern_expand("%{SP_NONE}", &vars, &b, &err), -ENOENT);
+	cr_expect(strstr(err.text, "SP_NONE"));
+	cr_expect_eq(sp_pattern_expand("{{APP_ID}}", &none, &b, &err), -ENOENT);
+	cr_expect_eq(sp_pattern_expand("{{EXECUTOR_ID}}", &none, &b, &err), -ENOENT);
+}
+
+Test(pattern, two_targets_need_two_names)
+{
+	cr_expect(sp_pattern_differs("a%p.jfr"));
+	cr_expect(sp_pattern_differs("a{{EXECUTOR_ID}}.jfr"));
+	cr_expect_not(sp_pattern_differs("a%%p.jfr"));
+	cr_expect_not(sp_pattern_differs("a%t{{APP_ID}}%n.jfr"));
+	cr_expect_not(sp_pattern_differs("-"));
+}
+
+Test(pattern, the_nth_allocation_fails)
+{
+	char path[2048] = "";
+	unsigned n = 0;
+	int r;
+
+	for (size_t i = 0; i < 500; i++)
+		strcat(path, "%p");
+	do {
+		SP_AUTO_BUF struct sp_buf b;
+		struct sp_err err;
+
+		sp_buf_init(&b);
+		realloc_fails_at = ++n;
+		r = sp_pattern_expand(path, &vars, &b, &err);
+		realloc_fails_at = 0;
+		cr_assert(r == 0 || r == -ENOMEM, "%u: %d", n, r);
+		cr_expect_eq(strlen(sp_buf_str(&b)), r ? 0 : 2000);
+	} while (r < 0);
+	cr_expect_gt(n, 3, "only %u allocations", n);
+}
