@@ -1,9 +1,13 @@
 /* sparkprof version */
 #include "command.h"
+#include "message.h"
 
 #include <stdio.h>
 
 int sp_cmd_version(const struct sp_call *call)
 {
-	return puts("sparkprof " SP_VERSION) < 0 || fflush(stdout) ? SP_EXIT_FAILED : SP_EXIT_DONE;
+	if (puts("sparkprof " SP_VERSION) >= 0 && fflush(stdout) == 0)
+		return SP_EXIT_DONE;
+	sp_message_error("version: cannot write to stdout");
+	return SP_EXIT_FAILED;
 }

@@ -33,7 +33,7 @@ static int unknown(const char *s, struct sp_err *err)
 	return sp_err_set(err, -EINVAL,
 		"'%.*s' is not known in a file name; there are %%p %%t %%n{MAX} %%{ENV} %%%% "
 		"{{APP_ID}} {{EXECUTOR_ID}}",
-		*s == '%' ? 2 : (int)strcspn(s, "}") + 1, s);
+		*s == '%' ? 2 : (int)strcspn(s, "}") + 2, s);
 }
 
 /* %n or %n{MAX} */

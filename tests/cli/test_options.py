@@ -1,0 +1,243 @@
+"""The command line through the real binary: what is refused, how, and that nothing else is said."""
+import random
+import subprocess
+
+import pytest
+
+from kit import parts, table
+
+NOBODY = "999999999"  # no such pid: an accepted call gets as far as looking for it
+
+
+def accepted(r):
+    """The call itself was right: it failed at the target, or its action is not there yet."""
+    return r.returncode == 3 or (r.returncode == 2 and r.stderr.endswith("is not built yet\n")
+                                 and r.stderr.split()[1] in table.actions())
+
+
+def refused(r, *words):
+    """A wrong call: exit 2, one line on stderr that holds these words, nothing on stdout."""
+    assert r.returncode == 2, r
+    assert r.stdout == ""
+    assert r.stderr.startswith("sparkprof: ") and r.stderr.count("\n") == 1, r.stderr
+    for word in words:
+        assert word in r.stderr, r.stderr
+
+
+REFUSED = [
+    (["-d", "xyz", "1"], "-d: 'xyz' is not a duration", "30s"),
+    (["--duration=xyz", "1"], "--duration: 'xyz' is not a duration"),
+    (["-d", "0", "1"], "-d: '0' is out of range"),
+    (["-d", "-5", "1"], "-d: '-5' is out of range"),
+    (["-d", "1e9", "1"], "-d: '1e9'"),
+    (["-d"], "-d: needs a value"),
+    (["start", "-d", "30", "1"], "-d", "start", "--timeout"),
+    (["start", "--duration", "30", "1"], "--duration", "start", "--timeout"),
+    (["-d", "30", "start", "1"], "-d", "start", "--timeout"),
+    (["--timeout", "30", "1"], "--timeout", "collect", "-d"),
+    (["ps", "-e", "cpu"], "-e", "ps"),
+    (["--alloc", "xyz", "1"], "--alloc: 'xyz' is not a size; write 512k, 2m"),
+    (["--alloc", "512k", "1"], "--alloc is not built yet"),
+    (["--memory", "12x", "1"], "--memory: '12x' is not a size"),
+    (["--memory", "1k", "1"], "--memory: '1k' is out of range", "1m", "1g"),
+    (["-j", "1.5", "1"], "-j: '1.5' is not a whole number"),
+    (["-j0", "1"], "-j: '0' is out of range"),
+    (["-i", "1us", "1"], "-i: '1us' is out of range", "100us"),
+    (["-i", "abc", "1"], "-i: 'abc' is not an interval"),
+    (["-e", "page-faults", "-i", "1ms", "1"], "-i: '1ms' is not a number of events", "page-faults"),
+    (["--capture", "magic", "1"], "--capture: 'magic' is not one of ring|signal"),
+    (["--filter", "1-", "1"], "--filter: '1-' is not a list of thread ids"),
+    (["--filter", "5-2", "1"], "--filter: '5-2'"),
+    (["--filter", "0", "1"], "--filter: '0'"),
+    (["--thread", "", "1"], "--thread: is empty"),
+    (["-I", "", "1"], "-I: is empty"),
+    (["-f", "", "1"], "-f: is empty"),
+    (["-e", "", "1"], "-e: ''"),
+    (["-e", "cpu,", "1"], "-e: ''"),
+    (["-e", "cpu,cpu", "1"], "-e: 'cpu' is given twice"),
+    (["-e", "cpu", "-e", "cycles", "1"], "-e: 'cpu' and 'cycles' together"),
+    (["-e", "cpuu", "1"], "-e: 'cpuu' is not an event", "did you mean cpu"),
+    (["-e", "nonsense", "1"], "-e: 'nonsense' is not an event", "sparkprof list"),
+    (["-e", "a:b:c", "1"], "-e: 'a:b:c' is not well formed"),
+    (["-e", "java.lang.Object.wait", "1"], "'java.lang.Object.wait'", "not built yet"),
+    (["-o", "xml", "1"], "-o: 'xml' is not a format"),
+    (["-o", "flat", "1"], "-o: 'flat'", "text"),
+    (["-o", "html", "1"], "-o: 'html' is not built yet"),
+    (["-f", "x.html", "1"], "-f: 'x.html'", "not built yet"),
+    (["-f", "x.svg", "1"], "-f: 'x.svg'", "not built yet"),
+    (["-f", "x.pb.gz", "1"], "-f: 'x.pb.gz'", "not built yet"),
+    (["-o", "collapsed", "-f", "x.jfr", "1"], "-o collapsed", "x.jfr"),
+    (["-o", "jfr", "1"], "-o jfr: needs -f"),
+    (["-f", "a", "-f", "a", "1"], "-f: 'a' is given twice"),
+    (["-f", "%q", "1"], "-f: '%q'", "%p"),
+    (["-f", "{{TASK}}", "1"], "-f: '{{TASK}}'", "{{APP_ID}}"),
+    (["-f", "%n{x}", "1"], "-f: ", "%n{MAX}"),
+    (["-s", "-f", "x.jfr", "1"], "-s: changes nothing in a jfr"),
+    (["-f", "x.jfr", "1", "2"], "several targets", "%p", "'x.jfr'"),
+    (["1", "2"], "several targets"),
+    ([], "no target", "sparkprof ps"),
+    (["start"], "start: no target"),
+    (["ps", "1"], "ps: takes no target"),
+    (["list", "1", "2"], "list: takes 1 target"),
+    ([""], "target is empty"),
+    (["--quiet=1", "1"], "--quiet: takes no value"),
+    (["--durtion", "3", "1"], "--durtion: no such option; did you mean --duration?"),
+    (["--dur", "3", "1"], "--dur: no such option; did you mean --duration?"),
+    (["--chunk-size", "3", "1"], "--chunk-size: no such option; did you mean --chunksize?"),
+    (["--xyzzyx", "1"], "--xyzzyx: no such option; --help lists them"),
+    (["-D", "3", "1"], "-D: no such option; did you mean -d"),
+    (["-z", "1"], "-z: no such option"),
+    (["-tz", "1"], "-z: no such option"),
+    (["--help=durtion"], "--help: 'durtion' is not an option", "--duration"),
+    (["report", "x.jfr"], "report is not built yet"),
+    (["diff", "x.jfr", "y.jfr"], "diff is not built yet"),
+    (["metrics", "1"], "metrics is not an action", "status --json"),
+    (["--\x1b[31m", "1"], "--?[31m: no such option"),
+]
+
+
+@pytest.mark.parametrize("args, words", [(c[0], c[1:]) for c in REFUSED], ids=lambda v: " ".join(v) if v else "none")
+def test_wrong_calls_are_refused_by_name(sparkprof, args, words):
+    refused(sparkprof(*args), *words)
+
+
+ACCEPTED = [
+    ["-d", "30", NOBODY], ["-d30", NOBODY], ["--duration=0.5s", NOBODY], [NOBODY, "-d", "2m"], ["collect", NOBODY],
+    ["-e", "wall", "-i", "20ms", "-f", "/tmp/x.jfr", NOBODY], ["-e", "cpu,wall", NOBODY], ["-tsal", NOBODY],
+    ["start", "--timeout", "5m", "-f", "/tmp/x.jfr", NOBODY], ["stop", NOBODY], ["status", "--json", NOBODY],
+    ["-e", "sched:sched_switch", NOBODY], ["--", NOBODY], ["-q", "--", NOBODY], ["-I", "*a*", "-X", "b", NOBODY],
+]
+
+
+@pytest.mark.parametrize("args", ACCEPTED, ids=" ".join)
+def test_right_calls_are_accepted(sparkprof, args):
+    r = sparkprof(*args)
+    assert accepted(r), r
+
+
+@pytest.mark.parametrize("event", table.events(built=True))
+def test_every_built_event_is_taken(sparkprof, event):
+    assert accepted(sparkprof("-e", event, NOBODY))
+
+
+@pytest.mark.parametrize("event", table.events(built=False))
+def test_every_other_event_is_refused(sparkprof, event):
+    refused(sparkprof("-e", event, NOBODY), f"-e: '{event}' is not built yet")
+
+
+def sample(option):
+    """A value the option takes."""
+    by_kind = {"EVENT": "cpu", "INTERVAL": "5ms", "WALL": "5ms", "IDS": "7", "TEXT": "x", "PATTERN": "x",
+               "FILE": "/tmp/x.txt", "FORMAT": "text"}
+    if option.kind == "ENUM":
+        return option.value.split("|")[0]
+    return by_kind.get(option.kind) or option.default or option.least
+
+
+VALUED = [o for o in table.options().values() if o.kind not in ("FLAG", "HELP", "VERSION")]
+
+
+@pytest.mark.parametrize("option", VALUED, ids=lambda o: o.name)
+def test_values_are_taken_in_every_spelling(sparkprof, option):
+    action, value = sorted(option.actions)[0], sample(option)
+    forms = [[f"--{option.name}={value}"], [f"--{option.name}", value]]
+    if option.letter:
+        forms += [[f"-{option.letter}{value}"], [f"-{option.letter}", value], [f"-q{option.letter}", value]]
+    for form in forms:
+        r = sparkprof(action, *form, NOBODY)
+        assert accepted(r), (form, r)
+
+
+@pytest.mark.parametrize("option", [o for o in table.options().values() if o.kind not in ("HELP", "VERSION")],
+                         ids=lambda o: o.name)
+def test_actions_that_do_not_take_an_option_refuse_it(sparkprof, option):
+    value = [] if option.kind == "FLAG" else [sample(option)]
+    for action in sorted(set(table.actions()) - option.actions):
+        targets = [] if action in ("ps", "version") else [NOBODY]
+        refused(sparkprof(action, f"--{option.name}", *value, *targets), f"--{option.name}", action)
+
+
+@pytest.mark.parametrize("option", [o for o in VALUED if o.least], ids=lambda o: o.name)
+def test_bounds(sparkprof, option):
+    action = sorted(option.actions)[0]
+    for value in (option.least, option.most):
+        assert accepted(sparkprof(action, f"--{option.name}={value}", NOBODY))
+    refused(sparkprof(action, f"--{option.name}=99999d" if option.kind in ("DURATION", "INTERVAL", "WALL")
+                      else f"--{option.name}=99999999999", NOBODY), "out of range", option.least, option.most)
+
+
+@pytest.mark.parametrize("name", table.options("LATER"))
+def test_what_is_not_built_is_refused(sparkprof, name):
+    option = table.options("LATER")[name]
+    value = [] if option.kind == "FLAG" else [option.default or "5s"]
+    for spelling in option.spellings():
+        refused(sparkprof(spelling, *value, NOBODY), f"{spelling} is not built yet")
+
+
+@pytest.mark.parametrize("name", table.foreign())
+def test_foreign_options_name_what_to_do(sparkprof, name):
+    letter, takes, instead = table.foreign()[name]
+    for spelling in [f"--{name}"] + ([f"-{letter}"] if letter else []):
+        refused(sparkprof(spelling, *(["x"] if takes else []), NOBODY), spelling, instead)
+
+
+# Every option of async-profiler 4.5's command, so that each works or is refused with a word of help.
+PEER = """-d -e -f -h -i -j -n -o -s -t -g -a -l -v -F -I -L -X --ann --all --all-user --alloc --begin --chunksize
+--chunktime --clock --cstack --dot --end --event --exclude --fdtransfer --features --filter --help --include --interval
+--inverted --jfropts --jfrsync --jstackdepth --height --lib --libpath --live --lock --log --loop --memlimit --minwidth
+--nativelock --nativemem --nobatch --nofree --norm --nostop --proc --ratelimit --record-cpu --reverse --samples --sched
+--sig --signal --simple --target-cpu --threads --timeout --title --tlab --total --trace --ttsp --version --wall
+--width""".split()
+
+
+@pytest.mark.parametrize("spelling", PEER)
+def test_every_option_of_async_profiler_is_known(sparkprof, spelling):
+    assert "no such option" not in sparkprof(spelling).stderr
+
+
+def test_help_comes_from_the_table(sparkprof):
+    short, whole = sparkprof("-h"), sparkprof("--help")
+    for r in (short, whole):
+        assert r.returncode == 0 and r.stderr == ""
+        assert all(len(line) <= 96 and line == line.rstrip() for line in r.stdout.splitlines())
+        assert all(f"  {a} " in r.stdout for a in table.actions())
+    assert len(short.stdout) < len(whole.stdout)
+    for o in table.options().values():
+        assert f"--{o.name}" in whole.stdout, o
+        assert o.default in whole.stdout
+    for name in [*table.options("LATER"), *table.foreign()]:
+        assert f"--{name}" not in whole.stdout.replace("--thread", ""), name
+
+
+@pytest.mark.parametrize("name", [*table.options(), *table.options("LATER"), *table.foreign()])
+def test_help_of_one_option(sparkprof, name):
+    option = {**table.options(), **table.options("LATER")}.get(name)
+    topics = [name, f"--{name}"] + ([option.letter, f"-{option.letter}"] if option and option.letter else [])
+    for topic in topics:
+        r = sparkprof(f"--help={topic}")
+        assert r.returncode == 0 and f"--{name}" in r.stdout and r.stderr == ""
+    if option:
+        assert option.help in r.stdout and option.default in r.stdout
+
+
+def test_version_as_option(sparkprof):
+    assert sparkprof("-v").stdout == sparkprof("--version").stdout == sparkprof("version").stdout
+
+
+def test_help_into_a_full_disk_fails():
+    with open("/dev/full", "w") as full:
+        for arg in ("--help", "version"):
+            r = subprocess.run([parts.ROOT / "build/sparkprof", arg], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert r.returncode == 1 and r.stderr.startswith("sparkprof: "), arg
+
+
+def test_random_words_end_in_a_documented_exit_code(sparkprof):
+    rnd = random.Random(3)
+    words = [*table.actions(), *(f"--{n}" for n in table.options()), *(f"-{c}" for c in "deifotsaljIXqgnLF"),
+             "", "-", "--", "=", "30", "x.jfr", "%", "cpu", "a,b", "é", "\x7f", "9" * 4000, "-" * 50, "--=x", "-d="]
+    for _ in range(150):
+        args = [rnd.choice(words) for _ in range(rnd.randrange(1, 9))]
+        if "ps" in args or "list" in args:
+            continue
+        r = sparkprof(*args)
+        assert r.returncode in (0, 2, 3), (args, r)
