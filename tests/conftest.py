@@ -5,7 +5,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit import jvm, parts  # noqa: E402
+from kit import jvm, parts, spark  # noqa: E402
 
 SPARKPROF = parts.ROOT / "build/sparkprof"
 
@@ -34,3 +34,10 @@ def target():
     yield start
     for t in started:
         t.close()
+
+
+@pytest.fixture(scope="module")
+def spark_app():
+    """A running local-cluster application with two executors of one core, shared by a file's tests."""
+    with spark.App(master="local-cluster[2,1,1024]") as app:
+        yield app

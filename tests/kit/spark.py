@@ -1,0 +1,134 @@
+"""Starts a real Spark application whose job keeps running, and finds its JVMs through /proc.
+
+    with spark.App() as app:              # local-cluster: one executor JVM with two cores
+        app.executors()                   # [pid], app.driver → pid, app.id → "app-2026…-0000"
+"""
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from . import parts
+
+JOBS = parts.ROOT / "tests/spark/jobs"
+BACKEND = "ExecutorBackend"
+
+
+def java_children(root):
+    """Pids of all JVMs below process @root, by what they execute, not by their words."""
+    parents, found = {}, []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            stat = pathlib.Path(f"/proc/{p}/stat").read_text()
+        except OSError:
+            continue
+        parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(p))
+    todo = [root]
+    while todo:
+        pid = todo.pop()
+        todo += parents.get(pid, [])
+        try:
+            if os.readlink(f"/proc/{pid}/exe").endswith("/bin/java"):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def cmdline(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+class App:
+    """One application. @job is a script in tests/spark/jobs that prints "ready <application id>" once its
+    executors work, and ends when its standard input does; it may look at its arguments @args."""
+
+    def __init__(self, master="local-cluster[1,2,1024]", job="busy.py", args=(), name="sparkprof test", conf=None,
+                 jdk=17, version="4.3.0", env=None, timeout=120, jvm=""):
+        self.venv = venv = parts.pyspark(version)
+        self.id = None
+        self.dir = tempfile.TemporaryDirectory(prefix="sparkapp")
+        conf = {"spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.driver.memory": "512m",
+                "spark.executor.extraJavaOptions": jvm, "spark.driver.bindAddress": "127.0.0.1", **(conf or {})}
+        flags = [x for k, v in conf.items() for x in ("--conf", f"{k}={v}")]
+        self.log = open(os.path.join(self.dir.name, "log"), "w+b", buffering=0)
+        self.proc = subprocess.Popen(
+            [venv / "bin/python", str(JOBS / job), *map(str, args)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, cwd=self.dir.name, start_new_session=True,
+            env={**os.environ, "JAVA_HOME": str(parts.jdk(jdk)), "PATH": f"{venv}/bin:{os.environ['PATH']}",
+                 "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": f"{venv}/bin/python",
+                 "SPARK_LOCAL_DIRS": self.dir.name,
+                 "PYSPARK_SUBMIT_ARGS": shlex.join(["--master", master, "--name", name, *flags, "pyspark-shell"]),
+                 **(env or {})})
+        os.set_blocking(self.proc.stdout.fileno(), False)
+        self.text = b""
+        try:
+            self.id = self._wait_ready(timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_ready(self, timeout):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end and self.proc.poll() is None:
+            self.text += self.proc.stdout.read() or b""
+            for line in self.text.decode(errors="replace").splitlines():
+                if line.startswith("ready "):
+                    return line.split()[1]
+            time.sleep(0.1)
+        raise RuntimeError(f"Spark application is not ready; exit {self.proc.poll()}\n{self.text}\n{self.stderr()[-4000:]}")
+
+    def stderr(self):
+        return os.pread(self.log.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    @property
+    def driver(self):
+        return next(p for p in java_children(self.proc.pid) if "org.apache.spark.deploy.SparkSubmit" in cmdline(p))
+
+    def executors(self):
+        """Executor pids in the order of their executor ids; empty in local mode."""
+        found = [p for p in java_children(self.proc.pid) if any(w.endswith(BACKEND) for w in cmdline(p))]
+        return sorted(found, key=self.executor_id)
+
+    @staticmethod
+    def executor_id(pid):
+        words = cmdline(pid)
+        return words[words.index("--executor-id") + 1]
+
+    def close(self):
+        """Ends the driver by the end of its standard input; whatever is left of its session is killed."""
+        jvms = java_children(self.proc.pid)
+        try:
+            self.proc.stdin.close()
+            self.proc.wait(20)
+        except (subprocess.TimeoutExpired, OSError):
+            pass
+        for pid in jvms:  # also executors that lost their parent
+            if any("spark" in w for w in cmdline(pid)):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+        try:
+            os.killpg(self.proc.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        self.proc.wait()
+        self.proc.stdout.close()
+        self.log.close()
+        self.dir.cleanup()
+        for work in self.venv.glob(f"lib/*/site-packages/pyspark/work/{self.id}"):  # local-cluster ignores SPARK_WORKER_DIR
+            shutil.rmtree(work, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
