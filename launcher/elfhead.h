@@ -1,0 +1,20 @@
+/* The few facts that are read from the head of a foreign ELF file before anything is loaded. */
+#ifndef SP_LAUNCHER_ELFHEAD_H
+#define SP_LAUNCHER_ELFHEAD_H
+
+#include <stdbool.h>
+
+struct sp_elfhead {
+	int bits;	   /* 32 or 64 */
+	int machine;	   /* EM_X86_64, EM_AARCH64 … */
+	bool native_image; /* has GraalVM's heap section: Java compiled ahead, without a JVM */
+};
+
+/* Reads an opened file; all offsets in it are checked and reads are bounded.
+ * Returns 0, or -ENOEXEC where it is not a little-endian ELF file. */
+int sp_elfhead_read(int fd, struct sp_elfhead *ret);
+
+/* "x86-64", "aarch64", … or "machine 99" in a static table or @buf. */
+const char *sp_elfhead_machine(int machine, char buf[32]);
+
+#endif
