@@ -1,0 +1,303 @@
+/* Memory control groups: see cgroup.h. Documented in cgroup-v1/memory.rst and cgroup-v2.rst of the
+ * kernel, mounts in proc_pid_mountinfo(5). */
+#include "cgroup.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct group {
+	int version; /* 1 or 2 */
+	char path[PATH_MAX];
+};
+
+struct mount {
+	char root[PATH_MAX]; /* the part of the hierarchy that is mounted */
+	char at[PATH_MAX];
+};
+
+static const uint64_t UNLIMITED = UINT64_MAX;
+
+/* Whether @word is one of the names parted by commas. */
+static bool in_list(const char *list, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = list, *end = list + len; s < end; s++) {
+		if ((size_t)(end - s) >= n && strncmp(s, word, n) == 0 &&
+			(s + n == end || s[n] == ',') && (s == list || s[-1] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* Lines are "4:memory:/path", "2:cpu,cpuacct:/path" and, for version 2, "0::/path". Where version 1
+ * has the memory controller, version 2 has it not. */
+static int parse_groups(char *text, struct group *ret)
+{
+	ret->version = 0;
+	for (char *line = text, *next; line; line = next) {
+		char *list = strchr(line, ':'), *path;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		path = list ? strchr(list + 1, ':') : NULL;
+		if (!path)
+			continue;
+		bool v1 = in_list(list + 1, (size_t)(path - list - 1), "memory");
+		bool v2 = strncmp(line, "0::", 3) == 0 && ret->version == 0;
+		if (v1 || v2) {
+			ret->version = v1 ? 1 : 2;
+			snprintf(ret->path, sizeof(ret->path), "%s", path + 1);
+		}
+	}
+	return ret->version ? 0 : -ENODATA;
+}
+
+static int read_group(const struct sp_proc *p, struct group *ret)
+{
+	SP_AUTO_BUF struct sp_buf b = {0};
+	int r = sp_proc_read(p, "cgroup", 64 << 10, &b);
+
+	if (r < 0)
+		return r;
+	sp_buf_str(&b);
+	return b.failed ? -ENOMEM : parse_groups(b.data, ret);
+}
+
+int sp_cgroup_path(const struct sp_proc *p, char *ret, size_t len)
+{
+	struct group g;
+	int r = read_group(p, &g);
+
+	snprintf(ret, len, "%s", r < 0 ? "" : g.path);
+	return r;
+}
+
+/* mountinfo writes blank, tab, newline and backslash as \ooo. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		unsigned c;
+
+		if (s[0] == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
+			*to++ = (char)c;
+			s += strnlen(s + 1, 3);
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
+/* "36 35 98:0 /root /mount/point rw,noatime shared:1 - cgroup cgroup rw,memory" */
+static bool parse_mount(const char *line, int version, struct mount *ret)
+{
+	const char *dash = strstr(line, " - ");
+	char type[32], options[1024];
+
+	if (!dash || sscanf(dash, " - %31s %*s %1023s", type, options) != 2)
+		return false;
+	if (strcmp(type, version == 2 ? "cgroup2" : "cgroup") != 0)
+		return false;
+	if (version == 1 && !in_list(options, strlen(options), "memory"))
+		return false;
+	_Static_assert(PATH_MAX == 4096, "width of the fields below");
+	if (sscanf(line, "%*d %*d %*s %4095s %4095s", ret->root, ret->at) != 2)
+		return false;
+	unescape(ret->root);
+	unescape(ret->at);
+	return true;
+}
+
+static int find_mount(int procfd, int version, struct mount *ret)
+{
+	SP_AUTO_BUF struct sp_buf b = {0};
+	SP_AUTO_CLOSE int fd = openat(procfd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = sp_buf_read_fd(&b, fd, 16 << 20);
+	if (r < 0)
+		return r;
+	sp_buf_str(&b);
+	if (b.failed)
+		return -ENOMEM;
+	for (char *line = b.data, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (parse_mount(line, version, ret))
+			return 0;
+	}
+	return -ENODATA;
+}
+
+/* The group's directory below the mount. A container that is not in a cgroup namespace sees the
+ * host's path but only its own subtree: then the part that is mounted is cut off. A path that lies
+ * elsewhere ("/../other") leaves the top of what is mounted. */
+static void relative(const struct mount *m, const char *path, char *ret, size_t len)
+{
+	size_t n = strcmp(m->root, "/") == 0 ? 0 : strlen(m->root);
+
+	if (strstr(path, "/..") || strncmp(path, m->root, n) != 0 || (path[n] && path[n] != '/'))
+		path = "";
+	else
+		path += n;
+	snprintf(ret, len, "%s", path);
+}
+
+static uint64_t read_number(int dir, const char *file)
+{
+	SP_AUTO_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	unsigned long long v;
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || sscanf(text, "%llu", &v) != 1)
+		return UNLIMITED; /* "max", or no such file */
+	return v > (uint64_t)INT64_MAX - (64 << 10) ? UNLIMITED : v;
+}
+
+static uint64_t read_stat(int dir, const char *key, uint64_t otherwise)
+{
+	SP_AUTO_CLOSE int fd = openat(dir, "memory.stat", O_RDONLY | O_CLOEXEC);
+	SP_AUTO_BUF struct sp_buf b = {0};
+	size_t n = strlen(key);
+
+	if (fd < 0 || sp_buf_read_fd(&b, fd, 64 << 10) < 0)
+		return otherwise;
+	for (const char *line = sp_buf_str(&b); line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, n) == 0 && line[n] == ' ')
+			return strtoull(line + n + 1, NULL, 10);
+	}
+	return otherwise;
+}
+
+/* What one group may still take. */
+static uint64_t left_in(int dir, int version)
+{
+	bool v2 = version == 2;
+	uint64_t max = read_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes");
+	uint64_t high = v2 ? read_number(dir, "memory.high") : UNLIMITED;
+	uint64_t used = read_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
+	uint64_t drop = read_stat(dir, v2 ? "inactive_file" : "total_inactive_file", 0);
+
+	if (!v2) /* parents above what is mounted count too */
+		high = read_stat(dir, "hierarchical_memory_limit", UNLIMITED);
+	if (high > (uint64_t)INT64_MAX - (64 << 10))
+		high = UNLIMITED;
+	max = high < max ? high : max;
+	if (max == UNLIMITED || used == UNLIMITED)
+		return UNLIMITED;
+	used -= drop < used ? drop : used;
+	return used < max ? max - used : 0;
+}
+
+/* Opens the directory of a group: @at and @path are walked below @rootfd. */
+static int open_group(int rootfd, const struct mount *m, const char *path)
+{
+	char full[2 * PATH_MAX];
+	int fd;
+
+	snprintf(full, sizeof(full), "%s/%s", m->at + strspn(m->at, "/"), path);
+	fd = openat(rootfd, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int locate(int procfd, pid_t pid, struct group *g, struct mount *m, char *rel, size_t len)
+{
+	SP_AUTO_PROC struct sp_proc p = {.dir = -1};
+	int r = sp_proc_open(procfd, pid, &p);
+
+	if (r == 0)
+		r = read_group(&p, g);
+	if (r == 0)
+		r = find_mount(procfd, g->version, m);
+	if (r == 0)
+		relative(m, g->path, rel, len);
+	return r;
+}
+
+int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_bytes)
+{
+	char rel[PATH_MAX];
+	struct group g;
+	struct mount m;
+	uint64_t least = UNLIMITED;
+	int r = locate(procfd, pid, &g, &m, rel, sizeof(rel));
+
+	if (r < 0)
+		return r;
+	for (;;) {
+		SP_AUTO_CLOSE int dir = open_group(rootfd, &m, rel);
+		char *slash = strrchr(rel, '/');
+
+		if (dir >= 0) {
+			uint64_t left = left_in(dir, g.version);
+			least = left < least ? left : least;
+		}
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	if (least == UNLIMITED)
+		return -ENODATA;
+	*ret_bytes = least;
+	return 0;
+}
+
+/* Only the root of a hierarchy has release_agent (version 1) and lacks cgroup.events (version 2).
+ */
+static bool is_top(int rootfd, const struct mount *m, const struct group *g, const char *rel)
+{
+	SP_AUTO_CLOSE int dir = open_group(rootfd, m, rel);
+
+	if (dir < 0)
+		return strcmp(g->path, "/") == 0;
+	if (g->version == 1)
+		return faccessat(dir, "release_agent", F_OK, 0) == 0;
+	return faccessat(dir, "cgroup.events", F_OK, 0) < 0;
+}
+
+bool sp_cgroup_is_guest_at(int procfd, int rootfd, pid_t pid)
+{
+	SP_AUTO_PROC struct sp_proc self = {.dir = -1};
+	char rel[PATH_MAX];
+	struct group ours, theirs;
+	struct mount m;
+
+	self.dir = openat(procfd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self.dir < 0 || read_group(&self, &ours) < 0 ||
+		locate(procfd, pid, &theirs, &m, rel, sizeof(rel)) < 0)
+		return false;
+	return ours.version == theirs.version && strcmp(ours.path, theirs.path) == 0 &&
+	       !is_top(rootfd, &m, &theirs, rel);
+}
+
+int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (procfd < 0 || rootfd < 0)
+		return procfd < 0 ? procfd : -errno;
+	return sp_cgroup_memory_left_at(procfd, rootfd, pid, ret_bytes);
+}
+
+bool sp_cgroup_is_guest(pid_t pid)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return procfd >= 0 && rootfd >= 0 && sp_cgroup_is_guest_at(procfd, rootfd, pid);
+}
