@@ -8,6 +8,7 @@
 
 /* An action without a function is refused as not built yet. */
 static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
+	[SP_ACTION_PS] = sp_cmd_ps,
 	[SP_ACTION_VERSION] = sp_cmd_version,
 };
 
