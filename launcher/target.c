@@ -81,9 +81,11 @@ static bool looks_like_app(const char *word)
 static void ask(const struct sp_jvm *all, size_t n, const char *word, struct question *q)
 {
 	const char *slash = strchr(word, '/');
+	size_t app_len = strcspn(word, "/");
 
 	memset(q, 0, sizeof(*q));
-	snprintf(q->app, sizeof(q->app), "%.*s", slash ? (int)(slash - word) : INT_MAX, word);
+	if (app_len < sizeof(q->app))
+		memcpy(q->app, word, app_len);
 	if (strcmp(word, "driver") == 0) {
 		q->by = BY_DRIVER;
 	} else if (strcmp(word, "executor") == 0 || strcmp(word, "executors") == 0) {

@@ -1,0 +1,190 @@
+#include "tree.h"
+
+#include "cgroup.h"
+
+#include <errno.h>
+
+#define MB (1024ull * 1024)
+
+static struct tree t;
+
+static void make(void)
+{
+	t = tree_new();
+}
+
+static void drop(void)
+{
+	tree_done(&t);
+}
+
+TestSuite(cgroup, .init = make, .fini = drop);
+
+static int left(uint64_t *ret)
+{
+	return sp_cgroup_memory_left_at(t.fd, t.fd, 7, ret);
+}
+
+static void mount_v2(const char *root)
+{
+	tree_put(&t, "self/mountinfo",
+		"20 1 0:1 / /proc rw - proc proc rw\n"
+		"36 35 0:30 %s /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+		root);
+}
+
+static void mount_v1(const char *root)
+{
+	tree_put(&t, "self/mountinfo",
+		"36 35 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+		"37 35 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+		"38 35 0:32 %s /sys/fs/cgroup/mem\\040ory rw - cgroup cgroup rw,memory\n",
+		root);
+}
+
+static void group_v2(
+	const char *dir, const char *max, const char *high, uint64_t used, uint64_t file)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.max", dir);
+	tree_put(&t, name, "%s\n", max);
+	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.high", dir);
+	tree_put(&t, name, "%s\n", high);
+	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.current", dir);
+	tree_put(&t, name, "%llu\n", (unsigned long long)used);
+	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.stat", dir);
+	tree_put(&t, name, "anon 1\nactive_file 9\ninactive_file %llu\n", (unsigned long long)file);
+	snprintf(name, sizeof(name), "sys/fs/cgroup%s/cgroup.events", dir);
+	tree_put(&t, name, "populated 1\n");
+}
+
+Test(cgroup, v2_takes_the_tightest_of_group_and_parents)
+{
+	uint64_t v = 0;
+
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/pods/pod1/c1\n");
+	group_v2("/pods/pod1/c1", "1073741824", "max", 100 * MB, 0);
+	group_v2("/pods/pod1", "524288000", "max", 480 * MB, 10 * MB);
+	group_v2("/pods", "max", "max", 900 * MB, 0);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 30 * MB);
+}
+
+Test(cgroup, v2_counts_high_as_a_limit_and_full_as_nothing)
+{
+	uint64_t v = 1;
+
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/c\n");
+	group_v2("/c", "1073741824", "104857600", 90 * MB, 0);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 10 * MB);
+	group_v2("/c", "1048576", "max", 90 * MB, 0);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 0);
+}
+
+Test(cgroup, v2_in_a_container_that_sees_its_own_subtree)
+{
+	uint64_t v = 0;
+
+	/* no cgroup namespace: the host's path, the container's mount */
+	mount_v2("/docker/abc");
+	tree_put(&t, "7/cgroup", "0::/docker/abc\n");
+	group_v2("", "104857600", "max", 60 * MB, 0);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 40 * MB);
+	/* a process outside of our cgroup namespace */
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/../other\n");
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 40 * MB);
+}
+
+Test(cgroup, no_limit_is_no_data)
+{
+	uint64_t v = 5;
+
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/c\n");
+	cr_expect_eq(left(&v), -ENODATA, "the controller is not enabled");
+	group_v2("/c", "max", "max", 90 * MB, 0);
+	cr_expect_eq(left(&v), -ENODATA);
+	cr_expect_eq(v, 5);
+	cr_expect_eq(sp_cgroup_memory_left_at(t.fd, t.fd, 8, &v), -ESRCH);
+	tree_put(&t, "7/cgroup", "%s", "");
+	cr_expect_eq(left(&v), -ENODATA);
+}
+
+static void group_v1(const char *dir, const char *limit, uint64_t used, uint64_t above)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "sys/fs/cgroup/mem ory%s/memory.limit_in_bytes", dir);
+	tree_put(&t, name, "%s\n", limit);
+	snprintf(name, sizeof(name), "sys/fs/cgroup/mem ory%s/memory.usage_in_bytes", dir);
+	tree_put(&t, name, "%llu\n", (unsigned long long)used);
+	snprintf(name, sizeof(name), "sys/fs/cgroup/mem ory%s/memory.stat", dir);
+	tree_put(&t, name, "cache 1\nhierarchical_memory_limit %llu\ntotal_inactive_file %llu\n",
+		(unsigned long long)above, 5 * MB);
+}
+
+Test(cgroup, v1_beside_v2_is_the_one_with_memory)
+{
+	uint64_t v = 0;
+
+	mount_v1("/");
+	tree_put(&t, "7/cgroup", "9:name=systemd:/s\n4:cpu,cpuacct:/x\n3:memory:/yarn/c1\n0::/s\n");
+	group_v1("/yarn/c1", "104857600", 45 * MB, 9223372036854771712ull);
+	group_v1("/yarn", "9223372036854771712", 45 * MB, 9223372036854771712ull);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 60 * MB);
+}
+
+Test(cgroup, v1_limit_of_a_parent_that_is_not_mounted)
+{
+	uint64_t v = 0;
+
+	mount_v1("/kubepods/pod/c1");
+	tree_put(&t, "7/cgroup", "3:memory:/kubepods/pod/c1\n");
+	group_v1("", "9223372036854771712", 45 * MB, 50 * MB);
+	cr_assert_eq(left(&v), 0);
+	cr_expect_eq(v, 10 * MB);
+}
+
+Test(cgroup, a_guest_is_in_the_same_group_but_not_in_the_root)
+{
+	mount_v2("/");
+	group_v2("/pod/a", "max", "max", 0, 0);
+	group_v2("/pod/b", "max", "max", 0, 0);
+	tree_put(&t, "7/cgroup", "0::/pod/a\n");
+	tree_put(&t, "self/cgroup", "0::/pod/b\n");
+	cr_expect_not(sp_cgroup_is_guest_at(t.fd, t.fd, 7));
+	tree_put(&t, "self/cgroup", "0::/pod/a\n");
+	cr_expect(sp_cgroup_is_guest_at(t.fd, t.fd, 7));
+	tree_put(&t, "self/cgroup", "0::/\n");
+	tree_put(&t, "7/cgroup", "0::/\n");
+	cr_expect_not(sp_cgroup_is_guest_at(t.fd, t.fd, 7), "the root of the whole machine");
+	tree_put(&t, "sys/fs/cgroup/cgroup.events", "populated 1\n");
+	cr_expect(sp_cgroup_is_guest_at(t.fd, t.fd, 7), "the root of a cgroup namespace");
+}
+
+Test(cgroup, survives_truncated_files)
+{
+	static const char mounts[] =
+		"38 35 0:32 /a\\040b /sys/fs/cgroup rw - cgroup cgroup rw,memory\n";
+	static const char groups[] = "4:cpu,cpuacct:/x\n3:memory:/a b/c1\n0::/s\n";
+	uint64_t v;
+
+	for (size_t n = 0; n < sizeof(mounts); n++) {
+		tree_put_bytes(&t, "7/cgroup", groups, sizeof(groups) - 1);
+		tree_put_bytes(&t, "self/mountinfo", mounts, n);
+		left(&v);
+	}
+	for (size_t n = 0; n < sizeof(groups); n++) {
+		tree_put_bytes(&t, "7/cgroup", groups, n);
+		left(&v);
+	}
+}
