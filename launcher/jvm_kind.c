@@ -115,7 +115,7 @@ static void set_version(struct sp_jvm *j, const char *version)
 		return;
 	j->jdk = major;
 	snprintf(j->jdk_version, sizeof(j->jdk_version), "%.*s",
-		(int)strspn(version, "0123456789abcdefghijklmnopqrstuvwxyz._-+"), version);
+		(int)strcspn(version, "+\"(), \r\n"), version);
 }
 
 /* JAVA_VERSION="17.0.15" of the file `release`, one to four directories above libjvm.so's. */
