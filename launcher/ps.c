@@ -25,8 +25,7 @@ static const char *const heads[COLUMNS] = {
 	"PID", "ROLE", "ID", "APPLICATION", "NAME", "USER", "JDK", "SPARK", "UP", "ATTACH"};
 
 /* The least width to which a column is cut when the table is too wide; 0: never cut. */
-static const size_t least[COLUMNS] = {
-	[APPLICATION] = 31, [NAME] = 8, [USER] = 8, [JDK] = 7, [SPARK] = 7};
+static const size_t least[COLUMNS] = {[NAME] = 8, [USER] = 8, [JDK] = 7, [SPARK] = 7};
 
 struct cells {
 	char text[COLUMNS][512];
@@ -93,32 +92,47 @@ static size_t chars(const char *s)
 	return sp_show_text(&b, s, 0);
 }
 
-/* Takes columns off until the table fits: the widest one that may shrink first. */
+static size_t total(const size_t widths[COLUMNS])
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < COLUMNS; i++)
+		sum += widths[i] ? widths[i] + 2 : 0;
+	return sum - 2;
+}
+
+/* Makes the table fit: the column that has most to give first. What still does not fit loses the
+ * application's column; its id then stands in the line below. */
 static void shrink(size_t widths[COLUMNS], size_t width)
 {
-	for (;;) {
-		size_t total = 2 * (COLUMNS - 1);
-		int widest = -1;
+	while (total(widths) > width) {
+		int most = APPLICATION;
+		size_t give = 0;
 
 		for (int i = 0; i < COLUMNS; i++) {
-			total += widths[i];
-			if (least[i] && widths[i] > least[i] &&
-				(widest < 0 ||
-					widths[i] - least[i] > widths[widest] - least[widest]))
-				widest = i;
+			if (least[i] && widths[i] > least[i] + give) {
+				most = i;
+				give = widths[i] - least[i];
+			}
 		}
-		if (total <= width || widest < 0)
+		if (give)
+			widths[most]--;
+		else if (widths[APPLICATION])
+			widths[APPLICATION] = 0;
+		else
 			return;
-		widths[widest]--;
 	}
 }
 
+/* A column of no width is not shown. */
 static void add_row(struct sp_buf *b, const struct cells *c, const size_t widths[COLUMNS])
 {
 	for (int i = 0; i < COLUMNS; i++) {
 		size_t n, pad;
 		bool right = i == PID || i == UP;
 
+		if (!widths[i])
+			continue;
 		n = chars(c->text[i]);
 		pad = n < widths[i] ? widths[i] - n : 0;
 		if (right)
@@ -130,22 +144,26 @@ static void add_row(struct sp_buf *b, const struct cells *c, const size_t widths
 	sp_buf_addc(b, '\n');
 }
 
-/* Below a row: what identifies it elsewhere, and why it cannot be attached to. */
-static void add_notes(struct sp_buf *b, const struct sp_jvm *j, size_t indent)
+static void add_note(struct sp_buf *b, size_t indent, const char *before, const char *text)
 {
-	const char *where = j->container_id[0] ? j->container_id : j->pod;
+	if (!*text)
+		return;
+	sp_buf_addf(b, "%*s%s", (int)indent, "", before);
+	sp_show_text(b, text, 0);
+	sp_buf_addc(b, '\n');
+}
 
-	if (*where) {
-		sp_buf_addf(b, "%*s", (int)indent, "");
-		sp_buf_adds(b, j->container_id[0] ? "" : "pod ");
-		sp_show_text(b, where, 0);
-		sp_buf_addc(b, '\n');
-	}
-	if (j->attach != SP_ATTACH_YES && j->reason[0]) {
-		sp_buf_addf(b, "%*s", (int)indent, "");
-		sp_show_text(b, j->reason, 0);
-		sp_buf_addc(b, '\n');
-	}
+/* Below a row: what identifies it elsewhere, and why it cannot be attached to. */
+static void add_notes(struct sp_buf *b, const struct sp_jvm *j, const size_t widths[COLUMNS])
+{
+	size_t indent = widths[PID] + 2;
+
+	if (!widths[APPLICATION])
+		add_note(b, indent, "", j->app_id);
+	add_note(b, indent, "", j->container_id);
+	add_note(b, indent, "pod ", j->pod);
+	if (j->attach != SP_ATTACH_YES)
+		add_note(b, indent, "", j->reason);
 }
 
 void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_buf *ret)
@@ -169,7 +187,7 @@ void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_bu
 	for (size_t k = 0; k < n; k++) {
 		fill(&list[k], &c);
 		add_row(ret, &c, widths);
-		add_notes(ret, &list[k], widths[PID] + 2);
+		add_notes(ret, &list[k], widths);
 	}
 }
 
