@@ -16,6 +16,8 @@
 
 enum { JDK_OLDEST = 11, JDK_NEWEST = 25 };
 
+static const uint64_t XRS_START_NS = 10000000000; /* younger ones may be starting */
+
 __attribute__((format(printf, 4, 5))) static bool answer(
 	struct sp_jvm *j, enum sp_jvm_attach attach, enum sp_jvm_block block, const char *fmt, ...)
 {
@@ -82,6 +84,11 @@ static bool refuse_by_user(struct sp_look *l, struct sp_jvm *j)
 
 	if (uid != 0 && uid != j->uid)
 		return REFUSE(j, SP_BLOCK_USER, "runs as %s: use sudo", j->user);
+	if (uid != 0 && gid != j->gid)
+		return REFUSE(j, SP_BLOCK_USER,
+			"runs with group %u, you have %u, and HotSpot wants the same: use sudo, or "
+			"sg",
+			(unsigned)j->gid, (unsigned)gid);
 	if (l->maps_error == -EACCES || l->maps_error == -EPERM) {
 		if (uid == 0)
 			return REFUSE(j, SP_BLOCK_UNSEEN,
@@ -93,11 +100,6 @@ static bool refuse_by_user(struct sp_look *l, struct sp_jvm *j)
 			"the kernel hides it from its own user (it changed its rights at start): "
 			"use sudo");
 	}
-	if (uid != 0 && gid != j->gid)
-		return REFUSE(j, SP_BLOCK_USER,
-			"runs with group %u, you have %u, and HotSpot wants the same: use sudo, or "
-			"sg",
-			(unsigned)j->gid, (unsigned)gid);
 	return false;
 }
 
@@ -153,11 +155,13 @@ static bool refuse_by_state(struct sp_look *l, struct sp_jvm *j)
 			(int)j->pid);
 	if (j->attach_listening || l->status.sigcgt & 1ull << (SIGQUIT - 1))
 		return false;
-	if (has_xrs(l))
+	/* with -Xrs HotSpot makes its socket at start, and cannot be asked for another one */
+	if (has_xrs(l) && j->uptime_ns > XRS_START_NS)
 		return REFUSE(j, SP_BLOCK_ATTACH_OFF,
-			"was started with -Xrs and does not listen to SIGQUIT: start it without, "
-			"or "
-			"with -XX:+StartAttachListener");
+			"was started with -Xrs and its socket /tmp/.java_pid%d is gone: there is "
+			"no "
+			"way in until it is started again",
+			(int)j->nspid);
 	return REFUSE(j, SP_BLOCK_STARTING, "is still starting: try again in a moment");
 }
 
