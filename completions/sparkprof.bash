@@ -1,0 +1,114 @@
+# bash completion for sparkprof(1). tests/lint compares it with launcher/options.def.
+
+_sparkprof_options() { # of an action
+    case $1 in
+    collect)
+        echo "-e --event -i --interval --wall -j --jstackdepth --filter --thread --capture --memory
+            -d --duration --attach-timeout -f --file -o --output -t --threads -s --simple -a --ann
+            -l --lib --total -I --include -X --exclude --chunksize --chunktime --force -q --quiet
+            -h --help -v --version" ;;
+    start)
+        echo "-e --event -i --interval --wall -j --jstackdepth --filter --thread --capture --memory
+            --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
+            --quiet -h --help -v --version" ;;
+    stop | dump)
+        echo "--attach-timeout -f --file -o --output -t --threads -s --simple -a --ann -l --lib
+            --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
+    resume)
+        echo "--timeout --attach-timeout -q --quiet -h --help -v --version" ;;
+    status | list)
+        echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
+    ps)
+        echo "--json -q --quiet -h --help -v --version" ;;
+    version)
+        echo "-q --quiet -h --help -v --version" ;;
+    esac
+}
+
+_sparkprof_events="
+    cpu ctimer itimer wall cpu-clock task-clock page-faults minor-faults major-faults
+    context-switches cpu-migrations alignment-faults emulation-faults cycles instructions
+    cache-references cache-misses branch-instructions branch-misses bus-cycles ref-cycles
+    stalled-cycles-frontend stalled-cycles-backend L1-dcache-loads L1-dcache-load-misses
+    L1-dcache-stores L1-icache-load-misses LLC-loads LLC-load-misses LLC-stores LLC-store-misses
+    dTLB-loads dTLB-load-misses dTLB-store-misses iTLB-loads iTLB-load-misses branch-loads
+    branch-load-misses"
+
+# Live JVMs, one "pid role …" a line.
+_sparkprof_jvms() {
+    "$1" ps 2>/dev/null | sed -n 's/^ *\([0-9][0-9]* .*\)/\1/p'
+}
+
+# Pids, and the words for Spark's roles that are there. A list of several is shown with the roles; readline
+# inserts only what they have in common.
+_sparkprof_targets() {
+    local jvm pid role
+    local -a jvms
+    mapfile -t jvms < <(_sparkprof_jvms "$1")
+    for jvm in "${jvms[@]}"; do
+        read -r pid role _ <<<"$jvm"
+        [[ $pid == "$cur"* ]] && COMPREPLY+=("$pid")
+        [[ $role == driver || $role == executor ]] && offers+=" $role"
+    done
+    if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE != 37 ]]; then
+        COMPREPLY=()
+        for jvm in "${jvms[@]}"; do
+            [[ $jvm == "$cur"* ]] && COMPREPLY+=("${jvm:0:${COLUMNS:-80}-4}")
+        done
+    fi
+}
+
+_sparkprof_action() { # the action among the words so far
+    local w
+    for w in "${words[@]:1:cword-1}"; do
+        case $w in
+        collect | start | stop | dump | resume | status | list | ps | version)
+            echo "$w"
+            return ;;
+        esac
+    done
+    echo collect
+}
+
+_sparkprof_value() { # the value of option $1; fails where that takes none
+    local done=
+    case $1 in
+    -e | --event)
+        [[ $cur == *,* ]] && done=${cur%,*},
+        mapfile -t COMPREPLY < <(compgen -P "$done" -W "$_sparkprof_events" -- "${cur##*,}") ;;
+    --capture)
+        mapfile -t COMPREPLY < <(compgen -W "ring signal" -- "$cur") ;;
+    -f | --file)
+        _filedir ;;
+    -o | --output)
+        mapfile -t COMPREPLY < <(compgen -W "text collapsed jfr" -- "$cur") ;;
+    -i | --interval | --wall | -j | --jstackdepth | --filter | --thread | --memory | -d | \
+    --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
+    --chunktime)
+        ;; # a number or a pattern: nothing to offer
+    *) return 1 ;;
+    esac
+}
+
+_sparkprof() {
+    local cur prev words cword split action
+    _init_completion -s -n : || return
+    action=$(_sparkprof_action)
+    if [[ $prev == --help && $split == true ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_sparkprof_options collect | tr -d -)" -- "$cur")
+    elif _sparkprof_value "$prev"; then
+        :
+    elif [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_sparkprof_options "$action")" -- "$cur")
+    else
+        local offers=
+        ((cword == 1)) && offers="collect start stop dump resume status list ps version"
+        if [[ $action != ps && $action != version ]]; then
+            offers+=" executors"
+            _sparkprof_targets "$1"
+        fi
+        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "$offers" -- "$cur" | sort -u)
+    fi
+    __ltrim_colon_completions "$cur"
+} &&
+    complete -F _sparkprof sparkprof

@@ -1,0 +1,67 @@
+# fish completion for sparkprof(1). tests/lint compares it with launcher/options.def.
+
+function __sparkprof_action --description 'whether the action of the line is one of these'
+    set -l action collect
+    for word in (commandline -opc)[2..]
+        if contains -- $word collect start stop dump resume status list ps version
+            set action $word
+            break
+        end
+    end
+    contains -- $action $argv
+end
+
+function __sparkprof_targets --description 'live JVMs: pids with their roles'
+    sparkprof ps 2>/dev/null | string match -rg '^\s*(\d+\s+.*)' | string replace -r '^(\d+)\s+' '$1\t'
+    printf '%s\t%s\n' driver 'the driver of this host' executor 'the executor of this host' \
+        executors 'all executors of this host'
+end
+
+set -l events \
+    cpu ctimer itimer wall cpu-clock task-clock page-faults minor-faults major-faults \
+    context-switches cpu-migrations alignment-faults emulation-faults cycles instructions \
+    cache-references cache-misses branch-instructions branch-misses bus-cycles ref-cycles \
+    stalled-cycles-frontend stalled-cycles-backend L1-dcache-loads L1-dcache-load-misses \
+    L1-dcache-stores L1-icache-load-misses LLC-loads LLC-load-misses LLC-stores LLC-store-misses \
+    dTLB-loads dTLB-load-misses dTLB-store-misses iTLB-loads iTLB-load-misses branch-loads \
+    branch-load-misses
+
+complete -c sparkprof -f
+complete -c sparkprof -n __fish_is_first_arg -a collect -d "profile for a while, then write the outputs (the default)"
+complete -c sparkprof -n __fish_is_first_arg -a start -d "begin a recording and leave it running"
+complete -c sparkprof -n __fish_is_first_arg -a stop -d "end a recording and write its outputs"
+complete -c sparkprof -n __fish_is_first_arg -a dump -d "write what has been recorded so far and go on"
+complete -c sparkprof -n __fish_is_first_arg -a resume -d "go on with a stopped recording, keeping its samples"
+complete -c sparkprof -n __fish_is_first_arg -a status -d "say what is being recorded in a target"
+complete -c sparkprof -n __fish_is_first_arg -a list -d "list every event, and why one is not available here"
+complete -c sparkprof -n __fish_is_first_arg -a ps -d "list the JVMs of this host, Spark's first"
+complete -c sparkprof -n __fish_is_first_arg -a version -d "print the version"
+complete -c sparkprof -n 'not __sparkprof_action ps version' -a '(__sparkprof_targets)'
+
+complete -c sparkprof -n '__sparkprof_action collect start' -s e -l event -x -a "$events" -d 'what to sample'
+complete -c sparkprof -n '__sparkprof_action collect start' -s i -l interval -x -d 'time between samples'
+complete -c sparkprof -n '__sparkprof_action collect start' -l wall -x -d 'sample wall clock too'
+complete -c sparkprof -n '__sparkprof_action collect start' -s j -l jstackdepth -x -d 'deepest stack to keep'
+complete -c sparkprof -n '__sparkprof_action collect start' -l filter -x -d 'only these thread ids'
+complete -c sparkprof -n '__sparkprof_action collect start' -l thread -x -d 'only threads with such a name'
+complete -c sparkprof -n '__sparkprof_action collect start' -l capture -x -a 'ring signal' -d 'how samples are taken'
+complete -c sparkprof -n '__sparkprof_action collect start' -l memory -x -d 'most memory in the target'
+complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'
+complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump resume status list' -l attach-timeout -x -d 'give up on a silent target'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump' -s f -l file -r -F -d 'output file'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump' -s o -l output -x -a 'text collapsed jfr' -d 'output format'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s t -l threads -d 'keep threads apart'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s s -l simple -d 'class names without packages'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s a -l ann -d 'mark frames by kind'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s l -l lib -d 'library names before native frames'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -l total -d 'weigh by time or events'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s I -l include -x -d 'only stacks with such a frame'
+complete -c sparkprof -n '__sparkprof_action collect stop dump' -s X -l exclude -x -d 'no stacks with such a frame'
+complete -c sparkprof -n '__sparkprof_action collect start' -l chunksize -x -d 'new chunk after so many bytes'
+complete -c sparkprof -n '__sparkprof_action collect start' -l chunktime -x -d 'new chunk after this long'
+complete -c sparkprof -n '__sparkprof_action collect start' -l force -d 'go on though memory is short'
+complete -c sparkprof -n '__sparkprof_action status list ps' -l json -d 'print JSON'
+complete -c sparkprof -s q -l quiet -d 'errors only'
+complete -c sparkprof -s h -l help -d 'show help'
+complete -c sparkprof -s v -l version -d 'print the version'
