@@ -116,20 +116,22 @@ static int set_help(struct sp_parser *p, const char *spelled, const char *topic)
 static int take(
 	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
 {
+	const char *text = value ? value : "";
+
 	snprintf(p->spelled[o - p->rows], SP_PARSER_SPELLED, "%s", spelled);
 	switch (o->kind) {
 	case SP_KIND_EVENT:
-		return add_events(p, spelled, value);
+		return add_events(p, spelled, text);
 	case SP_KIND_INTERVAL:
-		add_interval(p, spelled, value);
+		add_interval(p, spelled, text);
 		return 0;
 	case SP_KIND_WALL:
-		remember(&p->wall, spelled, value);
+		remember(&p->wall, spelled, text);
 		return 0;
 	case SP_KIND_FILE:
-		return add_file(p, spelled, value);
+		return add_file(p, spelled, text);
 	case SP_KIND_FORMAT:
-		return set_format(p, spelled, value);
+		return set_format(p, spelled, text);
 	case SP_KIND_HELP:
 		return set_help(p, spelled, value);
 	case SP_KIND_VERSION:
@@ -137,7 +139,7 @@ static int take(
 		p->done = true;
 		return 0;
 	default:
-		return sp_value_set(o, spelled, value, p->call, p->err);
+		return sp_value_set(o, spelled, text, p->call, p->err);
 	}
 }
 

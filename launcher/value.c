@@ -104,7 +104,7 @@ static bool read_id(const char **p, unsigned long *ret)
 static int thread_ids(const char *spelled, const char *text, struct sp_err *err)
 {
 	const char *p = text;
-	unsigned long from, to;
+	unsigned long from = 0, to;
 
 	for (;;) {
 		bool ok = read_id(&p, &from);

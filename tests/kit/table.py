@@ -1,10 +1,11 @@
-"""launcher/options.def and events.def as Python data, for the tests that compare other things with them."""
+"""launcher/options.def and events.def as Python data, for the tests that compare other things with them.
+Standard library only: lint tests use it without a venv."""
 import dataclasses
+import pathlib
 import re
 
-from . import parts
-
-DEF = parts.ROOT / "launcher/options.def"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEF = ROOT / "launcher/options.def"
 MASKS = {
     "PRINTING": {"collect", "stop", "dump"},
     "WRITING": {"collect", "start", "stop", "dump"},
@@ -65,5 +66,5 @@ def foreign():
 
 
 def events(built=True):
-    rows = re.findall(r'^EVENT\("([^"]+)",\s*\w+,\s*(\w+),', (parts.ROOT / "launcher/events.def").read_text(), re.M)
+    rows = re.findall(r'^EVENT\("([^"]+)",\s*\w+,\s*(\w+),', (ROOT / "launcher/events.def").read_text(), re.M)
     return [name for name, state in rows if (state == "true") == built]

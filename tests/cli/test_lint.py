@@ -1,0 +1,126 @@
+"""The lint tests find what they are for: in a copy of the tree one thing is made wrong, and the place is named."""
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kit import parts
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    to = tmp_path_factory.mktemp("tree")
+    for d in ("src", "agent", "launcher", "man", "completions", "tests/lint", "tests/kit"):
+        shutil.copytree(parts.ROOT / d, to / d, ignore=shutil.ignore_patterns("__pycache__"))
+    for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", ".clang-format", ".clang-tidy"):
+        shutil.copy(parts.ROOT / f, to / f)
+    return to
+
+
+def lint(tree, name, *args):
+    return subprocess.run([sys.executable, "-B", tree / f"tests/lint/{name}.py", *args], capture_output=True, text=True)
+
+
+CASES = [
+    # lint, file, pattern, instead, what is said
+    ("options", "man/sparkprof.1.scd", r"\*--memory\*=_SIZE_", "*--memry*=_SIZE_", "--memry is not an option"),
+    ("options", "man/sparkprof.1.scd", r"Default: 12m", "Default: 16m", "default of --memory: says 16m, the table 12m"),
+    ("options", "man/sparkprof.1.scd", r"From 1m to 1g", "From 1m to 2g", "bounds of --memory"),
+    ("options", "man/sparkprof.1.scd", r"\*-q\*, ", "", "letter of --quiet"),
+    ("options", "man/sparkprof.1.scd", r"_ring\|signal_", "_ring_", "value of --capture"),
+    ("options", "man/sparkprof.1.scd", r"\n\*dump\*\n", "\n*drop*\n", "action dump is missing"),
+    ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --alloc --wall", "--alloc is refused"),
+    ("options", "README.md", r"\Z", "\n    sparkprof --loop 1h executor\n", "README.md:", "--loop is refused"),
+    ("options", "completions/sparkprof.bash", r"--timeout --attach-timeout -q", "-q", "resume: --timeout is missing"),
+    ("options", "completions/sparkprof.bash", r"ring signal", "ring", "values of --capture"),
+    ("options", "completions/sparkprof.bash", r"    cpu ctimer", "    ctimer", "event cpu"),
+    ("options", "completions/sparkprof.bash", r" --filter \|", "", "--filter takes a value"),
+    ("options", "completions/_sparkprof", r"'start resume' '--timeout", "'start' '--timeout", "actions of --timeout"),
+    ("options", "completions/_sparkprof", r".*--force.*\n", "", "--force is missing"),
+    ("options", "completions/_sparkprof", r"text collapsed jfr", "text jfr", "values of --output"),
+    ("options", "completions/sparkprof.fish", r" -s j ", " ", "letter of --jstackdepth"),
+    ("options", "completions/sparkprof.fish", r"-l memory -x", "-l memory", "value of --memory"),
+    ("options", "completions/sparkprof.fish", r'"print the version"', '"say it"', "action version"),
+    ("options", "launcher/options.def", r'"12m"', '"14m"', "default of --memory: says 12m, the table 14m"),
+    ("includes", "src/base/err.c", r"\Z", '#include "../../launcher/options.h"\n', "src/base/err.c:", "may not be included"),
+    ("includes", "agent/entry.c", r"\Z", '#include "../launcher/options.h"\n', "agent/entry.c:", "may not be included"),
+    ("includes", "agent/entry.c", r"\Z", "#include <libelf.h>\n", "agent/entry.c:", "libelf.h"),
+    ("includes", "launcher/main.c", r"\Z", '#include "../agent/args.h"\n', "launcher/main.c:", "agent/args.h"),
+    ("includes", "launcher/main.c", r"\Z", '#include "nowhere.h"\n', "launcher/main.c:", "nowhere.h"),
+    ("tree", "launcher/main.c", r"\Z", "\n" * 500, "launcher/main.c:500", "cut it in two"),
+    ("tree", "src/base/err.c", r"\Z", "void f(void) { abort(); }\n", "src/base/err.c:", "abort"),
+    ("tree", "agent/entry.c", r"\Z", "static __thread int x;\n", "agent/entry.c:", "__thread"),
+    ("tree", "launcher/main.c", r"\Z", "void f(void) { strcpy(a, b); }\n", "launcher/main.c:", "strcpy"),
+    ("tree", "README.md", r"\Z", "T" "ODO\n", "README.md:"),
+    ("tree", "build.sh", r"\Z", "cd $nowhere\n", "build.sh:", "SC2"),
+    ("format", "launcher/main.c", r"\tstruct sp_err err;", "   struct  sp_err err;", "launcher/main.c:"),
+]
+
+
+@pytest.mark.parametrize("name, path, pattern, instead, said", [(*c[:4], c[4:]) for c in CASES],
+                         ids=[f"{c[0]}-{c[1]}-{c[4]}" for c in CASES])
+def test_a_lint_names_the_place(copy, name, path, pattern, instead, said):
+    before = (copy / path).read_text()
+    after = re.sub(pattern, lambda _: instead, before, count=1)
+    assert after != before, "the case no longer fits the file"
+    (copy / path).write_text(after)
+    try:
+        r = lint(copy, name)
+    finally:
+        (copy / path).write_text(before)
+    assert r.returncode == 1, r
+    assert all(word in r.stdout for word in said), r.stdout
+
+
+@pytest.mark.parametrize("name", ["options", "includes", "tree", "format"])
+def test_the_copy_itself_is_clean(copy, name):
+    r = lint(copy, name)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+def test_a_stray_file_at_the_top_is_named(copy):
+    (copy / "notes.txt").touch()
+    r = lint(copy, "tree")
+    (copy / "notes.txt").unlink()
+    assert r.returncode == 1 and "notes.txt" in r.stdout
+
+
+def test_a_header_that_needs_another_one_is_named(copy):
+    (copy / "launcher/needy.h").write_text("struct needy {\n\tsize_t n;\n};\n")
+    r = lint(copy, "includes", "cc", "--", "-I", copy / "src")
+    (copy / "launcher/needy.h").unlink()
+    assert r.returncode == 1 and "launcher/needy.h:1" in r.stdout
+
+
+def compile_c(tmp_path, text, *flags):
+    (tmp_path / "x.c").write_text(text)
+    subprocess.run(["cc", "-o", tmp_path / "x", tmp_path / "x.c", *flags], check=True, stderr=subprocess.DEVNULL)
+    return tmp_path / "x"
+
+
+def test_symbols_finds_a_new_glibc_symbol(copy, tmp_path):
+    lib = compile_c(tmp_path, "#include <pthread.h>\nint f(void) { return pthread_create(0, 0, 0, 0); }", "-shared", "-fPIC")
+    r = lint(copy, "symbols", lib)
+    assert r.returncode == 1 and "pthread_create needs GLIBC_2.34" in r.stdout
+
+
+def test_symbols_finds_a_foreign_library(copy, tmp_path):
+    lib = compile_c(tmp_path, "int zlibVersion(void); int f(void) { return zlibVersion(); }", "-shared", "-fPIC", "-lz")
+    r = lint(copy, "symbols", lib)
+    assert r.returncode == 1 and "libz.so" in r.stdout
+
+
+def test_symbols_finds_nss_and_a_dynamic_launcher(copy, tmp_path):
+    text = "#include <pwd.h>\nint main(void) { return !getpwuid(0); }"
+    agent = parts.ROOT / "build/libsparkprof.so"
+    r = lint(copy, "symbols", agent, compile_c(tmp_path, text, "-static"))
+    assert r.returncode == 1 and "getpwuid" in r.stdout
+    r = lint(copy, "symbols", agent, compile_c(tmp_path, text))
+    assert r.returncode == 1 and "is not static" in r.stdout
+
+
+def test_the_release_is_clean(copy):
+    r = lint(copy, "symbols", parts.ROOT / "build/libsparkprof.so", parts.ROOT / "build/release/launcher/sparkprof")
+    assert r.returncode == 0, r.stdout
