@@ -96,6 +96,14 @@ static int check_colon(const char *name, const char *colon, struct sp_err *err)
 	const char *s = colon + 1;
 	size_t n = word(s, "_-");
 
+	for (size_t i = 0; i < SP_COUNT(events); i++) {
+		if (strncmp(events[i].name, name, (size_t)(colon - name)) == 0 &&
+			!events[i].name[colon - name])
+			return sp_err_set(err, -EINVAL,
+				"'%s': letters behind an event are not built yet; write %s", name,
+				events[i].name);
+	}
+
 	if (has_prefix(name, "mem:"))
 		return check_form(name, "mem:ADDR[/LEN][:rwx]", is_breakpoint(s), err);
 	if (has_prefix(name, "kprobe:"))

@@ -48,18 +48,24 @@ static int finish_wall(struct sp_parser *p)
 static int finish_intervals(struct sp_parser *p)
 {
 	const struct sp_option *o = sp_option_find("interval", strlen("interval"));
+	bool used = !p->any_interval.text;
 
 	for (size_t i = 0; i < p->call->n_events; i++) {
-		const struct sp_pending *v =
-			p->interval[i].text ? &p->interval[i] : &p->any_interval;
+		bool own = p->interval[i].text;
+		const struct sp_pending *v = own ? &p->interval[i] : &p->any_interval;
 		struct sp_call_event *e = &p->call->events[i];
-		int r = v->text ? sp_value_interval(
-					  o, v->spelled, v->text, e->name, &e->interval, p->err)
-				: 0;
+		int r;
 
+		used |= !own;
+		r = v->text ? sp_value_interval(
+				      o, v->spelled, v->text, e->name, &e->interval, p->err)
+			    : 0;
 		if (r < 0)
 			return r;
 	}
+	if (!used)
+		return sp_err_set(p->err, -EINVAL, "%s: '%s' belongs to no -e; write it behind one",
+			p->any_interval.spelled, p->any_interval.text);
 	return 0;
 }
 
