@@ -1,8 +1,44 @@
-/* The agent's front door: what HotSpot calls when the library is loaded. */
-#include <stddef.h>
+/* The agent's front door: what HotSpot calls when the library is loaded. It runs on the JVM's
+ * attach listener thread and does as little as can be: no JVMTI, no class is looked at. */
+#include "control.h"
 
-int Agent_OnAttach(void *vm, char *options, void *reserved);
-int Agent_OnAttach(void *vm, char *options, void *reserved)
+#include <dlfcn.h>
+#include <jni.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* HotSpot's own table of its fields, exported for debuggers (vmStructs.hpp, stable since JDK 6). */
+struct vm_struct {
+	const char *type, *field, *type_string;
+	int32_t is_static;
+	uint64_t offset;
+	void *address;
+};
+
+/* "17.0.19+10": from Abstract_VM_Version::_s_vm_release; "" where it cannot be had. */
+static void read_jdk(char *ret, size_t len)
 {
-	return 0;
+	const struct vm_struct *const *table = dlsym(RTLD_DEFAULT, "gHotSpotVMStructs");
+
+	*ret = '\0';
+	for (const struct vm_struct *e = table ? *table : NULL; e && e->type; e++) {
+		if (strcmp(e->type, "Abstract_VM_Version") != 0 || !e->field ||
+			strcmp(e->field, "_s_vm_release") != 0 || !e->address)
+			continue;
+		if (*(const char *const *)e->address)
+			snprintf(ret, len, "%s", *(const char *const *)e->address);
+		return;
+	}
+}
+
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved);
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+{
+	struct sp_control_call call = {.vm = vm};
+
+	if (!options || sp_control_parse(options, &call) < 0)
+		return JNI_ERR;
+	read_jdk(call.jdk, sizeof(call.jdk));
+	return sp_control_start(&call) < 0 ? JNI_ERR : JNI_OK;
 }

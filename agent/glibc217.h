@@ -31,7 +31,20 @@ SP_SYMVER(sem_post, "2.2.5");
 SP_SYMVER(sem_wait, "2.2.5");
 SP_SYMVER(sem_timedwait, "2.2.5");
 SP_SYMVER(fcntl, "2.2.5");
-SP_SYMVER(fcntl64, "2.2.5");
+/* With 64-bit file offsets the headers say fcntl64, which glibc has since 2.28 only: the same call.
+ */
+__asm__(".symver fcntl64,fcntl@GLIBC_2.2.5");
 #endif
+
+/* stat and its kin are functions of glibc since 2.33 only: ask the kernel, whose struct is the same
+ * on 64-bit machines. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define fstat(fd, st)		      ((int)syscall(SYS_fstat, (fd), (st)))
+#define fstatat(dir, path, st, flags) ((int)syscall(SYS_newfstatat, (dir), (path), (st), (flags)))
+#define stat(path, st)		      fstatat(AT_FDCWD, path, st, 0)
+#define lstat(path, st)		      fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW)
 
 #endif

@@ -1,0 +1,245 @@
+/* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
+ * What it serves (probe, recording) lives in probe.c, recording.c. */
+#include "control.h"
+#include "recording.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "probe/probe.h"
+#include "wire/chan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 512 * 1024, MS = 1000000 };
+static const uint64_t handshake_ns = 10000ull * MS, send_ns = 2000ull * MS;
+static const uint64_t progress_ns = 250ull * MS;
+
+/* All that a connection needs, in one mapping that goes with it. */
+struct control {
+	struct sp_control_call call;
+	struct sp_chan chan;
+	struct sp_recording_seat seat; /* this connection's claim on the recording */
+};
+
+int sp_control_parse(const char *options, struct sp_control_call *ret)
+{
+	struct sp_control_call call = *ret;
+	size_t len;
+
+	if (strncmp(options, "1 ", 2) != 0 || strlen(options) < 2 + SP_TOKEN_HEX + 2 ||
+		sp_token_parse(options + 2, SP_TOKEN_HEX, &call.token) < 0 ||
+		options[2 + SP_TOKEN_HEX] != ' ')
+		return -EINVAL;
+	options += 2 + SP_TOKEN_HEX + 1;
+	len = strlen(options);
+	if (len > SP_CONTROL_PATH_MAX)
+		return -EINVAL;
+	memcpy(call.path, options, len + 1);
+	*ret = call;
+	return 0;
+}
+
+/* Only a socket of our own user, whose listener is our own user (the launcher's door child has
+ * taken our uid before it listened), is spoken to. */
+static int connect_door(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	SP_AUTO_CLOSE int fd = -1;
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct stat st;
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (lstat(path, &st) < 0)
+		return -errno;
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+		return -EPERM;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return -errno;
+	if (peer.uid != geteuid())
+		return -EPERM;
+	return sp_steal_fd(&fd);
+}
+
+static int send_msg(struct control *c, const struct sp_msg *m)
+{
+	return sp_chan_send(&c->chan, m, NULL, 0, sp_clock_mono_ns() + send_ns);
+}
+
+static int hello(struct control *c)
+{
+	struct sp_msg m = {.type = SP_MSG_HELLO,
+		.num = {(uint64_t)getpid(), geteuid(), sp_recording_active()},
+		.text = {SP_VERSION, c->call.jdk, ""}};
+
+	return send_msg(c, &m);
+}
+
+static int send_row(void *ctx, const struct sp_probe_row *row)
+{
+	struct sp_msg m = {.type = SP_MSG_ROW,
+		.num = {row->group, row->state},
+		.text = {row->name, row->note}};
+
+	return send_msg(ctx, &m);
+}
+
+static int probe(struct control *c)
+{
+	int r = sp_probe_run(send_row, c);
+
+	return r < 0 ? r : send_msg(c, &(struct sp_msg){.type = SP_MSG_PROBED});
+}
+
+/* Takes the output out of the message; every other descriptor is closed. No engine takes perf
+ * events from the launcher yet, so a message with one is refused rather than half obeyed. */
+static int take_output(struct control *c, struct sp_msg *reply, struct sp_err *err)
+{
+	int fd;
+
+	if (c->chan.n_fds != 1 || sp_chan_check_output(c->chan.fds[0]) < 0) {
+		sp_chan_drop_fds(&c->chan);
+		sp_err_set(err, 0, "the output is not a file or pipe open for writing");
+		*reply = (struct sp_msg){SP_MSG_FAILED, {EPERM}, {err->text}};
+		return -EPERM;
+	}
+	fd = c->chan.fds[0];
+	c->chan.n_fds = 0;
+	return fd;
+}
+
+/* Serves one request. Returns 0 to go on, 1 when the thread may leave the socket, -errno to close.
+ */
+static int serve(struct control *c, const struct sp_msg *m)
+{
+	struct sp_msg reply = {.type = SP_MSG_FAILED};
+	struct sp_err err = {""};
+	int fd, detach = 0;
+
+	switch (m->type) {
+	case SP_MSG_PROBE:
+		return probe(c);
+	case SP_MSG_START:
+		fd = take_output(c, &reply, &err);
+		if (fd >= 0)
+			sp_recording_start(
+				&c->seat, c->call.vm, m->text[0], m->text[1], fd, &reply, &err);
+		break;
+	case SP_MSG_STOP:
+		sp_recording_stop(&c->seat, &reply, &err);
+		break;
+	case SP_MSG_FLUSH:
+		sp_recording_flush(&c->seat, &reply, &err);
+		break;
+	case SP_MSG_STATUS:
+		sp_recording_state(&c->seat, &reply, &err);
+		break;
+	case SP_MSG_DETACH:
+		detach = sp_recording_detach(&c->seat, &reply, &err);
+		break;
+	default:
+		return -EBADMSG;
+	}
+	fd = send_msg(c, &reply);
+	return fd < 0 ? fd : detach;
+}
+
+/* Until the launcher leaves. While this connection records, its counts go out four times a second.
+ */
+static void serve_all(struct control *c)
+{
+	struct sp_msg m, progress;
+	int r = hello(c);
+
+	while (r == 0) {
+		uint64_t deadline = c->seat.holds ? sp_clock_mono_ns() + progress_ns : 0;
+
+		r = sp_chan_wait(c->chan.fd, deadline);
+		if (r == 0) {
+			r = sp_recording_progress(&c->seat, &progress) ? send_msg(c, &progress) : 0;
+			continue;
+		}
+		if (r > 0 && (r = sp_chan_recv(&c->chan, &m, sp_clock_mono_ns() + send_ns)) == 0)
+			r = serve(c, &m);
+	}
+	sp_chan_drop_fds(&c->chan);
+}
+
+/* A log line for the launcher; called by the session from the control thread or the collector. One
+ * packet is one send, so two threads do not mix their bytes. */
+static void say(void *ctx, const char *sentence)
+{
+	struct control *c = ctx;
+	struct sp_msg m = {.type = SP_MSG_LOG, .text = {sentence}};
+
+	if (__atomic_load_n(&c->chan.fd, __ATOMIC_ACQUIRE) >= 0)
+		(void)send_msg(c, &m);
+}
+
+static void *control_main(void *arg)
+{
+	struct control *c = arg;
+	uint64_t deadline = sp_clock_mono_ns() + handshake_ns;
+	int fd;
+
+	pthread_setname_np(pthread_self(), "sparkprof");
+	fd = connect_door(c->call.path);
+	if (fd >= 0 && sp_proof_agent(fd, &c->call.token, deadline) == 0) {
+		c->chan.fd = fd;
+		sp_recording_seat_init(&c->seat, say, c);
+		serve_all(c);
+		__atomic_store_n(&c->chan.fd, -1, __ATOMIC_RELEASE);
+		close(fd);
+		fd = -1;
+		sp_recording_leave(&c->seat);
+	}
+	if (fd >= 0)
+		close(fd);
+	munmap(c, sizeof(*c));
+	return NULL;
+}
+
+/* A detached thread of @attr's stack that no signal will ever be delivered to. */
+static int spawn(struct control *c)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	r = pthread_create(&thread, &attr, control_main, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+int sp_control_start(const struct sp_control_call *call)
+{
+	struct control *c =
+		mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int r;
+
+	if (c == MAP_FAILED)
+		return -errno;
+	c->call = *call;
+	c->chan.fd = -1;
+	r = spawn(c);
+	if (r < 0)
+		munmap(c, sizeof(*c));
+	return r;
+}

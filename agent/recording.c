@@ -1,0 +1,274 @@
+/* Who holds the recording: see recording.h. One lock guards everything; it is held across
+ * sp_session_start and _stop, which are not called from JVM threads, so no Java thread waits. */
+#include "recording.h"
+#include "owner.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	struct sp_session *session; /* NULL: nothing records */
+	struct sp_recording_seat *holder;
+	uint64_t since_ns, timeout_ns;
+	char who[232], options[1024], said[256];
+} g = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+
+/* @said has a lock of its own: a session speaks while it starts or stops, under g.lock. */
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep_said(void *ctx, const char *sentence)
+{
+	struct sp_recording_seat *s = ctx;
+
+	pthread_mutex_lock(&said_lock);
+	snprintf(g.said, sizeof(g.said), "%s", sentence);
+	pthread_mutex_unlock(&said_lock);
+	s->say(s->say_ctx, sentence);
+}
+
+void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx)
+{
+	memset(s, 0, sizeof(*s));
+	s->say = say;
+	s->say_ctx = ctx;
+}
+
+static void fill_counts(uint64_t *num, const struct sp_counts *c)
+{
+	num[SP_PROGRESS_SAMPLES] = c->samples;
+	num[SP_PROGRESS_LOST] = c->lost;
+	num[SP_PROGRESS_TRUNCATED] = c->truncated;
+	num[SP_PROGRESS_UNKNOWN] = c->unknown;
+	num[SP_PROGRESS_BYTES] = c->bytes;
+}
+
+static void fail(struct sp_msg *reply, int code, const struct sp_err *err)
+{
+	*reply = (struct sp_msg){
+		.type = SP_MSG_FAILED, .num = {(uint64_t)-code}, .text = {err->text}};
+}
+
+static void busy(struct sp_recording_seat *s, struct sp_msg *reply, uint64_t since_ns)
+{
+	*reply = (struct sp_msg){.type = SP_MSG_BUSY, .num = {since_ns}, .text = {s->who}};
+}
+
+bool sp_recording_active(void)
+{
+	bool active;
+
+	pthread_mutex_lock(&g.lock);
+	active = g.session != NULL;
+	pthread_mutex_unlock(&g.lock);
+	return active;
+}
+
+static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+	const char *who, int out_fd, struct sp_err *err)
+{
+	struct sp_args args;
+	int r;
+
+	sp_args_init(&args);
+	r = sp_args_parse(&args, options, err);
+	if (r == 0)
+		r = sp_session_start(&g.session, vm, &args, out_fd, keep_said, s, err);
+	if (r < 0) {
+		g.session = NULL;
+		sp_owner_release();
+		return r;
+	}
+	g.holder = s;
+	g.since_ns = sp_clock_wall_ns();
+	g.timeout_ns = args.timeout_ns;
+	snprintf(g.who, sizeof(g.who), "%s", who);
+	snprintf(g.options, sizeof(g.options), "%s", options);
+	s->holds = true;
+	return 0;
+}
+
+void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+	const char *who, int out_fd, struct sp_msg *reply, struct sp_err *err)
+{
+	uint64_t since = 0;
+	int r;
+
+	pthread_mutex_lock(&g.lock);
+	*reply = (struct sp_msg){.type = SP_MSG_STARTED};
+	if (g.session) {
+		snprintf(s->who, sizeof(s->who), "%s", g.who);
+		busy(s, reply, g.since_ns);
+	} else if (!sp_owner_claim(who, &since, s->who, sizeof(s->who))) {
+		busy(s, reply, since);
+	} else {
+		r = start_locked(s, vm, options, who, out_fd, err);
+		if (r == 0)
+			out_fd = -1;
+		else
+			fail(reply, r, err);
+	}
+	pthread_mutex_unlock(&g.lock);
+	if (out_fd >= 0)
+		close(out_fd);
+}
+
+/* Ends the recording, whoever holds it; the holder's thread is told. */
+static int stop_locked(struct sp_counts *ret, struct sp_err *err)
+{
+	struct sp_session *session = g.session;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = sp_session_stop(session, ret, err);
+	g.session = NULL;
+	g.holder->holds = false;
+	g.holder = NULL;
+	sp_owner_release();
+	pthread_cond_broadcast(&g.ended);
+	return r;
+}
+
+void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	struct sp_counts counts;
+	uint64_t since;
+	int r;
+
+	pthread_mutex_lock(&g.lock);
+	*reply = (struct sp_msg){.type = SP_MSG_STOPPED};
+	if (g.session && g.holder != s && !g.holder->detached) {
+		snprintf(s->who, sizeof(s->who), "%s", g.who);
+		busy(s, reply, g.since_ns);
+	} else if (g.session) {
+		r = stop_locked(&counts, err);
+		fill_counts(reply->num, &counts);
+		if (r < 0)
+			fail(reply, r, err);
+	} else if (sp_owner_other(&since, s->who, sizeof(s->who))) {
+		busy(s, reply, since);
+	} else {
+		fail(reply, -ENOENT, (sp_err_set(err, 0, "nothing is being recorded"), err));
+	}
+	pthread_mutex_unlock(&g.lock);
+}
+
+void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	struct sp_counts counts;
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&g.lock);
+	*reply = (struct sp_msg){.type = SP_MSG_FLUSHED};
+	if (g.session)
+		r = sp_session_flush(g.session, err);
+	else
+		sp_err_set(err, 0, "nothing is being recorded");
+	if (r == 0) {
+		sp_session_counts(g.session, &counts);
+		fill_counts(reply->num, &counts);
+	} else {
+		fail(reply, r, err);
+	}
+	pthread_mutex_unlock(&g.lock);
+}
+
+void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	struct sp_counts counts;
+	uint64_t since = 0;
+
+	*reply = (struct sp_msg){.type = SP_MSG_STATE, .text = {s->who, s->options, s->said}};
+	s->who[0] = s->options[0] = s->said[0] = '\0';
+	pthread_mutex_lock(&g.lock);
+	if (g.session) {
+		sp_session_counts(g.session, &counts);
+		fill_counts(reply->num + SP_STATE_PROGRESS, &counts);
+		reply->num[0] = 1;
+		reply->num[1] = g.holder->detached;
+		reply->num[2] = g.since_ns;
+		snprintf(s->who, sizeof(s->who), "%s", g.who);
+		snprintf(s->options, sizeof(s->options), "%s", g.options);
+	} else if (sp_owner_other(&since, s->who, sizeof(s->who))) {
+		reply->num[0] = 1;
+		reply->num[2] = since;
+		snprintf(s->said, sizeof(s->said), "%s", "another build of the agent records");
+	}
+	if (g.session) {
+		pthread_mutex_lock(&said_lock);
+		snprintf(s->said, sizeof(s->said), "%s", g.said);
+		pthread_mutex_unlock(&said_lock);
+	}
+	pthread_mutex_unlock(&g.lock);
+}
+
+int sp_recording_detach(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&g.lock);
+	if (g.session && g.holder == s) {
+		s->detached = true;
+		*reply = (struct sp_msg){.type = SP_MSG_DETACHED};
+		r = 1;
+	} else {
+		fail(reply, -ENOENT, (sp_err_set(err, 0, "this launcher records nothing"), err));
+	}
+	pthread_mutex_unlock(&g.lock);
+	return r;
+}
+
+bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)
+{
+	struct sp_counts counts;
+	bool mine;
+
+	pthread_mutex_lock(&g.lock);
+	mine = g.session && g.holder == s;
+	*ret = (struct sp_msg){.type = SP_MSG_PROGRESS};
+	if (mine) {
+		sp_session_counts(g.session, &counts);
+		fill_counts(ret->num, &counts);
+	}
+	pthread_mutex_unlock(&g.lock);
+	return mine;
+}
+
+/* Waits until somebody stops the recording or its time is over; true in the second case. */
+static bool time_over_locked(struct sp_recording_seat *s)
+{
+	struct timespec until;
+	uint64_t end;
+
+	if (!g.timeout_ns) {
+		while (g.session && g.holder == s)
+			pthread_cond_wait(&g.ended, &g.lock);
+		return false;
+	}
+	/* The static condition waits on CLOCK_REALTIME: a stepped clock moves the end, as for cron.
+	 */
+	end = g.since_ns + g.timeout_ns;
+	until.tv_sec = (time_t)(end / 1000000000);
+	until.tv_nsec = (long)(end % 1000000000);
+	while (g.session && g.holder == s)
+		if (pthread_cond_timedwait(&g.ended, &g.lock, &until) == ETIMEDOUT)
+			return g.session && g.holder == s;
+	return false;
+}
+
+void sp_recording_leave(struct sp_recording_seat *s)
+{
+	struct sp_counts counts;
+	struct sp_err err;
+
+	pthread_mutex_lock(&g.lock);
+	if (g.session && g.holder == s && (!s->detached || time_over_locked(s)))
+		stop_locked(&counts, &err);
+	pthread_mutex_unlock(&g.lock);
+}

@@ -1,0 +1,48 @@
+/* The one recording of this JVM as control connections see it: who may start, stop and ask. A
+ * connection has a seat; the seat that started the recording holds it until it stops, detaches or
+ * leaves. All calls fill *reply with the message to send; its texts are borrowed from the seat,
+ * from
+ * @err or static.
+ * Context: control threads. Allocates nothing itself. */
+#ifndef SP_AGENT_RECORDING_H
+#define SP_AGENT_RECORDING_H
+
+#include "session.h"
+#include "wire/msg.h"
+
+#include <stdbool.h>
+
+struct sp_recording_seat {
+	bool holds;    /* this connection's recording runs */
+	bool detached; /* … and goes on without the launcher */
+	sp_session_say_fn *say;
+	void *say_ctx;
+	char who[232], options[1024], said[256]; /* copies for replies */
+};
+
+void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx);
+
+/* STARTED, BUSY or FAILED. @out_fd is taken in every case. */
+void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+	const char *who, int out_fd, struct sp_msg *reply, struct sp_err *err);
+
+/* STOPPED, BUSY (another launcher's collect) or FAILED (nothing records). */
+void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
+/* FLUSHED or FAILED. */
+void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
+/* STATE. */
+void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
+
+/* DETACHED and returns 1: the caller closes the socket and calls sp_recording_leave, which keeps
+ * the recording until somebody stops it or its time is over. FAILED and 0 if nothing is held. */
+int sp_recording_detach(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
+
+/* Fills a PROGRESS message; false if this seat's recording has ended meanwhile. */
+bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret);
+
+/* The connection is over: stops what the seat holds; waits out what it detached. */
+void sp_recording_leave(struct sp_recording_seat *s);
+
+bool sp_recording_active(void);
+
+#endif

@@ -1,0 +1,213 @@
+/* Waking the attach listener and connecting to it: see attach.h. */
+#include "attach.h"
+#include "door_child.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int sp_attach_late(struct sp_door_target *t, const char *what, struct sp_err *err)
+{
+	if (sp_door_target_refresh(t) < 0)
+		return sp_err_set(err, -ESRCH, "process %d ended meanwhile", (int)t->pid);
+	if (t->state == 'T' || t->state == 't')
+		return sp_err_set(err, -ETIMEDOUT,
+			"process %d is stopped (%s), so %s; let it go on (kill -CONT %d) and try "
+			"again",
+			(int)t->pid, t->state == 't' ? "by a debugger" : "SIGSTOP", what,
+			(int)t->pid);
+	if (t->state == 'D')
+		return sp_err_set(err, -ETIMEDOUT,
+			"process %d waits in the kernel (state D, disk or network file system), so "
+			"%s; "
+			"try again, or give it longer with --attach-timeout",
+			(int)t->pid, what);
+	return sp_err_set(err, -ETIMEDOUT,
+		"process %d did not answer in time, so %s: it may sit in a long safepoint, such as "
+		"a "
+		"full garbage collection or a heap dump, or get no CPU; give it longer with "
+		"--attach-timeout",
+		(int)t->pid, what);
+}
+
+/* One try. Returns a socket; -ENOENT there is none yet; -ECONNREFUSED a stale one; -EAGAIN busy;
+ * -EPERM somebody else's. */
+static int try_connect(const struct sp_door_fs *fs, pid_t nspid)
+{
+	SP_AUTO_CLOSE int place = -1;
+	SP_AUTO_CLOSE int fd = -1;
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	char name[32];
+
+	if (fs->places[0].fd < 0)
+		return -ENOENT;
+	snprintf(name, sizeof(name), ".java_pid%d", (int)nspid);
+	place = sp_door_fs_open_own(fs->places[0].fd, name, fs->uid, S_IFSOCK, O_PATH);
+	if (place < 0)
+		return place;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	snprintf(to.sun_path, sizeof(to.sun_path), "/proc/self/fd/%d", place);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return -errno;
+	return sp_steal_fd(&fd);
+}
+
+/* sun.rt.jvmCapabilities is a string of 0 and 1; the first says whether the JVM can be attached to.
+ * An entry is a head of 20 bytes with the offset of its data at 16, then its name. */
+bool sp_attach_perf_says_off(const void *data, size_t n)
+{
+	static const char name[] = "sun.rt.jvmCapabilities";
+	const uint8_t *found = n > 20 ? memmem(data, n, name, sizeof(name)) : NULL;
+	const uint8_t *entry, *end = (const uint8_t *)data + n;
+	uint32_t offset;
+
+	if (!found || found - (const uint8_t *)data < 20)
+		return false;
+	entry = found - 20;
+	memcpy(&offset, entry + 16, sizeof(offset));
+	return offset < (size_t)(end - entry) && entry[offset] == '0';
+}
+
+static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t uid)
+{
+	SP_AUTO_CLOSE int dir =
+		openat(tmp, dir_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	SP_AUTO_CLOSE int fd =
+		dir < 0 ? -1 : sp_door_fs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
+	SP_AUTO_BUF struct sp_buf data;
+
+	sp_buf_init(&data);
+	return fd >= 0 && sp_buf_read_fd(&data, fd, 1 << 20) == 0 &&
+	       sp_attach_perf_says_off(data.data, data.len);
+}
+
+/* The target's hsperfdata file, by its number in any hsperfdata_* directory of its user. */
+static bool perf_says_off(const struct sp_door_fs *fs, pid_t nspid)
+{
+	SP_AUTO_CLOSE int tmp = openat(fs->places[0].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = tmp < 0 ? NULL : fdopendir(tmp);
+	bool off = false;
+	struct dirent *e;
+	char name[16];
+
+	if (!d)
+		return false;
+	tmp = -1;
+	snprintf(name, sizeof(name), "%d", (int)nspid);
+	while (!off && (e = readdir(d)))
+		off = strncmp(e->d_name, "hsperfdata_", 11) == 0 &&
+		      file_says_off(dirfd(d), e->d_name, name, fs->uid);
+	closedir(d);
+	return off;
+}
+
+/* The trigger file: in the working directory, where the JVM looks first, else in /tmp. */
+struct trigger {
+	int dir;
+	char name[32];
+	bool keep;
+};
+
+static void drop_trigger(struct trigger *g)
+{
+	if (g->dir >= 0 && !g->keep)
+		unlinkat(g->dir, g->name, 0);
+}
+
+static int make_trigger(const struct sp_door_fs *fs, pid_t nspid, struct trigger *ret)
+{
+	const struct sp_door_place *order[] = {&fs->places[1], &fs->places[0]};
+	int r = -ENOENT;
+
+	snprintf(ret->name, sizeof(ret->name), ".attach_pid%d", (int)nspid);
+	for (size_t i = 0; i < SP_COUNT(order); i++) {
+		SP_AUTO_CLOSE int fd = -1;
+
+		if (!order[i]->writable)
+			continue;
+		fd = openat(order[i]->fd, ret->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		r = fd >= 0 ? 0 : -errno;
+		if (fd < 0 && r == -EEXIST) /* left by an attach that timed out: as good as new */
+			fd = sp_door_fs_open_own(order[i]->fd, ret->name, fs->uid, S_IFREG, O_PATH);
+		if (fd >= 0) {
+			ret->dir = order[i]->fd;
+			return 0;
+		}
+	}
+	return r;
+}
+
+static int wake(const struct sp_door_fs *fs, struct sp_door_target *t, struct trigger *g,
+	struct sp_err *err)
+{
+	int r;
+
+	if (perf_says_off(fs, t->nspid))
+		return sp_err_set(err, -EPERM,
+			"process %d cannot be attached to: it runs with "
+			"-XX:+DisableAttachMechanism",
+			(int)t->pid);
+	r = make_trigger(fs, t->nspid, g);
+	if (r < 0)
+		return sp_err_set(err, r,
+			"process %d: no trigger file can be put into its working directory (%s) or "
+			"/tmp "
+			"(%s)",
+			(int)t->pid, fs->places[1].why[0] ? fs->places[1].why : strerror(-r),
+			fs->places[0].why[0] ? fs->places[0].why : strerror(-r));
+	r = sp_door_target_quit(t);
+	if (r < 0)
+		return sp_err_set(err, r, "process %d: SIGQUIT: %s", (int)t->pid, strerror(-r));
+	return 0;
+}
+
+static int refused(const struct sp_door_target *t, int r, struct sp_err *err)
+{
+	if (r == -EPERM)
+		return sp_err_set(err, r,
+			"process %d: /tmp/.java_pid%d in its file system is not its own socket; "
+			"remove it",
+			(int)t->pid, (int)t->nspid);
+	return sp_err_set(err, r, "process %d: attach socket: %s", (int)t->pid, strerror(-r));
+}
+
+int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uint64_t deadline_ns,
+	struct sp_err *err)
+{
+	__attribute__((cleanup(drop_trigger))) struct trigger g = {.dir = -1};
+	bool woken = false;
+
+	for (unsigned ms = 1;; ms = ms < 20 ? ms * 2 : 20) {
+		int r = try_connect(fs, t->nspid);
+
+		if (r >= 0)
+			return r;
+		if (r != -ENOENT && r != -ECONNREFUSED && r != -EAGAIN)
+			return refused(t, r, err);
+		if (sp_door_target_refresh(t) < 0)
+			return sp_err_set(err, -ESRCH, "process %d ended meanwhile", (int)t->pid);
+		if (!woken && r != -EAGAIN && t->catches_quit && t->state != 'T' &&
+			t->state != 't') {
+			r = wake(fs, t, &g, err);
+			if (r < 0)
+				return r;
+			woken = true;
+			ms = 1;
+		}
+		if (sp_door_child_sleep(ms) < 0 || sp_clock_mono_ns() >= deadline_ns) {
+			g.keep = woken;
+			if (sp_door_child_interrupted())
+				return sp_err_set(err, -EINTR, "interrupted");
+			return sp_attach_late(t, "nothing was loaded", err);
+		}
+	}
+}

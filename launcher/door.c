@@ -1,0 +1,113 @@
+/* The launcher's side of the door: forks the child, waits for its report. See door.h. */
+#include "door.h"
+#include "door_child.h"
+#include "door_target.h"
+#include "who.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "wire/chan.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The child ends by its own deadline; this much later it is taken for hung and killed. */
+static const uint64_t grace_ns = 5000000000ull;
+
+/* One report and the descriptor that may come with it. */
+static int read_report(int from, struct sp_door_report *ret, int *ret_fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {ret, sizeof(*ret)};
+	struct msghdr h = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes)};
+	ssize_t n = recvmsg(from, &h, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *cm;
+
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(*ret))
+		return -EPIPE;
+	ret->err.text[sizeof(ret->err.text) - 1] = '\0';
+	cm = CMSG_FIRSTHDR(&h);
+	if (cm && cm->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(cm), sizeof(int));
+	return 0;
+}
+
+static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_note_fn *note,
+	void *note_ctx, int *ret_fd, struct sp_err *err)
+{
+	for (;;) {
+		struct sp_door_report report;
+		int r = sp_chan_wait(from, deadline_ns);
+
+		if (r == -EINTR) { /* a Ctrl-C here: the child tidies up and reports */
+			kill(child, SIGTERM);
+			continue;
+		}
+		if (r == 0) {
+			kill(child, SIGKILL);
+			return sp_err_set(err, -ETIMEDOUT, "the attach did not end by itself");
+		}
+		r = read_report(from, &report, ret_fd);
+		if (r < 0)
+			return sp_err_set(err, r, "the attach ended unexpectedly");
+		if (!report.done) {
+			note(note_ctx, report.err.text);
+			continue;
+		}
+		if (report.code == 0 && *ret_fd < 0)
+			return sp_err_set(err, -EPROTO, "the attach brought no connection");
+		*err = report.err;
+		return report.code;
+	}
+}
+
+/* In the child: give back nothing but the report. */
+static void run_child(struct sp_door_target *t, uint64_t deadline_ns, const char *who, int to)
+{
+	sp_door_child_run(t, deadline_ns, who, to);
+	_exit(0);
+}
+
+int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *note_ctx, int *ret_fd,
+	struct sp_err *err)
+{
+	uint64_t deadline_ns = sp_clock_mono_ns() + timeout_ns;
+	struct sp_door_target t;
+	char who[SP_WHO_LEN];
+	int pair[2], fd = -1, r;
+	pid_t child;
+
+	r = sp_door_target_read(pid, &t, err);
+	if (r < 0)
+		return r;
+	sp_who_am_i(who);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = sp_err_set(err, -errno, "socketpair: %s", strerror(errno));
+	else if ((child = fork()) < 0)
+		r = sp_err_set(err, -errno, "fork: %s", strerror(errno));
+	else if (child == 0)
+		run_child(&t, deadline_ns, who, pair[1]);
+	else {
+		close(pair[1]);
+		r = await_report(pair[0], child, deadline_ns + grace_ns, note, note_ctx, &fd, err);
+		close(pair[0]);
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+		}
+	}
+	if (t.pidfd >= 0)
+		close(t.pidfd);
+	if (r == 0)
+		*ret_fd = fd;
+	return r;
+}

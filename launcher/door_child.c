@@ -1,0 +1,292 @@
+/* What the door child does: see door.h and door_child.h. It never returns to the launcher's code:
+ * sp_door_child_run reports over its socket and the caller exits. */
+#include "door_child.h"
+#include "attach.h"
+#include "door_fs.h"
+#include "door_lock.h"
+#include "door_place.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "wire/chan.h"
+#include "wire/proof.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+bool sp_door_child_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+int sp_door_child_sleep(unsigned ms)
+{
+	if (!interrupted)
+		poll(NULL, 0, (int)ms);
+	return interrupted ? -EINTR : 0;
+}
+
+/* Every signal that ends a launcher only asks the child to tidy up; the launcher's death does too.
+ */
+static void mind_signals(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	struct sigaction sa = {.sa_handler = on_signal};
+	sigset_t none;
+
+	for (size_t i = 0; i < SP_COUNT(ends); i++)
+		sigaction(ends[i], &sa, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+struct work {
+	struct sp_door_target *t;
+	struct sp_door_fs fs;
+	struct sp_door_lock lock;
+	struct sp_door_file library, socket;
+	uint64_t deadline_ns;
+	const char *who;
+	int to;
+};
+
+static void report(int to, const struct sp_door_report *r, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec iov = {(void *)r, sizeof(*r)};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		struct cmsghdr *cm;
+
+		h.msg_control = control.bytes;
+		h.msg_controllen = sizeof(control.bytes);
+		cm = CMSG_FIRSTHDR(&h);
+		cm->cmsg_level = SOL_SOCKET;
+		cm->cmsg_type = SCM_RIGHTS;
+		cm->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cm), &fd, sizeof(int));
+	}
+	while (sendmsg(to, &h, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+	}
+}
+
+static void waits_for(void *ctx, const char *holder)
+{
+	struct work *w = ctx;
+	struct sp_door_report r = {0};
+
+	sp_err_set(&r.err, 0, "process %d: waiting, another sparkprof is getting in: %s",
+		(int)w->t->pid, holder);
+	report(w->to, &r, -1);
+}
+
+/* For good: there is no way back to the old ids, nor to capabilities. */
+static int become_target(const struct sp_door_target *t, struct sp_err *err)
+{
+	bool same = geteuid() == t->uid && getegid() == t->gid;
+
+	if (geteuid() == 0 && setgroups(0, NULL) < 0 && !(same && errno == EPERM))
+		return sp_err_set(err, -errno, "setgroups: %s", strerror(errno));
+	if (setresgid(t->gid, t->gid, t->gid) < 0 || setresuid(t->uid, t->uid, t->uid) < 0)
+		return sp_err_set(err, -EPERM,
+			"process %d runs as uid %u, gid %u, and this is uid %u: run sparkprof as "
+			"that "
+			"user, or with sudo",
+			(int)t->pid, (unsigned)t->uid, (unsigned)t->gid, (unsigned)getuid());
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* cleared by setresuid: so after it */
+	return 0;
+}
+
+/* What is mapped there: a HotSpot that we can enter, one that we cannot, or (yet) none. */
+enum machine { NONE, HOTSPOT, JDK8, OPENJ9, MUSL };
+
+static enum machine look_at_maps(int fd)
+{
+	SP_AUTO_BUF struct sp_buf maps;
+	const char *text;
+
+	sp_buf_init(&maps);
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 || sp_buf_read_fd(&maps, fd, 64 << 20) < 0)
+		return NONE;
+	text = sp_buf_str(&maps);
+	if (strstr(text, "/libj9vm"))
+		return OPENJ9;
+	if (!strstr(text, "/libjvm.so"))
+		return NONE;
+	if (strstr(text, "/ld-musl-"))
+		return MUSL;
+	return strstr(text, "/lib/amd64/server/libjvm.so") ? JDK8 : HOTSPOT;
+}
+
+/* A `java` that has not mapped its libjvm yet is a JVM to be. */
+static bool will_be_jvm(pid_t pid)
+{
+	char path[64], exe[512];
+	const char *base;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return false;
+	exe[n] = '\0';
+	base = strrchr(exe, '/');
+	return base && strcmp(base, "/java") == 0;
+}
+
+static int check_machine(struct work *w, struct sp_err *err)
+{
+	int pid = (int)w->t->pid;
+	enum machine m;
+
+	while ((m = look_at_maps(w->fs.maps)) == NONE && will_be_jvm(w->t->pid)) {
+		if (sp_door_target_refresh(w->t) < 0)
+			return sp_err_set(err, -ESRCH, "process %d ended meanwhile", pid);
+		if (sp_door_child_sleep(5) < 0)
+			return sp_err_set(err, -EINTR, "interrupted");
+		if (sp_clock_mono_ns() > w->deadline_ns)
+			return sp_attach_late(w->t, "it has not become a JVM", err);
+		if (w->fs.maps >= 0)
+			close(w->fs.maps);
+		w->fs.maps = -1; /* again: an exec gives it another memory */
+		sp_door_fs_open_early(&w->fs, w->t);
+	}
+	switch (m) {
+	case HOTSPOT:
+		return 0;
+	case JDK8:
+		return sp_err_set(
+			err, -ENOEXEC, "process %d is a JDK 8; sparkprof needs 11 or later", pid);
+	case OPENJ9:
+		return sp_err_set(
+			err, -ENOEXEC, "process %d is an OpenJ9 JVM; sparkprof needs HotSpot", pid);
+	case MUSL:
+		return sp_err_set(
+			err, -ENOEXEC, "process %d is a JVM on musl; sparkprof needs glibc", pid);
+	case NONE:
+		break;
+	}
+	return sp_err_set(
+		err, -ENOEXEC, "process %d is not a JVM: it has no libjvm.so mapped", pid);
+}
+
+static int load_once(struct work *w, const char *path, const char *options, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int fd = sp_attach_connect(&w->fs, w->t, w->deadline_ns, err);
+
+	return fd < 0 ? fd : sp_attach_load(fd, w->t, path, options, w->deadline_ns, err);
+}
+
+/* A library of this build that is mapped already is entered again; else a new one is put there. */
+static int load(struct work *w, const char *options, struct sp_err *err)
+{
+	int r = -ELIBACC;
+
+	if (sp_door_place_loaded(&w->fs, &w->library))
+		r = load_once(w, w->library.path, options, err);
+	if (r != -ELIBACC)
+		return r;
+	r = sp_door_place_library(&w->fs, &w->library, err);
+	if (r == 0)
+		r = load_once(w, w->library.path, options, err);
+	sp_door_place_remove(&w->library);
+	return r;
+}
+
+/* Accepts until the one comes that is the target and knows the token. */
+static int accept_agent(
+	struct work *w, int listener, const struct sp_token *token, struct sp_err *err)
+{
+	for (;;) {
+		int r = sp_chan_wait(listener, w->deadline_ns);
+		SP_AUTO_CLOSE int fd = -1;
+		struct ucred peer;
+		socklen_t len = sizeof(peer);
+
+		if (r == -EINTR)
+			return sp_err_set(err, r, "interrupted");
+		if (r <= 0)
+			return sp_attach_late(w->t, "the agent has not reported", err);
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+			peer.uid != w->t->uid || peer.pid != w->t->pid)
+			continue;
+		if (sp_proof_launcher(fd, token, w->deadline_ns) == 0)
+			return sp_steal_fd(&fd);
+	}
+}
+
+static int enter(struct work *w, struct sp_err *err)
+{
+	char hex[SP_TOKEN_HEX + 1], options[256];
+	SP_AUTO_CLOSE int listener = -1;
+	struct sp_token token;
+	int r = sp_random(&token, sizeof(token));
+
+	if (r < 0)
+		return sp_err_set(err, r, "no random numbers: %s", strerror(-r));
+	listener = sp_door_place_socket(&w->fs, &w->socket, err);
+	if (listener < 0)
+		return listener;
+	sp_token_format(&token, hex);
+	snprintf(options, sizeof(options), "1 %s %s", hex, w->socket.path);
+	r = load(w, options, err);
+	return r < 0 ? r : accept_agent(w, listener, &token, err);
+}
+
+static int work(struct work *w, struct sp_err *err)
+{
+	int r;
+
+	sp_door_fs_open_early(&w->fs, w->t);
+	r = become_target(w->t, err);
+	if (r == 0)
+		r = sp_door_fs_open(&w->fs, w->t, err);
+	if (r == 0)
+		r = check_machine(w, err);
+	if (r == 0)
+		r = sp_door_lock_take(
+			&w->fs, w->t->nspid, w->who, w->deadline_ns, waits_for, w, &w->lock, err);
+	return r < 0 ? r : enter(w, err);
+}
+
+void sp_door_child_run(struct sp_door_target *t, uint64_t deadline_ns, const char *who, int to)
+{
+	struct work w = {.t = t,
+		.fs = {.root = -1, .cwd = -1, .maps = -1},
+		.lock = {.fd = -1},
+		.library = {.dir = -1},
+		.socket = {.dir = -1},
+		.deadline_ns = deadline_ns,
+		.who = who,
+		.to = to};
+	struct sp_door_report r = {.done = 1};
+	int fd;
+
+	mind_signals();
+	fd = work(&w, &r.err);
+	sp_door_place_remove(&w.library);
+	sp_door_place_remove(&w.socket);
+	sp_door_lock_drop(&w.lock);
+	r.code = fd < 0 ? fd : 0;
+	report(to, &r, fd);
+}
