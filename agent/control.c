@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "probe/probe.h"
+#include "wire/build_id.h"
 #include "wire/chan.h"
 
 #include <errno.h>
@@ -76,12 +77,16 @@ static int send_msg(struct control *c, const struct sp_msg *m)
 	return sp_chan_send(&c->chan, m, NULL, 0, sp_clock_mono_ns() + send_ns);
 }
 
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
+
 static int hello(struct control *c)
 {
+	char id[SP_BUILD_ID_HEX + 1];
 	struct sp_msg m = {.type = SP_MSG_HELLO,
 		.num = {(uint64_t)getpid(), geteuid(), sp_recording_active()},
-		.text = {SP_VERSION, c->call.jdk, ""}};
+		.text = {id, c->call.jdk, SP_VERSION}};
 
+	sp_build_id(__ehdr_start, id);
 	return send_msg(c, &m);
 }
 

@@ -2,19 +2,22 @@
 #ifndef SP_LAUNCHER_AGENT_IMAGE_H
 #define SP_LAUNCHER_AGENT_IMAGE_H
 
-#include <stddef.h>
+#include "wire/build_id.h"
 
 extern const char sp_agent_blob[], sp_agent_blob_end[];
 
+/* As many digits of its build id as file names carry. */
 #define SP_BUILD_ID_SHORT 12
 
-/* The first SP_BUILD_ID_SHORT hex digits of its build id. Never fails: the linker always writes
- * one, and a test says so; "000000000000" otherwise. */
-void sp_agent_image_id(char ret[SP_BUILD_ID_SHORT + 1]);
-
-static inline size_t sp_agent_image_size(void)
+static inline void sp_agent_image_id(char ret[SP_BUILD_ID_HEX + 1])
 {
-	return (size_t)(sp_agent_blob_end - sp_agent_blob);
+	sp_build_id(sp_agent_blob, ret);
+}
+
+static inline void sp_agent_image_short_id(char ret[SP_BUILD_ID_HEX + 1])
+{
+	sp_agent_image_id(ret);
+	ret[SP_BUILD_ID_SHORT] = '\0';
 }
 
 #endif

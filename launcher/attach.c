@@ -1,6 +1,7 @@
 /* Waking the attach listener and connecting to it: see attach.h. */
 #include "attach.h"
 #include "door_child.h"
+#include "hsperf.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,21 +19,21 @@
 int sp_attach_late(struct sp_door_target *t, const char *what, struct sp_err *err)
 {
 	if (sp_door_target_refresh(t) < 0)
-		return sp_err_set(err, -ESRCH, "process %d ended meanwhile", (int)t->pid);
+		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	if (t->state == 'T' || t->state == 't')
 		return sp_err_set(err, -ETIMEDOUT,
-			"process %d is stopped (%s), so %s; let it go on (kill -CONT %d) and try "
+			"pid %d: it is stopped (%s), so %s; let it go on (kill -CONT %d) and try "
 			"again",
 			(int)t->pid, t->state == 't' ? "by a debugger" : "SIGSTOP", what,
 			(int)t->pid);
 	if (t->state == 'D')
 		return sp_err_set(err, -ETIMEDOUT,
-			"process %d waits in the kernel (state D, disk or network file system), so "
+			"pid %d: it waits in the kernel (state D, disk or network file system), so "
 			"%s; "
 			"try again, or give it longer with --attach-timeout",
 			(int)t->pid, what);
 	return sp_err_set(err, -ETIMEDOUT,
-		"process %d did not answer in time, so %s: it may sit in a long safepoint, such as "
+		"pid %d: it did not answer in time, so %s: it may sit in a long safepoint, such as "
 		"a "
 		"full garbage collection or a heap dump, or get no CPU; give it longer with "
 		"--attach-timeout",
@@ -61,22 +62,6 @@ static int try_connect(const struct sp_door_fs *fs, pid_t nspid)
 	return sp_steal_fd(&fd);
 }
 
-/* sun.rt.jvmCapabilities is a string of 0 and 1; the first says whether the JVM can be attached to.
- * An entry is a head of 20 bytes with the offset of its data at 16, then its name. */
-bool sp_attach_perf_says_off(const void *data, size_t n)
-{
-	static const char name[] = "sun.rt.jvmCapabilities";
-	const uint8_t *found = n > 20 ? memmem(data, n, name, sizeof(name)) : NULL;
-	const uint8_t *entry, *end = (const uint8_t *)data + n;
-	uint32_t offset;
-
-	if (!found || found - (const uint8_t *)data < 20)
-		return false;
-	entry = found - 20;
-	memcpy(&offset, entry + 16, sizeof(offset));
-	return offset < (size_t)(end - entry) && entry[offset] == '0';
-}
-
 static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t uid)
 {
 	SP_AUTO_CLOSE int dir =
@@ -84,10 +69,11 @@ static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t
 	SP_AUTO_CLOSE int fd =
 		dir < 0 ? -1 : sp_door_fs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
 	SP_AUTO_BUF struct sp_buf data;
+	struct sp_hsperf perf;
 
 	sp_buf_init(&data);
-	return fd >= 0 && sp_buf_read_fd(&data, fd, 1 << 20) == 0 &&
-	       sp_attach_perf_says_off(data.data, data.len);
+	return fd >= 0 && sp_buf_read_fd(&data, fd, SP_HSPERF_MAX_FILE) == 0 &&
+		sp_hsperf_parse(data.data, data.len, &perf) == 0 && perf.capabilities[0] == '0';
 }
 
 /* The target's hsperfdata file, by its number in any hsperfdata_* directory of its user. */
@@ -153,20 +139,20 @@ static int wake(const struct sp_door_fs *fs, struct sp_door_target *t, struct tr
 
 	if (perf_says_off(fs, t->nspid))
 		return sp_err_set(err, -EPERM,
-			"process %d cannot be attached to: it runs with "
+			"pid %d: it cannot be attached to: it runs with "
 			"-XX:+DisableAttachMechanism",
 			(int)t->pid);
 	r = make_trigger(fs, t->nspid, g);
 	if (r < 0)
 		return sp_err_set(err, r,
-			"process %d: no trigger file can be put into its working directory (%s) or "
+			"pid %d: no trigger file can be put into its working directory (%s) or "
 			"/tmp "
 			"(%s)",
 			(int)t->pid, fs->places[1].why[0] ? fs->places[1].why : strerror(-r),
 			fs->places[0].why[0] ? fs->places[0].why : strerror(-r));
 	r = sp_door_target_quit(t);
 	if (r < 0)
-		return sp_err_set(err, r, "process %d: SIGQUIT: %s", (int)t->pid, strerror(-r));
+		return sp_err_set(err, r, "pid %d: SIGQUIT: %s", (int)t->pid, strerror(-r));
 	return 0;
 }
 
@@ -174,10 +160,10 @@ static int refused(const struct sp_door_target *t, int r, struct sp_err *err)
 {
 	if (r == -EPERM)
 		return sp_err_set(err, r,
-			"process %d: /tmp/.java_pid%d in its file system is not its own socket; "
+			"pid %d: /tmp/.java_pid%d in its file system is not its own socket; "
 			"remove it",
 			(int)t->pid, (int)t->nspid);
-	return sp_err_set(err, r, "process %d: attach socket: %s", (int)t->pid, strerror(-r));
+	return sp_err_set(err, r, "pid %d: attach socket: %s", (int)t->pid, strerror(-r));
 }
 
 int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uint64_t deadline_ns,
@@ -194,7 +180,7 @@ int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uin
 		if (r != -ENOENT && r != -ECONNREFUSED && r != -EAGAIN)
 			return refused(t, r, err);
 		if (sp_door_target_refresh(t) < 0)
-			return sp_err_set(err, -ESRCH, "process %d ended meanwhile", (int)t->pid);
+			return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 		if (!woken && r != -EAGAIN && t->catches_quit && t->state != 'T' &&
 			t->state != 't') {
 			r = wake(fs, t, &g, err);

@@ -29,9 +29,6 @@ int sp_attach_load(int fd, struct sp_door_target *t, const char *path, const cha
 /* Judges a whole answer of JDK 11 to 25. Pure; returns as sp_attach_load, -EPROTO for nonsense. */
 int sp_attach_answer(const char *text, size_t len, struct sp_err *err);
 
-/* Whether the hsperfdata file of @n bytes says that attaching is switched off. Pure. */
-bool sp_attach_perf_says_off(const void *data, size_t n);
-
 /* One sentence on why @t has not answered in time, from its state. Returns -ETIMEDOUT. */
 int sp_attach_late(struct sp_door_target *t, const char *what, struct sp_err *err);
 

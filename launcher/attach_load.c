@@ -108,11 +108,11 @@ int sp_attach_load(int fd, struct sp_door_target *t, const char *path, const cha
 		return sp_err_set(err, r, "interrupted");
 	if (r < 0 || in.len == 0)
 		return sp_door_target_refresh(t) < 0
-			       ? sp_err_set(err, -ESRCH, "process %d ended meanwhile", (int)t->pid)
+			       ? sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid)
 			       : sp_err_set(err, r < 0 ? r : -EPROTO,
-					 "process %d closed the attach connection: it does not "
+					 "pid %d: it closed the attach connection: it does not "
 					 "accept user %u",
 					 (int)t->pid, (unsigned)t->uid);
 	r = sp_attach_answer(sp_buf_str(&in), in.len, err);
-	return r < 0 ? sp_err_prefix(err, r, "process %d", (int)t->pid) : 0;
+	return r < 0 ? sp_err_prefix(err, r, "pid %d", (int)t->pid) : 0;
 }

@@ -2,12 +2,15 @@
 #include "door.h"
 #include "door_child.h"
 #include "door_target.h"
+#include "jvm.h"
+#include "proc.h"
 #include "who.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "wire/chan.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -79,6 +82,48 @@ static void run_child(struct sp_door_target *t, uint64_t deadline_ns, const char
 	_exit(0);
 }
 
+/* A `java` that has not mapped its libjvm yet is a JVM to be. */
+static bool may_become_ready(const struct sp_jvm *j)
+{
+	const char *base = strrchr(j->exe, '/');
+
+	return j->block == SP_BLOCK_STARTING ||
+	       (j->block == SP_BLOCK_NOT_JVM && j->kind == SP_JVM_NONE && base &&
+		       strcmp(base, "/java") == 0);
+}
+
+static int refuse(const struct sp_jvm *j, struct sp_err *err)
+{
+	bool permission = j->block == SP_BLOCK_USER || j->block == SP_BLOCK_UNSEEN ||
+			  j->block == SP_BLOCK_ATTACH_OFF || j->block == SP_BLOCK_AGENTS_OFF;
+
+	return sp_err_set(
+		err, permission ? -EPERM : -ENOEXEC, "pid %d: %s", (int)j->pid, j->reason);
+}
+
+/* Looks before anything is done; waits for a JVM that is still starting. A stopped one is let
+ * through: it may go on in time, and else the child says so. */
+static int preflight(pid_t pid, uint64_t deadline_ns, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	struct sp_jvm j;
+
+	if (procfd < 0)
+		return sp_err_set(err, procfd, "/proc: %s", strerror(-procfd));
+	for (;;) {
+		int r = sp_jvm_inspect(procfd, pid, &j);
+
+		if (r < 0)
+			return sp_err_set(err, -ESRCH, "pid %d: no such process", (int)pid);
+		if (j.attach != SP_ATTACH_NO || j.block == SP_BLOCK_STOPPED)
+			return 0;
+		if (!may_become_ready(&j) || sp_clock_mono_ns() >= deadline_ns)
+			return refuse(&j, err);
+		if (poll(NULL, 0, 10) < 0)
+			return sp_err_set(err, -EINTR, "interrupted");
+	}
+}
+
 int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *note_ctx, int *ret_fd,
 	struct sp_err *err)
 {
@@ -88,7 +133,9 @@ int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *no
 	int pair[2], fd = -1, r;
 	pid_t child;
 
-	r = sp_door_target_read(pid, &t, err);
+	r = preflight(pid, deadline_ns, err);
+	if (r == 0)
+		r = sp_door_target_read(pid, &t, err);
 	if (r < 0)
 		return r;
 	sp_who_am_i(who);

@@ -94,7 +94,7 @@ static void waits_for(void *ctx, const char *holder)
 	struct work *w = ctx;
 	struct sp_door_report r = {0};
 
-	sp_err_set(&r.err, 0, "process %d: waiting, another sparkprof is getting in: %s",
+	sp_err_set(&r.err, 0, "pid %d: waiting, another sparkprof is getting in: %s",
 		(int)w->t->pid, holder);
 	report(w->to, &r, -1);
 }
@@ -108,85 +108,12 @@ static int become_target(const struct sp_door_target *t, struct sp_err *err)
 		return sp_err_set(err, -errno, "setgroups: %s", strerror(errno));
 	if (setresgid(t->gid, t->gid, t->gid) < 0 || setresuid(t->uid, t->uid, t->uid) < 0)
 		return sp_err_set(err, -EPERM,
-			"process %d runs as uid %u, gid %u, and this is uid %u: run sparkprof as "
+			"pid %d: it runs as uid %u, gid %u, and this is uid %u: run sparkprof as "
 			"that "
 			"user, or with sudo",
 			(int)t->pid, (unsigned)t->uid, (unsigned)t->gid, (unsigned)getuid());
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* cleared by setresuid: so after it */
 	return 0;
-}
-
-/* What is mapped there: a HotSpot that we can enter, one that we cannot, or (yet) none. */
-enum machine { NONE, HOTSPOT, JDK8, OPENJ9, MUSL };
-
-static enum machine look_at_maps(int fd)
-{
-	SP_AUTO_BUF struct sp_buf maps;
-	const char *text;
-
-	sp_buf_init(&maps);
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 || sp_buf_read_fd(&maps, fd, 64 << 20) < 0)
-		return NONE;
-	text = sp_buf_str(&maps);
-	if (strstr(text, "/libj9vm"))
-		return OPENJ9;
-	if (!strstr(text, "/libjvm.so"))
-		return NONE;
-	if (strstr(text, "/ld-musl-"))
-		return MUSL;
-	return strstr(text, "/lib/amd64/server/libjvm.so") ? JDK8 : HOTSPOT;
-}
-
-/* A `java` that has not mapped its libjvm yet is a JVM to be. */
-static bool will_be_jvm(pid_t pid)
-{
-	char path[64], exe[512];
-	const char *base;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n <= 0)
-		return false;
-	exe[n] = '\0';
-	base = strrchr(exe, '/');
-	return base && strcmp(base, "/java") == 0;
-}
-
-static int check_machine(struct work *w, struct sp_err *err)
-{
-	int pid = (int)w->t->pid;
-	enum machine m;
-
-	while ((m = look_at_maps(w->fs.maps)) == NONE && will_be_jvm(w->t->pid)) {
-		if (sp_door_target_refresh(w->t) < 0)
-			return sp_err_set(err, -ESRCH, "process %d ended meanwhile", pid);
-		if (sp_door_child_sleep(5) < 0)
-			return sp_err_set(err, -EINTR, "interrupted");
-		if (sp_clock_mono_ns() > w->deadline_ns)
-			return sp_attach_late(w->t, "it has not become a JVM", err);
-		if (w->fs.maps >= 0)
-			close(w->fs.maps);
-		w->fs.maps = -1; /* again: an exec gives it another memory */
-		sp_door_fs_open_early(&w->fs, w->t);
-	}
-	switch (m) {
-	case HOTSPOT:
-		return 0;
-	case JDK8:
-		return sp_err_set(
-			err, -ENOEXEC, "process %d is a JDK 8; sparkprof needs 11 or later", pid);
-	case OPENJ9:
-		return sp_err_set(
-			err, -ENOEXEC, "process %d is an OpenJ9 JVM; sparkprof needs HotSpot", pid);
-	case MUSL:
-		return sp_err_set(
-			err, -ENOEXEC, "process %d is a JVM on musl; sparkprof needs glibc", pid);
-	case NONE:
-		break;
-	}
-	return sp_err_set(
-		err, -ENOEXEC, "process %d is not a JVM: it has no libjvm.so mapped", pid);
 }
 
 static int load_once(struct work *w, const char *path, const char *options, struct sp_err *err)
@@ -261,8 +188,6 @@ static int work(struct work *w, struct sp_err *err)
 	r = become_target(w->t, err);
 	if (r == 0)
 		r = sp_door_fs_open(&w->fs, w->t, err);
-	if (r == 0)
-		r = check_machine(w, err);
 	if (r == 0)
 		r = sp_door_lock_take(
 			&w->fs, w->t->nspid, w->who, w->deadline_ns, waits_for, w, &w->lock, err);

@@ -173,7 +173,7 @@ int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struc
 	sp_door_fs_open_early(fs, t);
 	if (fs->root < 0)
 		return sp_err_set(err, -fs->root_errno,
-			"process %d: its file system cannot be reached (/proc/%d/root: %s); run "
+			"pid %d: its file system cannot be reached (/proc/%d/root: %s); run "
 			"sparkprof as its user (uid %u) or as root",
 			(int)t->pid, (int)t->pid, strerror(fs->root_errno), (unsigned)t->uid);
 	fs->uid = t->uid;

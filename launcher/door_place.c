@@ -83,11 +83,11 @@ static bool use_loaded(
 bool sp_door_place_loaded(const struct sp_door_fs *fs, struct sp_door_file *ret)
 {
 	SP_AUTO_BUF struct sp_buf maps;
-	char id[SP_BUILD_ID_SHORT + 1];
+	char id[SP_BUILD_ID_HEX + 1];
 	const char *line;
 
 	sp_buf_init(&maps);
-	sp_agent_image_id(id);
+	sp_agent_image_short_id(id);
 	if (fs->maps < 0 || lseek(fs->maps, 0, SEEK_SET) < 0 ||
 		sp_buf_read_fd(&maps, fs->maps, 64 << 20) < 0)
 		return false;
@@ -121,14 +121,14 @@ static int write_library(int fd)
 
 static int put_library(const struct sp_door_place *p, struct sp_door_file *ret)
 {
-	char id[SP_BUILD_ID_SHORT + 1], rnd[RANDOM_HEX + 1];
+	char id[SP_BUILD_ID_HEX + 1], rnd[RANDOM_HEX + 1];
 	SP_AUTO_CLOSE int fd = -1;
 	int r = random_hex(rnd);
 
 	if (r < 0)
 		return r;
-	sp_agent_image_id(id);
-	snprintf(ret->name, sizeof(ret->name), ".sparkprof-%s-%c%s.so", id, p->letter, rnd);
+	sp_agent_image_short_id(id);
+	snprintf(ret->name, sizeof(ret->name), ".sparkprof-%.12s-%c%.16s.so", id, p->letter, rnd);
 	fd = openat(p->fd, ret->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return -errno;

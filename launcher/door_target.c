@@ -116,9 +116,9 @@ int sp_door_target_read(pid_t pid, struct sp_door_target *ret, struct sp_err *er
 	if (r == 0)
 		r = read_status(pid, &t);
 	if (r < 0)
-		return sp_err_set(err, -ESRCH, "no process %d", (int)pid);
+		return sp_err_set(err, -ESRCH, "pid %d: no such process", (int)pid);
 	if (t.state == 'Z' || t.state == 'X')
-		return sp_err_set(err, -ESRCH, "process %d has ended", (int)pid);
+		return sp_err_set(err, -ESRCH, "pid %d: it has ended", (int)pid);
 	t.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	*ret = t;
 	return 0;

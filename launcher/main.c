@@ -8,7 +8,9 @@
 
 /* An action without a function is refused as not built yet. */
 static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
+	[SP_ACTION_LIST] = sp_cmd_list,
 	[SP_ACTION_PS] = sp_cmd_ps,
+	[SP_ACTION_STATUS] = sp_cmd_status,
 	[SP_ACTION_VERSION] = sp_cmd_version,
 };
 

@@ -1,7 +1,8 @@
-/* The carried library's build id: its NT_GNU_BUILD_ID note (gABI "Note Section"). */
-#include "agent_image.h"
+/* See build_id.h; notes as in gABI "Note Section". */
+#include "wire/build_id.h"
 
 #include <elf.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,19 +27,17 @@ static const uint8_t *find_in(const uint8_t *p, size_t n, size_t *ret_len)
 	return NULL;
 }
 
-void sp_agent_image_id(char ret[SP_BUILD_ID_SHORT + 1])
+void sp_build_id(const void *image, char ret[SP_BUILD_ID_HEX + 1])
 {
-	const Elf64_Ehdr *e = (const void *)sp_agent_blob;
-	const Elf64_Phdr *ph = (const void *)(sp_agent_blob + e->e_phoff);
-	const uint8_t *id = NULL;
+	const uint8_t *base = image, *id = NULL;
+	const Elf64_Ehdr *e = image;
+	const Elf64_Phdr *ph = (const void *)(base + e->e_phoff);
 	size_t len = 0;
 
-	memset(ret, '0', SP_BUILD_ID_SHORT);
-	ret[SP_BUILD_ID_SHORT] = '\0';
+	ret[0] = '\0';
 	for (int i = 0; i < e->e_phnum && !id; i++)
 		if (ph[i].p_type == PT_NOTE)
-			id = find_in((const uint8_t *)sp_agent_blob + ph[i].p_offset,
-				ph[i].p_filesz, &len);
-	for (size_t i = 0; id && i < len && i < SP_BUILD_ID_SHORT / 2; i++)
+			id = find_in(base + ph[i].p_offset, ph[i].p_filesz, &len);
+	for (size_t i = 0; id && i < len && i < SP_BUILD_ID_HEX / 2; i++)
 		snprintf(ret + 2 * i, 3, "%02x", id[i]);
 }

@@ -1,0 +1,164 @@
+/* Conversations with an agent: see session.h. */
+#include "session.h"
+#include "agent_image.h"
+#include "command.h"
+#include "door.h"
+#include "message.h"
+#include "show.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t answer_ns = 30000000000ull;
+
+static void note(void *ctx, const char *sentence)
+{
+	sp_message_warn("%s", sentence);
+}
+
+/* What the agent says is a stranger's text: made safe before it reaches a terminal. */
+static void set_said(struct sp_err *err, const struct sp_link *l, const char *text)
+{
+	SP_AUTO_BUF struct sp_buf safe;
+
+	sp_buf_init(&safe);
+	sp_show_text(&safe, text, 0);
+	sp_err_set(err, 0, "pid %d: %s", (int)l->pid, sp_buf_str(&safe));
+}
+
+const char *sp_session_when(uint64_t wall_ns, char ret[40])
+{
+	time_t t = (time_t)(wall_ns / 1000000000);
+	struct tm tm;
+
+	ret[0] = '\0';
+	if (gmtime_r(&t, &tm))
+		strftime(ret, 40, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return ret;
+}
+
+static int gone(const struct sp_link *l, int r, struct sp_err *err)
+{
+	if (r == -EINTR)
+		return sp_err_set(err, r, "interrupted");
+	if (r == -ETIMEDOUT)
+		return sp_err_set(err, r, "pid %d: the agent did not answer in time", (int)l->pid);
+	if (r == -ECONNRESET && kill(l->pid, 0) < 0 && errno == ESRCH)
+		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)l->pid);
+	if (r == -ECONNRESET)
+		return sp_err_set(err, r, "pid %d: the agent closed the connection", (int)l->pid);
+	return sp_err_set(err, r, "pid %d: control connection: %s", (int)l->pid, strerror(-r));
+}
+
+int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
+{
+	for (;;) {
+		struct sp_err said;
+		int r = sp_chan_recv(&l->chan, ret, deadline_ns);
+
+		if (r < 0)
+			return gone(l, r, err);
+		if (ret->type != SP_MSG_LOG)
+			return 0;
+		set_said(&said, l, ret->text[0]);
+		sp_message_warn("%s", said.text);
+	}
+}
+
+static int judge(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
+{
+	char when[40], text[400];
+	int code;
+
+	if (m->type == SP_MSG_BUSY) {
+		snprintf(text, sizeof(text), "is being recorded already, by %.232s, since %s",
+			m->text[0], sp_session_when(m->num[0], when));
+		set_said(err, l, text);
+		return -EBUSY;
+	}
+	if (m->type == SP_MSG_FAILED) {
+		set_said(err, l, m->text[0]);
+		code = m->num[0] > 0 && m->num[0] < 4096 ? (int)m->num[0] : EIO;
+		return -code;
+	}
+	return 0;
+}
+
+int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds, int n_fds,
+	struct sp_msg *ret, struct sp_err *err)
+{
+	uint64_t deadline = sp_clock_mono_ns() + answer_ns;
+	int r = sp_chan_send(&l->chan, request, fds, n_fds, deadline);
+
+	if (r < 0)
+		return gone(l, r, err);
+	do
+		r = sp_link_next(l, ret, deadline, err);
+	while (r == 0 && ret->type == SP_MSG_PROGRESS);
+	return r < 0 ? r : judge(l, ret, err);
+}
+
+static int read_hello(struct sp_link *l, struct sp_err *err)
+{
+	char id[SP_BUILD_ID_HEX + 1];
+	struct sp_msg hello;
+	int r = sp_link_next(l, &hello, sp_clock_mono_ns() + answer_ns, err);
+
+	if (r < 0)
+		return r;
+	sp_agent_image_id(id);
+	if (hello.type != SP_MSG_HELLO || strcmp(hello.text[0], id) != 0)
+		return sp_err_set(
+			err, -EPROTO, "pid %d: another build of the agent answered", (int)l->pid);
+	snprintf(l->jdk, sizeof(l->jdk), "%s", hello.text[1]);
+	return 0;
+}
+
+int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struct sp_err *err)
+{
+	int r;
+
+	l->pid = pid;
+	l->jdk[0] = '\0';
+	l->chan.fd = -1;
+	l->chan.n_fds = 0;
+	r = sp_door_open(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
+	if (r == 0)
+		r = read_hello(l, err);
+	if (r < 0)
+		sp_link_close(l);
+	return r;
+}
+
+void sp_link_close(struct sp_link *l)
+{
+	sp_chan_drop_fds(&l->chan);
+	if (l->chan.fd >= 0)
+		close(l->chan.fd);
+	l->chan.fd = -1;
+}
+
+int sp_link_exit_code(int error)
+{
+	switch (-error) {
+	case EINVAL:
+		return SP_EXIT_USAGE;
+	case ESRCH:
+	case ENOEXEC:
+	case EPERM:
+	case EACCES:
+	case ETIMEDOUT:
+	case EBUSY:
+	case ELIBACC:
+	case EREMOTEIO:
+	case EROFS:
+		return SP_EXIT_TARGET;
+	default:
+		return SP_EXIT_FAILED;
+	}
+}

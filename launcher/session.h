@@ -1,0 +1,44 @@
+/* A launcher's conversation with the agent in one target, from getting in to letting go. */
+#ifndef SP_LAUNCHER_SESSION_H
+#define SP_LAUNCHER_SESSION_H
+
+#include "jvm.h"
+#include "options.h"
+#include "base/err.h"
+#include "wire/chan.h"
+
+struct sp_link {
+	pid_t pid;
+	char jdk[64];
+	struct sp_chan chan; /* chan.fd -1: closed */
+};
+
+/* Gets into @pid and reads the agent's HELLO. 0, or -errno with a sentence (door.h). */
+int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struct sp_err *err);
+
+/* Lets go: an agent that was not told to go on alone stops and frees everything. */
+void sp_link_close(struct sp_link *l);
+
+/* Receives the next message that is not a LOG (those are shown as warnings).
+ * 0; -ETIMEDOUT; -EINTR; -ESRCH once the target has ended; -ECONNRESET; with a sentence. */
+int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err);
+
+/* Sends a request and waits for its answer, PROGRESS left out. BUSY and FAILED become -EBUSY or the
+ * agent's error with its sentence. @fds stay the caller's. */
+int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds, int n_fds,
+	struct sp_msg *ret, struct sp_err *err);
+
+/* The exit code for a failure: 3 where target or permission are at fault, 2 for a wrong call, else
+ * 1. */
+int sp_link_exit_code(int error);
+
+/* Becomes a good guest: least priority of CPU and disk if the launcher sits in the target's own
+ * cgroup; and compares the memory left there with what a recording needs (@agent_bytes for the
+ * agent). 0, or -ENOMEM with a sentence (--force skips it). */
+void sp_guest_be_modest(pid_t pid);
+int sp_guest_check_memory(pid_t pid, uint64_t agent_bytes, struct sp_err *err);
+
+/* "2026-01-31 23:59:59 UTC". Returns @ret. */
+const char *sp_session_when(uint64_t wall_ns, char ret[40]);
+
+#endif
