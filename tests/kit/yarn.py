@@ -1,0 +1,151 @@
+"""Real HDFS and YARN on this machine: NameNode, DataNode, ResourceManager and NodeManager, each its own JVM, from
+Hadoop's minicluster jar. Spark talks to them with master "yarn".
+
+    with yarn.Cluster() as hadoop, hadoop.app() as app:
+        hadoop.executors(app.id)          # pids of its executors' JVMs
+"""
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from . import parts, spark
+
+HADOOP = ["org.apache.hadoop:hadoop-client-minicluster:3.5.0", "org.slf4j:slf4j-reload4j:1.7.36",
+          "org.bouncycastle:bcpkix-jdk18on:1.78.1"]
+DAEMONS = {"namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
+           "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
+           "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
+           "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager"}
+LOG4J = """log4j.rootLogger=INFO,out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d %p %c{2}: %m%n
+"""
+
+
+def jars():
+    """Hadoop's jars with what they depend on."""
+    def dependency(artifact):
+        group, name, version = artifact.split(":")
+        return f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+
+    def make(tmp):
+        pom = tmp / "pom.xml"
+        pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>hadoop</artifactId>"
+                       f"<version>1</version><dependencies>{''.join(map(dependency, HADOOP))}</dependencies></project>")
+        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"], check=True)
+    return parts._once("hadoop-3.5.0", make) / "jars"
+
+
+def free_ports(n):
+    """Numbers nobody listens on now; held together so that they differ."""
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [s.getsockname()[1] for s in held]
+    for s in held:
+        s.close()
+    return ports
+
+
+class Cluster:
+    """One node of everything, in a directory of its own."""
+
+    def __init__(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="syarn"))
+        self.conf = self.dir / "conf"
+        self.procs = {}
+        self.jars = jars()
+        self._configure()
+        try:
+            self._run("format", DAEMONS["namenode"], "-format", "-nonInteractive").wait(60)
+            for name, main in DAEMONS.items():
+                self.procs[name] = self._run(name, main)
+            self._wait_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self):
+        self.conf.mkdir()
+        d, local = self.dir, [f"127.0.0.1:{p}" for p in free_ports(16)]
+        at = iter(local)
+        self._site("core-site", {"fs.defaultFS": f"hdfs://{next(at)}", "hadoop.tmp.dir": f"{d}/tmp",
+                                 "hadoop.http.staticuser.user": "root"})
+        self._site("hdfs-site", {
+            "dfs.replication": 1, "dfs.namenode.name.dir": f"file://{d}/name", "dfs.datanode.data.dir": f"file://{d}/data",
+            "dfs.permissions.enabled": "false", "dfs.namenode.http-address": next(at), "dfs.datanode.address": next(at),
+            "dfs.datanode.http.address": next(at), "dfs.datanode.ipc.address": next(at)})
+        rm = "yarn.resourcemanager"
+        nm = "yarn.nodemanager"
+        self._site("yarn-site", {
+            f"{rm}.hostname": "127.0.0.1", f"{rm}.address": next(at), f"{rm}.scheduler.address": next(at),
+            f"{rm}.resource-tracker.address": next(at), f"{rm}.admin.address": next(at), f"{rm}.webapp.address": next(at),
+            f"{nm}.hostname": "127.0.0.1", f"{nm}.bind-host": "127.0.0.1", f"{nm}.address": next(at),
+            f"{nm}.localizer.address": next(at), f"{nm}.collector-service.address": next(at), f"{nm}.webapp.address": next(at),
+            f"{nm}.local-dirs": f"{d}/local", f"{nm}.log-dirs": f"{d}/containers",
+            f"{nm}.resource.memory-mb": 6144, f"{nm}.resource.cpu-vcores": 8, "yarn.scheduler.minimum-allocation-mb": 128,
+            f"{nm}.vmem-check-enabled": "false", f"{nm}.env-whitelist": "JAVA_HOME,PATH,LANG,TZ",
+            f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5})
+        queue = "yarn.scheduler.capacity"
+        self._site("capacity-scheduler", {f"{queue}.root.queues": "default", f"{queue}.root.default.capacity": 100,
+                                          f"{queue}.maximum-am-resource-percent": 1.0})
+        (self.conf / "log4j.properties").write_text(LOG4J)
+
+    def _site(self, name, properties):
+        body = "".join(f"<property><name>{k}</name><value>{v}</value></property>\n" for k, v in properties.items())
+        (self.conf / f"{name}.xml").write_text(f"<configuration>\n{body}</configuration>\n")
+
+    def _run(self, name, main, *args):
+        java = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+                "--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-exports=java.base/sun.net.dns=ALL-UNNAMED",
+                "--add-exports=java.base/sun.net.util=ALL-UNNAMED", "-cp", f"{self.conf}:{self.jars}/*"]
+        with open(self.dir / f"{name}.log", "wb") as log:
+            return subprocess.Popen([parts.jdk(17) / "bin/java", *java, main, *args], stdin=subprocess.DEVNULL, stdout=log,
+                                    stderr=log, cwd=self.dir, env={**os.environ, "HADOOP_CONF_DIR": str(self.conf)})
+
+    def _wait_up(self, timeout=90):
+        end = time.monotonic() + timeout
+        log = self.dir / "nodemanager.log"
+        while "egistered with ResourceManager" not in log.read_text(errors="replace"):
+            dead = [n for n, p in self.procs.items() if p.poll() is not None]
+            if dead or time.monotonic() > end:
+                tail = (self.dir / f"{(dead or ['nodemanager'])[0]}.log").read_text(errors="replace")[-3000:]
+                raise RuntimeError(f"Hadoop is not up; ended: {dead}\n{tail}")
+            time.sleep(0.2)
+
+    def app(self, **kw):
+        """A Spark application in client mode; keywords as for spark.App."""
+        home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
+        conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.yarn.am.memory": "512m",
+                "spark.executor.cores": 2, **kw.pop("conf", {})}
+        env = {"HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), **kw.pop("env", {})}
+        return spark.App(master="yarn", conf=conf, env=env, **kw)
+
+    def executors(self, app_id):
+        """JVMs below the NodeManager that are executors of that application, not the shells around them."""
+        return [p for p in spark.java_children(self.procs["nodemanager"].pid)
+                if app_id in spark.cmdline(p) and any(w.endswith("ExecutorBackend") for w in spark.cmdline(p))]
+
+    def close(self):
+        started = [j for p in self.procs.values() for j in spark.java_children(p.pid)]
+        for p in reversed(list(self.procs.values())):
+            p.terminate()
+        for p in self.procs.values():
+            try:
+                p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        for pid in started:
+            if str(self.dir) in " ".join(spark.cmdline(pid)):
+                os.kill(pid, 9)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
