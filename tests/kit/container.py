@@ -55,11 +55,14 @@ class Boxed:
     def stderr(self):
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
-    def _wait_ready(self, timeout=60):
+    def _wait_ready(self):
+        self.wait_for(lambda: "ready\n" in self.stdout())
+
+    def wait_for(self, happened, timeout=60):
         end = time.monotonic() + timeout
-        while "ready\n" not in self.stdout():
+        while not happened():
             if self.proc.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"container: not ready; exit {self.proc.poll()}\n{self.stdout()}{self.stderr()}")
+                raise RuntimeError(f"container: not there in time; exit {self.proc.poll()}\n{self.stdout()}{self.stderr()}")
             time.sleep(0.02)
 
     def alive(self):
@@ -149,12 +152,13 @@ class Pod(Boxed):
 class Bubble(Boxed):
     """A target in all namespaces that bubblewrap makes, with a user namespace and uid 185 in it."""
 
-    def __init__(self, main="Idle", *args, root=None, jvm_flags=(), options=("--unshare-all", "--uid", "185", "--gid", "185")):
+    def __init__(self, main="Idle", *args, root=None, classes=None, jvm_flags=(),
+                 options=("--unshare-all", "--uid", "185", "--gid", "185")):
         self._begin("sbub")
         root = root or rootfs.pod()
         self.proc = subprocess.Popen(
             ["bwrap", *options, "--die-with-parent", "--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-             "--ro-bind", jvm.compiled(), "/classes", "--chdir", "/", rootfs.java(root), *jvm_flags, "-cp", "/classes", main,
+             "--ro-bind", classes or jvm.compiled(), "/classes", "--chdir", "/", rootfs.java(root), *jvm_flags, "-cp", "/classes", main,
              *map(str, args)], stdin=subprocess.PIPE, stdout=self.out, stderr=self.err)
         try:
             self._wait_ready()

@@ -16,10 +16,11 @@ def mirror():
     raise OSError("apt has no Debian archive")
 
 
-def debian(name, suite, packages, variant):
+def debian(name, suite, packages, variant, arch="amd64"):
     """PARTS/name with these packages; "minbase" is a whole small system, "extract" only the unpacked files."""
     def make(tmp):
         subprocess.run(["mmdebstrap", "--quiet", f"--variant={variant}", f"--include={','.join(packages)}",
+                        f"--arch={arch}", "--skip=check/qemu",
                         "--aptopt=Acquire::Check-Valid-Until \"false\"", suite, tmp, mirror()],
                        check=True, stdout=subprocess.DEVNULL)
         finish(tmp)
