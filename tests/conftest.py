@@ -5,9 +5,8 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit import jvm, parts, spark  # noqa: E402
-
-SPARKPROF = parts.ROOT / "build/sparkprof"
+from kit import jvm, spark  # noqa: E402
+from kit.parts import SPARKPROF  # noqa: E402
 
 
 def pytest_configure(config):

@@ -22,8 +22,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from kit import jvm, parts  # noqa: E402
+from kit.parts import SPARKPROF  # noqa: E402
 
-SPARKPROF = parts.ROOT / "build/sparkprof"
 OUT = parts.ROOT / "build/bench"
 CLASSES = 12000
 SAFEPOINT = re.compile(r"Total: +(\d+) ns")

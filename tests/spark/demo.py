@@ -1,0 +1,105 @@
+"""What ./build.sh demo shows: a real Spark executor (or, where PyPI is out of reach, a small Java workload that says so), found,
+asked, entered and left alone again. What it writes lies in build/demo
+(or in $SPARKPROF_DEMO_DIR)."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from kit import jvm, parts, spark  # noqa: E402
+from kit.parts import SPARKPROF  # noqa: E402
+
+OUT = pathlib.Path(os.environ.get("SPARKPROF_DEMO_DIR", parts.ROOT / "build/demo"))
+BOLD, DIM, PLAIN = ("\033[1m", "\033[2m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
+WRONG_CALL = 2  # also what the launcher says of things that are not built yet
+
+
+def say(text):
+    print(f"\n{BOLD}{text}{PLAIN}", flush=True)
+
+
+def note(text):
+    print(f"{DIM}  {text}{PLAIN}", flush=True)
+
+
+def run(*args, shown=30, may_refuse=False):
+    """Shows one command of the launcher and the head of what it prints."""
+    words = [str(a) if not isinstance(a, pathlib.Path) else os.path.relpath(a, parts.ROOT) for a in args]
+    say("$ build/sparkprof " + " ".join(words))
+    r = subprocess.run([SPARKPROF, *words], cwd=parts.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines = r.stdout.splitlines()
+    for line in lines[:shown]:
+        print("  " + line)
+    if len(lines) > shown:
+        note(f"… and {len(lines) - shown} lines more")
+    if r.returncode != 0 and not (may_refuse and r.returncode == WRONG_CALL):
+        sys.exit(f"demo: that ended with exit code {r.returncode}")
+    return r.returncode == 0
+
+
+@contextlib.contextmanager
+def workload():
+    """Starts what there is to profile; gives its pid."""
+    started = time.monotonic()
+    try:
+        parts.pyspark()
+        note("starting Spark 4.3 from PyPI: local-cluster, one executor with two cores, a SQL job that does not end")
+        with spark.App(name="sparkprof demo") as app:
+            note(f"it runs after {time.monotonic() - started:.0f} s; its application id is {app.id}")
+            yield app.executors()[0]
+    except pytest.skip.Exception as e:
+        note(f"no Spark here ({str(e).splitlines()[0]})")
+        note("so this shows the bundled Java workload instead: tests/jvm/targets/DemoWork.java")
+        with jvm.Target("DemoWork") as t:
+            yield t.pid
+
+
+def traces(pid):
+    """What a visit could leave behind: threads, descriptors, files of ours."""
+    files = [f for d in ("/tmp", "/dev/shm", "/var/tmp", os.readlink(f"/proc/{pid}/cwd")) for f in os.listdir(d) if "sparkprof" in f]
+    return {"threads": len(os.listdir(f"/proc/{pid}/task")), "descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": len(files)}
+
+
+def visit(pid):
+    run("status", pid)
+    first = traces(pid)
+    run("status", pid)
+    now = traces(pid)
+    note("in and out twice. left in the JVM: " + ", ".join(f"{k} {first[k]} → {now[k]}" for k in now if k != "files") +
+         f"; files of ours: {now['files']}")
+
+
+def profile(pid):
+    files = [OUT / "cpu.txt", OUT / "cpu.collapsed"]
+    if not run("-e", "cpu", "-d", 5, *(x for f in files for x in ("-f", f)), pid, may_refuse=True):
+        note("this version cannot sample yet")
+        return
+    for line in files[0].read_text().splitlines()[:25]:
+        print("  " + line)
+    say("The profile lies in")
+    for f in files:
+        print(f"  {os.path.relpath(f, parts.ROOT)}  ({f.stat().st_size} bytes)")
+
+
+def main():
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    say("sparkprof demo")
+    with workload() as pid:
+        run("ps")
+        run("list", pid, shown=40)
+        visit(pid)
+        profile(pid)
+        if not os.path.exists(f"/proc/{pid}"):
+            sys.exit("demo: the target did not survive")
+    say("Done. On your own machine: build/sparkprof ps")
+
+
+if __name__ == "__main__":
+    main()
