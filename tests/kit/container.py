@@ -15,6 +15,8 @@ import time
 from . import jvm, parts, rootfs
 
 SECCOMP = parts.ROOT / "tests/data/seccomp-pod.json"
+POOR = """--network none --read-only --read-only-tmpfs=false --cap-drop ALL --security-opt no-new-privileges
+    --passwd=false --log-driver none --ulimit nofile=20000:20000 --ulimit nproc=10000:10000""".split()
 USERNS = ["--no-hosts", "--uidmap", "0:100000:65536", "--gidmap", "0:100000:65536"]
 TMPFS = {"exec": "/tmp:mode=1777,exec", "noexec": "/tmp:mode=1777,noexec", "ro": "/tmp:mode=1777,ro"}
 
@@ -95,12 +97,13 @@ class Pod(Boxed):
     def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, options=()):
         self._begin("spod")
         d = self.dir.name
-        self.podman = ["podman", "--cgroup-manager", "cgroupfs", "--runtime", "runc", "--storage-driver", "vfs",
-                       "--root", f"{d}/root", "--runroot", f"{d}/run", "--tmpdir", f"{d}/tmp", "--events-backend", "file"]
+        self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
+                       "--root", f"{d}/root", "--runroot", f"{d}/run", "--tmpdir", f"{d}/tmp"]
         self.root = rootfs.pod()
         os.chmod(d, 0o711)
-        self.proc = self._run("target", [*(USERNS if userns else []), "--user", f"{uid}:{uid}", "--tmpfs", TMPFS[tmp], *options],
-                              ["tini", "-s", "--", rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)])
+        java = [rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
+        users = [*(USERNS if userns else []), "--user", f"{uid}:{uid}"]
+        self.proc = self._run("target", [*users, "--tmpfs", TMPFS[tmp], *options], ["tini", "-s", "--", *java])
         try:
             self._wait_ready()
             self.pid = find_java(int(self._inspect("target", "{{.State.Pid}}")))
@@ -110,11 +113,9 @@ class Pod(Boxed):
 
     def _run(self, name, options, command):
         return subprocess.Popen(
-            [*self.podman, "run", "-i", "--name", name, "--rootfs", "--network", "none", "--read-only",
-             "--log-driver", "none", "--ulimit", "nofile=20000:20000", "--ulimit", "nproc=10000:10000", "--cap-drop", "ALL",
-             "--security-opt", "no-new-privileges", "--security-opt", f"seccomp={SECCOMP}", "--read-only-tmpfs=false",
-             "-v", f"{jvm.compiled()}:/classes:ro", "--workdir", "/", *options,
-             str(self.root), *command], stdin=subprocess.PIPE, stdout=self.out, stderr=self.err)
+            [*self.podman, "run", "-i", "--name", name, "--rootfs", *POOR, "--security-opt", f"seccomp={SECCOMP}",
+             "-v", f"{jvm.compiled()}:/classes:ro", "--workdir", "/", *options, str(self.root), *command],
+            stdin=subprocess.PIPE, stdout=self.out, stderr=self.err)
 
     def _inspect(self, name, what):
         return subprocess.run([*self.podman, "inspect", "-f", what, name], check=True, capture_output=True,
@@ -124,7 +125,7 @@ class Pod(Boxed):
         """Runs a command in there as `kubectl exec` does."""
         who = ["--user", user] if user else []
         return subprocess.run([*self.podman, "exec", "-i", *who, name, *map(str, command)], capture_output=True,
-                              timeout=timeout, text="stdin" not in kw, **{"input": "", **kw} if "stdin" not in kw else kw)
+                              text=True, timeout=timeout, **{"stdin": subprocess.DEVNULL, **kw})
 
     def put(self, file, path, name="target"):
         """Copies a file in through the standard input of a shell, as an image without tar needs it."""
@@ -157,9 +158,10 @@ class Bubble(Boxed):
         self._begin("sbub")
         root = root or rootfs.pod()
         self.proc = subprocess.Popen(
-            ["bwrap", *options, "--die-with-parent", "--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-             "--ro-bind", classes or jvm.compiled(), "/classes", "--chdir", "/", rootfs.java(root), *jvm_flags, "-cp", "/classes", main,
-             *map(str, args)], stdin=subprocess.PIPE, stdout=self.out, stderr=self.err)
+            ["bwrap", *options, "--die-with-parent", "--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev",
+             "--tmpfs", "/tmp", "--ro-bind", classes or jvm.compiled(), "/classes", "--chdir", "/",
+             rootfs.java(root), *jvm_flags, "-cp", "/classes", main, *map(str, args)],
+            stdin=subprocess.PIPE, stdout=self.out, stderr=self.err)
         try:
             self._wait_ready()
             self.pid = find_java(self.proc.pid)

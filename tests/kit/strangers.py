@@ -64,7 +64,8 @@ def aarch64():
 def native_image():
     """A real program that GraalVM's native-image made: npm's Closure Compiler, waiting for its input."""
     def make(tmp):
-        subprocess.run(["npm", "pack", "--silent", "google-closure-compiler-linux"], check=True, cwd=tmp, stdout=subprocess.DEVNULL)
+        subprocess.run(["npm", "pack", "--silent", "google-closure-compiler-linux"], check=True, cwd=tmp,
+                       stdout=subprocess.DEVNULL)
         with tarfile.open(next(tmp.glob("*.tgz"))) as t:
             t.extractall(tmp)
     program = parts._once("native-image", make) / "package/compiler"
@@ -97,8 +98,8 @@ def fake_musl(tmp):
     home = pathlib.Path(tmp) / "jdk"
     libc = pathlib.Path(tmp) / "ld-musl-x86_64.so.1"
     shutil.copy(root / "lib/x86_64-linux-musl/libc.so", libc)
-    java = _compile(home / "bin/java", *flags, lib / "Scrt1.o", lib / "crti.o", SOURCE, libc, lib / "crtn.o", "-pie", "-fPIE",
-                    f"-Wl,-dynamic-linker,{libc}")
+    java = _compile(home / "bin/java", *flags, lib / "Scrt1.o", lib / "crti.o", SOURCE, libc, lib / "crtn.o", "-pie",
+                    "-fPIE", f"-Wl,-dynamic-linker,{libc}")
     so = _compile(home / "lib/server/libjvm.so", *flags, "-shared", "-fPIC", "-x", "c", "/dev/null", "-x", "none",
                   "-Wl,--no-as-needed", libc)
     return Stranger([java, so, "Main"])

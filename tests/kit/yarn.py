@@ -32,13 +32,16 @@ def jars():
     """Hadoop's jars with what they depend on."""
     def dependency(artifact):
         group, name, version = artifact.split(":")
-        return f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        return (f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+                f"<version>{version}</version></dependency>")
 
     def make(tmp):
         pom = tmp / "pom.xml"
-        pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>hadoop</artifactId>"
-                       f"<version>1</version><dependencies>{''.join(map(dependency, HADOOP))}</dependencies></project>")
-        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"], check=True)
+        pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>hadoop"
+                       "</artifactId><version>1</version><dependencies>" + "".join(map(dependency, HADOOP)) +
+                       "</dependencies></project>")
+        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"],
+                       check=True)
     return parts._once("hadoop-3.5.0", make) / "jars"
 
 
