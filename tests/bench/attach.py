@@ -2,13 +2,16 @@
 
     ./build.sh bench attach [ROUNDS]        20 rounds unless told; 3 are enough to see that it runs
 
-Each measurement has a fresh JVM with 12,000 classes of eight methods, and a thread that does nothing but look at the clock
-(with priority, so that other work on the machine is not taken for a pause).
-The two take turns. First both ask for the least a user can ask for ("status"), then both start to record cpu samples ("start";
-left out while this tree's launcher cannot). sparkprof's latency is that of the
-whole command, its start and end included; async-profiler's is that of attach and load in a Java program that is already
-running, which is kinder to it than its users' shells are. Its load alone is shown too, for the JDK's attach sleeps before it
-looks for its socket a first time. The pause is the longest gap that the thread saw; safepoint is the longest in the JVM's log.
+Each measurement has a fresh JVM with 12,000 classes of eight methods, and a thread that does nothing but look at the
+clock. They take turns. First both ask for the least a user can ask for ("status"), then both start to record cpu samples
+("start"; left out while this tree's launcher cannot).
+
+latency    sparkprof: the whole command, from its start to its end. async-profiler: attach and load by the JDK's attach API
+           in a Java program that already runs, which is kinder to it than its users' shells are.
+load       of that, the load alone: the JDK's attach sleeps before it looks for the socket a first time.
+pause      the longest gap that the clock thread saw, in a JVM of its own: there the thread is in a real-time class, so that
+           other work on the machine is not taken for a pause. "nobody" is the same with nobody attaching: the floor.
+safepoint  the longest in the JVM's own log meanwhile.
 Medians; build/bench/attach.json has every round."""
 import json
 import os
@@ -27,7 +30,7 @@ from kit.parts import SPARKPROF  # noqa: E402
 OUT = parts.ROOT / "build/bench"
 CLASSES = 12000
 SAFEPOINT = re.compile(r"Total: +(\d+) ns")
-COLUMNS = ("latency", "load alone", "pause", "safepoint")
+COLUMNS = ("latency", "load", "pause", "safepoint")
 
 
 class Peer:
@@ -49,7 +52,7 @@ class Peer:
         self.proc.stdin.write(f"{pid} {self.library} {options}\n")
         self.proc.stdin.flush()
         attach, load = map(int, self.proc.stdout.readline().split())
-        return {"latency": attach + load, "load alone": load}
+        return {"latency": attach + load, "load": load}
 
     def close(self):
         self.proc.stdin.close()
@@ -71,18 +74,31 @@ class Ours:
 
 
 def favour(target):
-    """Other work on the machine should not look like a pause: the clock thread goes first, where root runs this."""
+    """Puts the clock thread before all other work on the machine, where root runs this."""
     for tid, name in target.threads().items():
         if name == "spin" and os.geteuid() == 0:
-            os.setpriority(os.PRIO_PROCESS, int(tid), -20)
+            os.sched_setscheduler(int(tid), os.SCHED_FIFO, os.sched_param(1))
 
 
-def measure(who, what):
+class Nobody:
+    """The floor: what the clock thread sees when nothing happens."""
+    name = "nobody"
+
+    def enter(self, pid, what, file):
+        time.sleep(0.1)
+        return {"latency": 0}
+
+    def close(self):
+        pass
+
+
+def visit(who, what, favoured):
     """One attach to one fresh JVM; nanoseconds."""
     with tempfile.NamedTemporaryFile() as log, tempfile.TemporaryDirectory() as out, jvm.Target(
             "ManyClasses", CLASSES, jvm=["-Xms512m", "-Xmx512m", "-XX:+UseG1GC", f"-Xlog:safepoint:file={log.name}"]) as t:
         time.sleep(1)  # its compilers are done with the start
-        favour(t)
+        if favoured:
+            favour(t)
         t.send("reset")
         t.wait_for("reset done")
         seen = len(pathlib.Path(log.name).read_bytes())
@@ -96,6 +112,12 @@ def measure(who, what):
         return result
 
 
+def measure(who, what):
+    """Latency as it is; pause and safepoint with the clock thread first, which would slow the attach itself."""
+    quiet = visit(who, what, favoured=True)
+    return {**visit(who, what, favoured=False), "pause": quiet["pause"], "safepoint": quiet["safepoint"]}
+
+
 def medians(rounds):
     return {c: statistics.median(r[c] for r in rounds) if c in rounds[0] else None for c in COLUMNS}
 
@@ -104,15 +126,15 @@ def table(what, results):
     print(f"{what + ', median ms':<20}" + "".join(f"{c:>12}" for c in COLUMNS))
     for name, rounds in results.items():
         print(f"{name:<20}" + "".join(f"{v / 1e6:12.2f}" if v is not None else f"{'':>12}" for v in medians(rounds).values()))
-    ours, peer = (medians(r) for r in results.values())
+    ours, peer = (medians(results[c.name]) for c in (Ours, Peer))
     print(f"{'ours / theirs':<20}" + "".join(
         f"{ours[c] / peer[c]:12.3f}" if ours[c] is not None and peer[c] else f"{'':>12}" for c in COLUMNS))
 
 
-def compare(both, what, rounds):
-    results = {w.name: [] for w in both}
+def compare(all_of_them, what, rounds):
+    results = {w.name: [] for w in contestants}
     for i in range(rounds):
-        for who in both if i % 2 == 0 else reversed(both):
+        for who in contestants if i % 2 == 0 else reversed(contestants):
             results[who.name].append(measure(who, what))
         print(f"\r{what}: round {i + 1} of {rounds}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -122,7 +144,7 @@ def compare(both, what, rounds):
 
 def can(what):
     try:
-        measure(Ours(), what)
+        visit(Ours(), what, favoured=False)
         return True
     except subprocess.CalledProcessError:
         print(f"{what}: this build's launcher cannot yet")
@@ -132,11 +154,11 @@ def can(what):
 def main(rounds=20):
     if not SPARKPROF.exists():
         sys.exit("attach.py: build/sparkprof is missing; run ./build.sh build")
-    both = [Ours(), Peer()]
+    all_of_them = [Ours(), Peer(), Nobody()]
     try:
-        results = {what: compare(both, what, rounds) for what in ("status", "start") if can(what)}
+        results = {what: compare(all_of_them, what, rounds) for what in ("status", "start") if can(what)}
     finally:
-        for who in both:
+        for who in all_of_them:
             who.close()
     (OUT / "attach.json").write_text(json.dumps(
         {"rounds": rounds, "classes": CLASSES, "unit": "ns", "all": results,

@@ -14,7 +14,7 @@ def refused(sparkprof, pid, *words):
 
 def test_real_jdk_8(sparkprof):
     with strangers.jdk8() as p:
-        refused(sparkprof, p.pid, "Java 8")
+        refused(sparkprof, p.pid, "JDK 8")
         assert p.alive() and p.stdout() == "ready\n" and p.stderr() == ""
 
 

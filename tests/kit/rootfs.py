@@ -39,7 +39,7 @@ def finish(root):
         (root / f).unlink(missing_ok=True)
         (root / f).touch()
     (root / "tmp").chmod(0o1777)
-    (root / "work").chmod(0o777)
+    (root / "work").chmod(0o1777)
 
 
 def pod():
