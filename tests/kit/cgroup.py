@@ -19,14 +19,26 @@ def _parent():
 
 
 class Memory:
-    """with cgroup.Memory() as g: start things with g.wrap(), then g.leave(32 << 20)."""
+    """with cgroup.Memory() as g: start things with g.wrap(), then g.leave(32 << 20). Memory(pid) is the group that the
+    process has already, as a container runtime made it."""
 
-    def __init__(self):
+    def __init__(self, pid=None):
         parent, self.version = _parent()
         if not parent or os.geteuid() != 0:
             pytest.skip("no memory cgroup can be made here")
-        self.dir = parent / f"sparkprof-test-{os.getpid()}"
-        self.dir.mkdir(exist_ok=True)
+        self.made = pid is None
+        if self.made:
+            self.dir = parent / f"sparkprof-test-{os.getpid()}"
+            self.dir.mkdir(exist_ok=True)
+        else:
+            self.dir = parent / self._path(pid)
+
+    def _path(self, pid):
+        for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if ("memory" in controllers.split(",")) == (self.version == 1):
+                return path.lstrip("/")
+        raise FileNotFoundError(f"process {pid} has no memory cgroup")
 
     def wrap(self):
         """Words before a command that put it into the group."""
@@ -47,7 +59,7 @@ class Memory:
         return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill "))
 
     def close(self):
-        for _ in range(50):
+        for _ in range(50 if self.made else 0):
             try:
                 self.dir.rmdir()
                 return

@@ -94,14 +94,14 @@ class Boxed:
 class Pod(Boxed):
     """One container as Kubernetes would start an executor's."""
 
-    def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, options=()):
+    def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, java=None, options=()):
         self._begin("spod")
         d = self.dir.name
         self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
                        "--root", f"{d}/root", "--runroot", f"{d}/run", "--tmpdir", f"{d}/tmp"]
         self.root = rootfs.pod()
         os.chmod(d, 0o711)
-        java = [rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
+        java = [java or rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
         users = [*(USERNS if userns else []), "--user", f"{uid}:{uid}"]
         self.proc = self._run("target", [*users, "--tmpfs", TMPFS[tmp], *options], ["tini", "-s", "--", *java])
         try:

@@ -1,0 +1,38 @@
+"""In and out of a real executor while it works."""
+import os
+
+import pytest
+
+from kit import spark
+
+
+@pytest.fixture(scope="module", params=[17, 25])
+def app(request):
+    with spark.App(jdk=request.param) as a:
+        yield a
+
+
+def executor(app):
+    [pid] = app.executors()
+    return pid
+
+
+def threads_and_files(pid):
+    """What is ours among threads and descriptors; a working executor has changing ones of its own."""
+    comms = [open(f"/proc/{pid}/task/{t}/comm").read() for t in os.listdir(f"/proc/{pid}/task")]
+    links = [os.readlink(f"/proc/{pid}/fd/{f}") for f in os.listdir(f"/proc/{pid}/fd")]
+    return [c for c in comms if "sparkprof" in c], [x for x in links if "sparkprof" in x]
+
+
+def test_status_and_list_by_role(app, sparkprof):
+    pid = executor(app)
+    for args in (["status", pid], ["status", f"{app.id}/0"], ["list", pid], ["status", pid]):
+        r = sparkprof(*args)
+        assert r.returncode == 0, f"{args}: {r.stderr}"
+    assert threads_and_files(pid) == ([], [])
+    assert executor(app) == pid
+
+
+def test_the_driver_too(app, sparkprof):
+    r = sparkprof("status", app.driver)
+    assert r.returncode == 0, r.stderr
