@@ -23,8 +23,8 @@ enum sp_frame_type {
 
 /* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
  * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
- * the module that the launcher resolves later), signature empty or "build-id" where the name is
- * unresolved. */
+ * the module that the launcher resolves later), signature empty or, where the name is unresolved,
+ * "()L<build id in hex>;" (the shape of a descriptor, because viewers parse it). */
 struct sp_method {
 	uint32_t class_id, name_id, sig_id; /* strings */
 	uint16_t modifiers;		    /* JVM access flags, 0 for native */
@@ -40,7 +40,7 @@ struct sp_frame_ref {
 };
 
 struct sp_stack {
-	const struct sp_frame_ref *frames; /* leaf first; borrowed from the dictionary */
+	const struct sp_frame_ref *frames; /* leaf first */
 	uint32_t count;
 	uint8_t truncated; /* there were more frames below the last one */
 };
@@ -62,24 +62,34 @@ void sp_dict_free(struct sp_dict *d);
 /* Forgets all entries (after a chunk is complete); ids start at 1 again. */
 void sp_dict_reset(struct sp_dict *d);
 
-/* Intern: equal contents give the equal id. Stacks are found by a 64-bit hash and compared frame by
- * frame. */
+/* Deeper stacks are cut to this and marked truncated. */
+#define SP_DICT_MAX_FRAMES 16384
+
+/* Intern: equal contents give the equal id. Stacks are kept packed (about 6 bytes a frame), found
+ * by a 64-bit hash and compared byte by byte. */
 uint32_t sp_dict_string(struct sp_dict *d, const char *s, size_t len);
 uint32_t sp_dict_method(struct sp_dict *d, const struct sp_method *m);
 uint32_t sp_dict_stack(
 	struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count, int truncated);
 uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t);
 
-/* Look up by id. 1 ≤ id ≤ count; other ids give "" or NULL. Borrowed until reset or free. */
+/* Look up by id. 1 ≤ id ≤ count; other ids give "" or NULL. Borrowed until reset or free; a stack
+ * only until the next sp_dict_get_stack, for it is unpacked into one place. */
 const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret_len);
 const struct sp_method *sp_dict_get_method(const struct sp_dict *d, uint32_t id);
-const struct sp_stack *sp_dict_get_stack(const struct sp_dict *d, uint32_t id);
+const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id);
 const struct sp_thread *sp_dict_get_thread(const struct sp_dict *d, uint32_t id);
 
 uint32_t sp_dict_strings(const struct sp_dict *d);
 uint32_t sp_dict_methods(const struct sp_dict *d);
 uint32_t sp_dict_stacks(const struct sp_dict *d);
 uint32_t sp_dict_threads(const struct sp_dict *d);
+
+/* Eight bits beside each string, for its one writer to remember what it has written of it; all zero
+ * at first, after a reset and after sp_dict_clear_marks. Ids that do not exist read as 0. */
+uint8_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id);
+void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint8_t marks);
+void sp_dict_clear_marks(struct sp_dict *d);
 
 /* Bytes in use, and interning calls that found it full. */
 size_t sp_dict_used(const struct sp_dict *d);

@@ -1,0 +1,370 @@
+/* The dictionary of strings, methods, stacks and threads: see dict.h. Everything lives in one capped
+ * arena: nodes hang in hash buckets and are found by id through blocks of pointers; a bucket array
+ * that grows leaves the old one behind (at most as much again). Called by the collector and by the
+ * report readers, never by a signal handler. */
+#include "prof/dict.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK	    256u /* ids a block of pointers holds */
+#define FRAME_BYTES 20u	 /* a packed frame: four varints of at most five bytes */
+
+struct node {
+	struct node *next;
+	uint32_t hash;
+	uint32_t len; /* bytes of data[] */
+	uint8_t marks;
+	uint8_t truncated;
+	char data[] __attribute__((aligned(8)));
+};
+
+struct pool {
+	struct node **buckets, ***blocks;
+	uint32_t bucket_count, block_cap, count;
+};
+
+struct sp_dict {
+	struct sp_arena arena, scratch;
+	struct pool strings, methods, stacks, threads;
+	struct sp_frame_ref *frames; /* what sp_dict_get_stack unpacked last */
+	uint8_t *packed;	     /* what sp_dict_stack is looking for */
+	struct sp_stack stack;
+	uint64_t refused;
+};
+
+int sp_dict_new(struct sp_dict **ret, size_t cap)
+{
+	struct sp_dict *d = calloc(1, sizeof(*d));
+	size_t frames = SP_DICT_MAX_FRAMES * sizeof(struct sp_frame_ref);
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	r = sp_arena_init(&d->arena, cap);
+	if (r == 0)
+		r = sp_arena_init(&d->scratch, frames + SP_DICT_MAX_FRAMES * FRAME_BYTES);
+	if (r < 0) {
+		sp_dict_free(d);
+		return r;
+	}
+	d->frames = sp_arena_alloc(&d->scratch, frames);
+	d->packed = sp_arena_alloc(&d->scratch, SP_DICT_MAX_FRAMES * FRAME_BYTES);
+	*ret = d;
+	return 0;
+}
+
+void sp_dict_free(struct sp_dict *d)
+{
+	if (!d)
+		return;
+	sp_arena_done(&d->arena);
+	sp_arena_done(&d->scratch);
+	free(d);
+}
+
+void sp_dict_reset(struct sp_dict *d)
+{
+	sp_arena_reset(&d->arena);
+	memset(&d->strings, 0, sizeof(d->strings));
+	memset(&d->methods, 0, sizeof(d->methods));
+	memset(&d->stacks, 0, sizeof(d->stacks));
+	memset(&d->threads, 0, sizeof(d->threads));
+}
+
+/* Mixes eight bytes at a time: stacks are long, and FNV would cost a multiplication a byte. */
+static uint64_t hash_bytes(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t h = 0x9e3779b97f4a7c15ull ^ len, v;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&v, p, 8);
+		h = (h ^ v) * 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	v = 0;
+	memcpy(&v, p, len);
+	h = (h ^ v) * 0xff51afd7ed558ccdull;
+	h ^= h >> 29;
+	h *= 0xc4ceb9fe1a85ec53ull;
+	return h ^ (h >> 32);
+}
+
+/* Doubles the buckets; a full arena leaves longer chains, which is slower and not wrong. */
+static void grow_buckets(struct sp_dict *d, struct pool *p)
+{
+	uint32_t count = p->bucket_count ? p->bucket_count * 2 : 64;
+	struct node **to = NULL;
+
+	if (count * sizeof(*to) <= (d->arena.cap - d->arena.used) / 2 || !p->bucket_count)
+		to = sp_arena_alloc(&d->arena, count * sizeof(*to));
+	if (!to)
+		return;
+	for (uint32_t b = 0; b < p->bucket_count; b++) {
+		for (struct node *n = p->buckets[b], *next; n; n = next) {
+			next = n->next;
+			n->next = to[n->hash & (count - 1)];
+			to[n->hash & (count - 1)] = n;
+		}
+	}
+	p->buckets = to;
+	p->bucket_count = count;
+}
+
+/* The place for the pointer of the next id, or NULL when full. */
+static struct node **next_slot(struct sp_dict *d, struct pool *p)
+{
+	uint32_t block = p->count / BLOCK;
+
+	if (block >= p->block_cap) {
+		uint32_t cap = p->block_cap ? p->block_cap * 2 : 32;
+		struct node ***to = sp_arena_alloc(&d->arena, cap * sizeof(*to));
+
+		if (!to)
+			return NULL;
+		if (p->block_cap)
+			memcpy(to, p->blocks, p->block_cap * sizeof(*to));
+		p->blocks = to;
+		p->block_cap = cap;
+	}
+	if (!p->blocks[block])
+		p->blocks[block] = sp_arena_alloc(&d->arena, BLOCK * sizeof(struct node *));
+	return p->blocks[block] ? &p->blocks[block][p->count % BLOCK] : NULL;
+}
+
+static struct node *find_id(const struct pool *p, uint32_t id)
+{
+	if (id == 0 || id > p->count)
+		return NULL;
+	return p->blocks[(id - 1) / BLOCK][(id - 1) % BLOCK];
+}
+
+/* The node's id is kept in front of its contents, so that equal contents are one memcmp. */
+static uint32_t *id_of(struct node *n)
+{
+	return (uint32_t *)(void *)n->data;
+}
+
+#define ID_ROOM 8u
+
+static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const void *data,
+	uint32_t len, uint8_t truncated)
+{
+	struct node **slot, *n;
+
+	if (p->count >= p->bucket_count)
+		grow_buckets(d, p);
+	slot = p->bucket_count ? next_slot(d, p) : NULL;
+	n = slot ? sp_arena_alloc(&d->arena, sizeof(*n) + ID_ROOM + len + 1) : NULL;
+	if (!n) {
+		d->refused++;
+		return 0;
+	}
+	n->hash = hash;
+	n->len = len;
+	n->truncated = truncated;
+	memcpy(n->data + ID_ROOM, data, len);
+	n->next = p->buckets[hash & (p->bucket_count - 1)];
+	p->buckets[hash & (p->bucket_count - 1)] = n;
+	*slot = n;
+	*id_of(n) = ++p->count;
+	return p->count;
+}
+
+static uint32_t intern(
+	struct sp_dict *d, struct pool *p, const void *data, size_t len, uint8_t truncated)
+{
+	uint64_t full = hash_bytes(data, len) + truncated;
+	uint32_t hash = (uint32_t)(full ^ (full >> 32));
+
+	if (len > UINT32_MAX / 2) {
+		d->refused++;
+		return 0;
+	}
+	if (p->bucket_count) {
+		struct node *n = p->buckets[hash & (p->bucket_count - 1)];
+
+		for (; n; n = n->next) {
+			if (n->hash == hash && n->len == len && n->truncated == truncated &&
+				memcmp(n->data + ID_ROOM, data, len) == 0)
+				return *id_of(n);
+		}
+	}
+	return insert(d, p, hash, data, (uint32_t)len, truncated);
+}
+
+uint32_t sp_dict_string(struct sp_dict *d, const char *s, size_t len)
+{
+	return intern(d, &d->strings, s, len, 0);
+}
+
+uint32_t sp_dict_method(struct sp_dict *d, const struct sp_method *m)
+{
+	struct sp_method clean; /* padding, if there is any, compares equal */
+
+	memset(&clean, 0, sizeof(clean));
+	clean.class_id = m->class_id;
+	clean.name_id = m->name_id;
+	clean.sig_id = m->sig_id;
+	clean.modifiers = m->modifiers;
+	clean.native = m->native;
+	clean.unresolved = m->unresolved;
+	return intern(d, &d->methods, &clean, sizeof(clean), 0);
+}
+
+uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t)
+{
+	struct sp_thread clean;
+
+	memset(&clean, 0, sizeof(clean));
+	clean.tid = t->tid;
+	clean.java_id = t->java_id;
+	clean.name_id = t->name_id;
+	clean.group_id = t->group_id;
+	return intern(d, &d->threads, &clean, sizeof(clean), 0);
+}
+
+static uint8_t *put(uint8_t *to, uint32_t v)
+{
+	while (v >= 0x80) {
+		*to++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*to++ = (uint8_t)v;
+	return to;
+}
+
+static const uint8_t *get(const uint8_t *p, uint32_t *ret)
+{
+	uint32_t v = 0;
+
+	for (int shift = 0;; shift += 7) {
+		v |= (uint32_t)(*p & 0x7f) << shift;
+		if (!(*p++ & 0x80))
+			break;
+	}
+	*ret = v;
+	return p;
+}
+
+uint32_t sp_dict_stack(
+	struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count, int truncated)
+{
+	uint8_t *to = d->packed;
+
+	if (count > SP_DICT_MAX_FRAMES) {
+		count = SP_DICT_MAX_FRAMES;
+		truncated = 1;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		to = put(to, frames[i].method);
+		to = put(to, (uint32_t)frames[i].line + 1); /* -1, the usual unknown, in one byte */
+		to = put(to, (uint32_t)frames[i].bci + 1);
+		to = put(to, frames[i].type);
+	}
+	return intern(d, &d->stacks, d->packed, (size_t)(to - d->packed), truncated != 0);
+}
+
+const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret_len)
+{
+	const struct node *n = find_id(&d->strings, id);
+
+	if (ret_len)
+		*ret_len = n ? n->len : 0;
+	return n ? n->data + ID_ROOM : "";
+}
+
+const struct sp_method *sp_dict_get_method(const struct sp_dict *d, uint32_t id)
+{
+	const struct node *n = find_id(&d->methods, id);
+
+	return n ? (const void *)(n->data + ID_ROOM) : NULL;
+}
+
+const struct sp_thread *sp_dict_get_thread(const struct sp_dict *d, uint32_t id)
+{
+	const struct node *n = find_id(&d->threads, id);
+
+	return n ? (const void *)(n->data + ID_ROOM) : NULL;
+}
+
+const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
+{
+	const struct node *n = find_id(&d->stacks, id);
+	const uint8_t *p, *end;
+	uint32_t count = 0, v;
+
+	if (!n)
+		return NULL;
+	p = (const uint8_t *)n->data + ID_ROOM;
+	for (end = p + n->len; p < end; count++) {
+		struct sp_frame_ref *f = &d->frames[count];
+
+		p = get(p, &f->method);
+		p = get(p, &v);
+		f->line = (int32_t)(v - 1);
+		p = get(p, &v);
+		f->bci = (int32_t)(v - 1);
+		p = get(p, &v);
+		f->type = (uint8_t)v;
+	}
+	d->stack.frames = d->frames;
+	d->stack.count = count;
+	d->stack.truncated = n->truncated;
+	return &d->stack;
+}
+
+uint8_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id)
+{
+	const struct node *n = find_id(&d->strings, string_id);
+
+	return n ? n->marks : 0;
+}
+
+void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint8_t marks)
+{
+	struct node *n = find_id(&d->strings, string_id);
+
+	if (n)
+		n->marks = marks;
+}
+
+void sp_dict_clear_marks(struct sp_dict *d)
+{
+	for (uint32_t id = 1; id <= d->strings.count; id++)
+		find_id(&d->strings, id)->marks = 0;
+}
+
+uint32_t sp_dict_strings(const struct sp_dict *d)
+{
+	return d->strings.count;
+}
+
+uint32_t sp_dict_methods(const struct sp_dict *d)
+{
+	return d->methods.count;
+}
+
+uint32_t sp_dict_stacks(const struct sp_dict *d)
+{
+	return d->stacks.count;
+}
+
+uint32_t sp_dict_threads(const struct sp_dict *d)
+{
+	return d->threads.count;
+}
+
+size_t sp_dict_used(const struct sp_dict *d)
+{
+	return d->arena.used;
+}
+
+uint64_t sp_dict_refused(const struct sp_dict *d)
+{
+	return d->refused;
+}
