@@ -1,0 +1,115 @@
+/* Names made to fit: see fit.h. */
+#include "out/fit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t sp_fit_columns(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += !is_continuation(s[i]);
+	return n;
+}
+
+/* Shortens packages from the left until the rest fits: class and method stay whole. */
+static void shorten_packages(struct sp_buf *b, size_t start, size_t width)
+{
+	char *s = b->data + start;
+	size_t at = 0;
+
+	while (sp_fit_columns(s, b->len - start) > width) {
+		size_t rest = b->len - start - at;
+		char *dot = memchr(s + at, '.', rest);
+		char *end = s + b->len - start;
+
+		/* a package starts with a small letter and has two more dots behind it */
+		if (!dot || !islower((unsigned char)s[at]) ||
+			!memchr(dot + 1, '.', (size_t)(end - dot - 1)))
+			return;
+		memmove(s + at + 1, dot, (size_t)(end - dot));
+		b->len -= (size_t)(dot - s) - at - 1;
+		at += 2;
+	}
+}
+
+/* Empties the outermost "<…>" pairs. "operator<" and "operator->" are no pairs. */
+static void shorten_templates(struct sp_buf *b, size_t start)
+{
+	char *s = b->data + start;
+	size_t n = b->len - start, to = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool op = to >= 8 && depth == 0 && memcmp(s + to - 8, "operator", 8) == 0;
+
+		if (s[i] == '<' && !op && depth++ == 0)
+			s[to++] = '<';
+		if (s[i] == '>' && depth > 0 && s[i > 0 ? i - 1 : 0] != '-' && --depth == 0)
+			s[to++] = '>';
+		else if (depth == 0)
+			s[to++] = s[i];
+	}
+	if (depth == 0)
+		b->len = start + to;
+}
+
+static void cut_start(struct sp_buf *b, size_t start, size_t width)
+{
+	char *s = b->data + start, *p = s, *end = b->data + b->len;
+	size_t have = sp_fit_columns(s, b->len - start), keep = width > 3 ? width - 3 : 0;
+
+	if (have <= width)
+		return;
+	for (size_t drop = have - keep; p < end && (drop > 0 || is_continuation(*p)); p++)
+		drop -= !is_continuation(*p);
+	if (p - s < 3)
+		return;
+	memmove(s + 3, p, (size_t)(end - p));
+	memcpy(s, "...", 3);
+	b->len = start + 3 + (size_t)(end - p);
+}
+
+void sp_fit(const char *name, size_t width, struct sp_buf *out)
+{
+	size_t start = out->len;
+	bool native = strstr(name, "::") || strchr(name, '<') || strchr(name, '(');
+
+	for (; *name; name++)
+		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
+	if (out->failed || sp_fit_columns(out->data + start, out->len - start) <= width)
+		return;
+	if (native)
+		shorten_templates(out, start);
+	else
+		shorten_packages(out, start, width);
+	cut_start(out, start, width);
+}
+
+void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out)
+{
+	bool first = true;
+
+	while (*text) {
+		size_t len = strcspn(text, " \n"), columns = sp_fit_columns(text, len);
+
+		if (!first && used + 1 + columns > width) {
+			sp_buf_addf(out, "\n%*s", (int)indent, "");
+			used = indent;
+		} else if (!first) {
+			sp_buf_addc(out, ' ');
+			used++;
+		}
+		sp_buf_add(out, text, len);
+		used += columns;
+		first = false;
+		text += len;
+		text += strspn(text, " \n");
+	}
+}

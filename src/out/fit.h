@@ -1,0 +1,22 @@
+/* Inside of src/out: names made to fit a column. */
+#ifndef SP_OUT_FIT_H
+#define SP_OUT_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* Appends @name in at most @width columns, losing the least useful first: package names become
+ * letters (o.a.s.sql.Foo.bar), template arguments "<>", and at last the start becomes "...".
+ * Control characters become blanks. */
+void sp_fit(const char *name, size_t width, struct sp_buf *out);
+
+/* Columns of UTF-8 text, one per code point. */
+size_t sp_fit_columns(const char *s, size_t len);
+
+/* Appends @text broken at blanks into lines of at most @width columns; lines after the first start
+ * with @indent blanks, which count. @used: columns that the first line has already. */
+void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out);
+
+#endif

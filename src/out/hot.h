@@ -1,0 +1,27 @@
+/* Inside of src/out: which methods and stacks of a view weigh most. */
+#ifndef SP_OUT_HOT_H
+#define SP_OUT_HOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "prof/view.h"
+
+struct sp_hot_method {
+	uint32_t frame;	  /* of the view */
+	uint64_t self;	  /* weight of stacks that end in it */
+	uint64_t total;	  /* weight of stacks that hold it, once each */
+	const char *name; /* borrowed from the view */
+};
+
+struct sp_hot {
+	struct sp_hot_method *methods; /* owned; by self, then total, then name */
+	size_t count;
+	size_t *stacks; /* owned; numbers of v->stacks, by weight, then in the view's order */
+};
+
+/* Returns 0 or -ENOMEM. */
+int sp_hot_init(struct sp_hot *h, const struct sp_view *v);
+void sp_hot_done(struct sp_hot *h);
+
+#endif

@@ -1,0 +1,48 @@
+/* The report formats: one writer each, found by name or by the extension of a file name. */
+#ifndef SP_OUT_OUT_H
+#define SP_OUT_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "out/sink.h"
+#include "prof/profile.h"
+#include "prof/view.h"
+
+struct sp_out_opts {
+	struct sp_view_opts view;
+	bool colour;	  /* the caller knows: a terminal, and NO_COLOR is not set */
+	bool utf8;	  /* bars and dots beyond ASCII */
+	unsigned width;	  /* columns of text; 0: 80 */
+	unsigned methods; /* text: how many hot methods; 0: 20 */
+	unsigned stacks;  /* text: how many hot stacks; 0: 5 */
+	unsigned frames;  /* text: how many frames of each; 0: 12 */
+};
+
+/* Writes a whole report. Reads @p only. Errors of the sink are sticky and asked for by its owner.
+ * Returns: 0 or -ENOMEM. */
+typedef int sp_out_fn(
+	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink);
+
+struct sp_out_format {
+	const char *name;	/* of -o */
+	const char *extensions; /* of -f, without dots, separated by blanks */
+	sp_out_fn *write;
+};
+
+extern const struct sp_out_format sp_out_formats[];
+extern const size_t sp_out_format_count;
+
+/* NULL: there is none of that name, or for that path's extension. */
+const struct sp_out_format *sp_out_by_name(const char *name);
+const struct sp_out_format *sp_out_by_path(const char *path);
+
+/* Appends one line without newline: "12,345 samples, 12 lost (ring full 10, late 2), 3 truncated,
+ * 1 unknown". Every report says it, in its own form or, for formats that have no place for it, by
+ * the launcher on stderr. */
+void sp_out_summary(const struct sp_profile *p, struct sp_buf *out);
+
+sp_out_fn sp_out_collapsed;
+sp_out_fn sp_out_text;
+
+#endif

@@ -1,0 +1,134 @@
+/* Spelling frames: see framename.h. */
+#include "prof/framename.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "elf/demangle.h"
+
+/* Length of a class name without what makes hidden classes unique: "/0x0000000800c03000" (as Java
+ * prints it), "+0x…" (as HotSpot keeps it) or "/1234" (before JDK 15). */
+static size_t stable_length(const char *s, size_t n)
+{
+	for (size_t i = n; i-- > 1;) {
+		if (s[i] != '/' && s[i] != '.' && s[i] != '+')
+			continue;
+		return i + 1 < n && isdigit((unsigned char)s[i + 1]) ? i : n;
+	}
+	return n;
+}
+
+static void add_class(const char *s, size_t n, const struct sp_style *style, struct sp_buf *out)
+{
+	n = stable_length(s, n);
+	if (style->simple) {
+		const char *slash = memrchr(s, '/', n);
+
+		if (slash) {
+			n -= (size_t)(slash + 1 - s);
+			s = slash + 1;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		sp_buf_addc(out, style->dotted && s[i] == '/' ? '.' : s[i]);
+}
+
+static void add_java(const struct sp_dict *d, const struct sp_method *m,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	size_t n;
+	const char *s = sp_dict_get_string(d, m->class_id, &n);
+
+	if (n > 0) {
+		add_class(s, n, style, out);
+		sp_buf_addc(out, '.');
+	}
+	s = sp_dict_get_string(d, m->name_id, &n);
+	sp_buf_add(out, s, n);
+	if (style->signatures) {
+		s = sp_dict_get_string(d, m->sig_id, &n);
+		sp_buf_add(out, s, n);
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void add_native(const struct sp_dict *d, const struct sp_method *m,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	const char *module = base_name(sp_dict_get_string(d, m->class_id, NULL));
+	const char *name = sp_dict_get_string(d, m->name_id, NULL);
+
+	if (m->unresolved || !name[0]) {
+		if (!module[0])
+			sp_buf_adds(out, "[unknown]");
+		else
+			sp_buf_addf(out, module[0] == '[' ? "%s" : "[%s]", module);
+		return;
+	}
+	if (style->libraries && module[0])
+		sp_buf_addf(out, "%s`", module);
+	if (sp_demangle(name, style->signatures, out) < 0)
+		sp_buf_adds(out, name);
+}
+
+static void add_suffix(uint8_t type, struct sp_buf *out)
+{
+	static const char *const suffixes[SP_FRAME_TYPES] = {
+		[SP_FRAME_INTERPRETED] = "_[0]",
+		[SP_FRAME_C1] = "_[1]",
+		[SP_FRAME_C2] = "_[j]",
+		[SP_FRAME_INLINED] = "_[i]",
+		[SP_FRAME_KERNEL] = "_[k]",
+	};
+
+	if (type < SP_FRAME_TYPES && suffixes[type])
+		sp_buf_adds(out, suffixes[type]);
+}
+
+void sp_framename(const struct sp_dict *d, const struct sp_frame_ref *f,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	const struct sp_method *m = sp_dict_get_method(d, f->method);
+
+	if (!m) {
+		sp_buf_adds(out, "[unknown]");
+		return;
+	}
+	if (m->native)
+		add_native(d, m, style, out);
+	else
+		add_java(d, m, style, out);
+	if (style->annotate)
+		add_suffix(f->type, out);
+}
+
+enum sp_frame_type sp_framename_type(const struct sp_dict *d, const struct sp_frame_ref *f)
+{
+	const struct sp_method *m = sp_dict_get_method(d, f->method);
+
+	if (!m || f->type >= SP_FRAME_TYPES)
+		return SP_FRAME_NATIVE;
+	if (f->type == SP_FRAME_NATIVE && m->native && !m->unresolved &&
+		sp_demangle_is_mangled(sp_dict_get_string(d, m->name_id, NULL)))
+		return SP_FRAME_CPP;
+	return f->type;
+}
+
+void sp_framename_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf *out)
+{
+	const struct sp_thread *t = sp_dict_get_thread(d, thread);
+	const char *name = t ? sp_dict_get_string(d, t->name_id, NULL) : "";
+
+	if (!t)
+		sp_buf_adds(out, "[no thread]");
+	else if (name[0])
+		sp_buf_addf(out, "[%s tid=%u]", name, t->tid);
+	else
+		sp_buf_addf(out, "[tid=%u]", t->tid);
+}

@@ -1,0 +1,172 @@
+/* Summing samples: see profile.h. */
+#include "prof/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sp_profile_new(struct sp_profile **ret, size_t cap)
+{
+	struct sp_profile *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	r = sp_dict_new(&p->dict, cap);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void sp_profile_free(struct sp_profile *p)
+{
+	if (!p)
+		return;
+	sp_dict_free(p->dict);
+	free(p->rows);
+	free(p->index);
+	free(p);
+}
+
+int sp_profile_event(
+	struct sp_profile *p, const char *name, enum sp_unit unit, uint64_t interval, bool measured)
+{
+	uint32_t id = sp_dict_string(p->dict, name, strlen(name));
+	struct sp_event *e;
+
+	if (id == 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < p->event_count; i++)
+		if (p->events[i].name_id == id)
+			return (int)i;
+	if (p->event_count == SP_PROFILE_EVENTS)
+		return -ENOSPC;
+	e = &p->events[p->event_count];
+	*e = (struct sp_event){id, unit, interval, measured, 0, 0};
+	return (int)p->event_count++;
+}
+
+static uint64_t hash_key(const struct sp_sample *s)
+{
+	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
+
+	h = (h ^ ((uint64_t)s->state << 32 | s->event)) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
+	return h ^ (h >> 29);
+}
+
+static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
+{
+	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
+	       a->event == b->event;
+}
+
+/* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */
+static uint32_t *find_slot(struct sp_profile *p, const struct sp_sample *s)
+{
+	size_t mask = p->index_size - 1, at = hash_key(s) & mask;
+
+	while (p->index[at] && !same_key(&p->rows[p->index[at] - 1], s))
+		at = (at + 1) & mask;
+	return &p->index[at];
+}
+
+/* Makes room for one more row and keeps the index at most half full. */
+static int grow(struct sp_profile *p)
+{
+	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
+	struct sp_sample *rows;
+	uint32_t *index;
+
+	if (p->row_count < p->row_cap)
+		return 0;
+	if (cap > UINT32_MAX / 2)
+		return -ENOMEM;
+	rows = reallocarray(p->rows, cap, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	p->rows = rows;
+	index = calloc(cap * 2, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	free(p->index);
+	p->index = index;
+	p->index_size = cap * 2;
+	p->row_cap = cap;
+	for (size_t i = 0; i < p->row_count; i++)
+		*find_slot(p, &p->rows[i]) = (uint32_t)i + 1;
+	return 0;
+}
+
+/* Counts what the stack of a sample lacks. */
+static void judge_stack(struct sp_profile *p, const struct sp_sample *s)
+{
+	const struct sp_stack *st = sp_dict_get_stack(p->dict, s->stack);
+
+	if (!st || st->count == 0) {
+		p->unknown += s->count;
+		return;
+	}
+	if (st->truncated)
+		p->truncated += s->count;
+	for (uint32_t i = 0; i < st->count; i++) {
+		if (st->frames[i].method == 0) {
+			p->unknown += s->count;
+			return;
+		}
+	}
+}
+
+int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
+{
+	uint32_t *slot;
+
+	if (s->event >= p->event_count)
+		return -EINVAL;
+	if (grow(p) < 0)
+		return -ENOMEM;
+	slot = find_slot(p, s);
+	if (*slot) {
+		p->rows[*slot - 1].count += s->count;
+		p->rows[*slot - 1].weight += s->weight;
+	} else {
+		p->rows[p->row_count++] = *s;
+		*slot = (uint32_t)p->row_count;
+	}
+	p->events[s->event].samples += s->count;
+	p->events[s->event].weight += s->weight;
+	p->samples += s->count;
+	judge_stack(p, s);
+	return 0;
+}
+
+/* Adds to the remark of that text; what does not fit is summed under the last one. */
+static void remark(
+	struct sp_profile *p, struct sp_remark *list, unsigned *n, const char *text, uint64_t count)
+{
+	uint32_t id = sp_dict_string(p->dict, text, strlen(text));
+
+	for (unsigned i = 0; i < *n; i++) {
+		if (list[i].text_id == id || i == SP_PROFILE_REMARKS - 1) {
+			list[i].count += count;
+			return;
+		}
+	}
+	list[(*n)++] = (struct sp_remark){id, count};
+}
+
+void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count)
+{
+	if (count == 0)
+		return;
+	p->lost_total += count;
+	remark(p, p->lost, &p->lost_count, reason, count);
+}
+
+void sp_profile_note(struct sp_profile *p, const char *sentence)
+{
+	remark(p, p->notes, &p->note_count, sentence, 0);
+}

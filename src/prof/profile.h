@@ -1,0 +1,91 @@
+/* A profile in memory, as the report writers read it: samples summed by stack, thread, state and
+ * event over a dictionary, and what has to be said beside them. Filled by the JFR reader (load.h);
+ * outside of handlers only, one owner. */
+#ifndef SP_PROF_PROFILE_H
+#define SP_PROF_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "prof/dict.h"
+
+enum sp_unit {
+	SP_UNIT_NS,    /* cpu, wall, lock: weights are nanoseconds */
+	SP_UNIT_BYTES, /* alloc, nativemem */
+	SP_UNIT_COUNT  /* perf events: weights are occurrences */
+};
+
+struct sp_event {
+	uint32_t name_id; /* string: "cpu", "wall", "cache-misses" */
+	enum sp_unit unit;
+	uint64_t interval; /* in the unit; 0 unknown */
+	/* Weights are measured, not samples times the interval (wall): a count of samples is then
+	 * the weight divided by the interval. */
+	bool measured;
+	uint64_t samples, weight; /* of all rows */
+};
+
+struct sp_sample {
+	uint32_t stack;	 /* dictionary id; 0: there was none */
+	uint32_t thread; /* dictionary id; 0 unknown */
+	uint32_t state;	 /* string: "running", "runnable", "lock", "net" …; 0: not told */
+	uint32_t event;	 /* index of events[] */
+	uint64_t count, weight;
+};
+
+/* A number with its reason, for what was lost, and sentences that reports repeat. */
+struct sp_remark {
+	uint32_t text_id; /* string */
+	uint64_t count;	  /* 0 for plain sentences */
+};
+
+#define SP_PROFILE_EVENTS  32
+#define SP_PROFILE_REMARKS 32
+
+struct sp_profile {
+	struct sp_dict *dict; /* owned */
+
+	struct sp_sample *rows; /* owned; no two have the same first four fields */
+	size_t row_count, row_cap;
+	uint32_t *index; /* owned hash table of row numbers + 1 */
+	size_t index_size;
+
+	struct sp_event events[SP_PROFILE_EVENTS];
+	unsigned event_count;
+
+	uint64_t samples;   /* all events; without the lost ones */
+	uint64_t truncated; /* samples whose stack was deeper than could be kept */
+	uint64_t unknown;   /* samples with no stack, or with a frame of unknown method */
+	uint64_t lost_total;
+	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */
+	unsigned lost_count;
+	struct sp_remark notes[SP_PROFILE_REMARKS]; /* fallbacks, each one sentence */
+	unsigned note_count;
+
+	uint64_t start_ns, duration_ns; /* wall clock; 0 unknown */
+	uint32_t target_id;		/* string: "executor 3 of application_… (pid 4711)" */
+	uint32_t runtime_id;		/* string: "OpenJDK 17.0.15+6" */
+	uint32_t title_id;		/* string: --title */
+};
+
+/* @cap: bytes that the dictionary may take. Returns 0 or -errno; *ret belongs to the caller. */
+int sp_profile_new(struct sp_profile **ret, size_t cap);
+void sp_profile_free(struct sp_profile *p);
+
+/* The index of an event, added when new (unit and interval are taken then).
+ * Returns: the index, -ENOSPC with more than SP_PROFILE_EVENTS, or -ENOMEM. */
+int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, uint64_t interval,
+	bool measured);
+
+/* Adds to the row of its stack, thread, state and event, and to the totals.
+ * Returns: 0; -EINVAL for an event that does not exist; -ENOMEM. */
+int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
+
+/* Counts samples that were lost, by a reason in words ("ring full"). */
+void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count);
+
+/* Keeps a sentence that every report repeats, once. */
+void sp_profile_note(struct sp_profile *p, const char *sentence);
+
+#endif

@@ -1,0 +1,366 @@
+/* From rows to named, merged stacks: see view.h. The view has a dictionary of its own: a shown
+ * frame is a method whose name is the shown text, so equal stacks get equal ids there. */
+#include "prof/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "prof/match.h"
+
+#define NAMES_CAP (1ull << 30) /* address space, touched as used */
+
+enum {
+	SEEN = 1,
+	INCLUDED = 2,
+	EXCLUDED = 4,
+};
+
+/* What is known of one (method, type) of the profile. */
+struct named {
+	uint32_t frame; /* in the view */
+	uint8_t flags;
+};
+
+struct builder {
+	struct sp_view *v;
+	const struct sp_view_opts *o;
+	struct named *named; /* [method id * SP_FRAME_TYPES + type] */
+	struct sp_frame_ref *frames;
+	uint32_t *by_id; /* view stack number + 1, by id of the view's dictionary */
+	size_t by_id_cap, stack_cap;
+	struct sp_buf text;
+};
+
+static void builder_done(struct builder *b)
+{
+	free(b->named);
+	free(b->frames);
+	free(b->by_id);
+	sp_buf_done(&b->text);
+}
+
+static const struct sp_event *pick_event(const struct sp_profile *p, const char *name)
+{
+	for (unsigned i = 0; i < p->event_count; i++) {
+		const struct sp_event *e = &p->events[i];
+
+		if (name ? strcmp(sp_dict_get_string(p->dict, e->name_id, NULL), name) == 0
+			 : e->samples > 0)
+			return e;
+	}
+	return !name && p->event_count ? &p->events[0] : NULL;
+}
+
+/* Makes the text in b->text a frame of the view. Returns its number or 0 when out of memory. */
+static uint32_t add_frame(struct builder *b, enum sp_frame_type type)
+{
+	struct sp_method m = {0};
+
+	m.name_id = sp_dict_string(b->v->names, sp_buf_str(&b->text), b->text.len);
+	if (m.name_id == 0 || b->text.failed)
+		return 0;
+	m.modifiers = b->o->split_types ? (uint16_t)(type + 1) : 0;
+	return sp_dict_method(b->v->names, &m);
+}
+
+static uint8_t match_name(const struct sp_view_opts *o, const char *name)
+{
+	return (sp_match_any(o->include, o->include_count, name) ? INCLUDED : 0) |
+	       (sp_match_any(o->exclude, o->exclude_count, name) ? EXCLUDED : 0);
+}
+
+/* Tries the patterns on the full name, with slashes and with dots, and on the one that is shown. */
+static uint8_t match_frame(struct builder *b, const struct sp_frame_ref *f)
+{
+	struct sp_style styles[] = {{0}, {.dotted = true}, b->o->style};
+	uint8_t flags = 0;
+
+	styles[2].annotate = false;
+	for (size_t i = 0; i < SP_COUNT(styles); i++) {
+		sp_buf_clear(&b->text);
+		sp_framename(b->v->profile->dict, f, &styles[i], &b->text);
+		flags |= match_name(b->o, sp_buf_str(&b->text));
+	}
+	return flags;
+}
+
+/* Names a frame once; NULL when out of memory. */
+static const struct named *name_frame(struct builder *b, const struct sp_frame_ref *f)
+{
+	const struct sp_dict *d = b->v->profile->dict;
+	uint32_t method = f->method <= sp_dict_methods(d) ? f->method : 0;
+	struct named *n = &b->named[(size_t)method * SP_FRAME_TYPES + f->type % SP_FRAME_TYPES];
+
+	if (n->flags & SEEN)
+		return n;
+	sp_buf_clear(&b->text);
+	sp_framename(d, f, &b->o->style, &b->text);
+	n->frame = add_frame(b, sp_framename_type(d, f));
+	if (n->frame == 0)
+		return NULL;
+	n->flags = SEEN;
+	if (b->o->include_count + b->o->exclude_count > 0)
+		n->flags |= match_frame(b, f);
+	return n;
+}
+
+/* The thread's name alone is what patterns see. */
+static uint8_t match_thread(const struct builder *b, uint32_t thread)
+{
+	const struct sp_dict *d = b->v->profile->dict;
+	const struct sp_thread *t = sp_dict_get_thread(d, thread);
+	const char *name = t ? sp_dict_get_string(d, t->name_id, NULL) : "";
+
+	return match_name(b->o, name);
+}
+
+/* Puts the frame that b->text names below the @n others. Returns 1, or 0 when out of memory. */
+static uint32_t add_root(struct builder *b, uint32_t n)
+{
+	b->frames[n] = (struct sp_frame_ref){.method = add_frame(b, SP_FRAME_NATIVE)};
+	if (b->frames[n].method == 0)
+		b->text.failed = true;
+	return b->frames[n].method != 0;
+}
+
+/* Fills b->frames, leaf first, with the shown frames of a row.
+ * Returns: their number; 0: left out by a filter; -ENOMEM. */
+static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_truncated)
+{
+	static const struct sp_frame_ref none = {.type = SP_FRAME_NATIVE};
+	const struct sp_stack *st = sp_dict_get_stack(b->v->profile->dict, s->stack);
+	uint32_t count = st ? st->count : 0, n = 0;
+	uint8_t flags = b->o->threads ? match_thread(b, s->thread) : 0;
+
+	*ret_truncated = st && st->truncated;
+	for (uint32_t i = 0; i < (count ? count : 1); i++) {
+		const struct named *f = name_frame(b, count ? &st->frames[i] : &none);
+
+		if (!f)
+			return -ENOMEM;
+		flags |= f->flags;
+		if (b->o->depth == 0 || n < b->o->depth)
+			b->frames[n++] = (struct sp_frame_ref){.method = f->frame};
+	}
+	if ((flags & EXCLUDED) || (b->o->include_count && !(flags & INCLUDED)))
+		return 0;
+	if (b->o->mark_truncated && *ret_truncated) {
+		sp_buf_clear(&b->text);
+		sp_buf_adds(&b->text, "[truncated]");
+		n += add_root(b, n);
+	}
+	if (b->o->threads) {
+		sp_buf_clear(&b->text);
+		sp_framename_thread(b->v->profile->dict, s->thread, &b->text);
+		n += add_root(b, n);
+	}
+	return b->text.failed ? -ENOMEM : (int)n;
+}
+
+/* Grows @array to hold more than @n entries of @size, new ones zeroed. */
+static int ensure(void *array, size_t *cap, size_t n, size_t size)
+{
+	size_t want = *cap ? *cap : 256;
+	void *p;
+
+	if (n < *cap)
+		return 0;
+	while (want <= n)
+		want *= 2;
+	p = reallocarray(*(void **)array, want, size);
+	if (!p)
+		return -ENOMEM;
+	memset((char *)p + *cap * size, 0, (want - *cap) * size);
+	*(void **)array = p;
+	*cap = want;
+	return 0;
+}
+
+/* A stack that was not met before: keeps its frames, root first. */
+static int add_stack(struct builder *b, uint32_t n, bool truncated)
+{
+	struct sp_view *v = b->v;
+
+	if (ensure(&v->stacks, &b->stack_cap, v->stack_count, sizeof(*v->stacks)) < 0 ||
+		ensure(&v->frames, &v->frames_cap, v->frames_len + n, sizeof(*v->frames)) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		v->frames[v->frames_len + i] = b->frames[n - 1 - i].method;
+	/* an offset for now: the array still moves */
+	v->stacks[v->stack_count++] = (struct sp_view_stack){
+		(const uint32_t *)(uintptr_t)(v->frames_len * sizeof(*v->frames)), n, truncated, 0,
+		0, 0};
+	v->frames_len += n;
+	return 0;
+}
+
+static int add_row(struct builder *b, const struct sp_sample *s)
+{
+	struct sp_view_stack *st;
+	bool truncated;
+	int n = shown_frames(b, s, &truncated);
+	uint32_t id;
+
+	if (n < 0)
+		return n;
+	if (n == 0) {
+		b->v->filtered += s->count;
+		return 0;
+	}
+	id = sp_dict_stack(b->v->names, b->frames, (uint32_t)n, truncated);
+	if (id == 0 || ensure(&b->by_id, &b->by_id_cap, id, sizeof(*b->by_id)) < 0)
+		return -ENOMEM;
+	if (b->by_id[id] == 0) {
+		if (add_stack(b, (uint32_t)n, truncated) < 0)
+			return -ENOMEM;
+		b->by_id[id] = (uint32_t)b->v->stack_count;
+	}
+	st = &b->v->stacks[b->by_id[id] - 1];
+	st->samples += s->count;
+	st->weight += s->weight;
+	return 1;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct sp_view_share *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Drops empty shares and puts the heaviest first. Returns how many are left. */
+static size_t rank_shares(struct sp_view_share *s, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i].samples == 0 && s[i].weight == 0)
+			continue;
+		s[kept] = s[i];
+		s[kept++].id = (uint32_t)i;
+	}
+	qsort(s, kept, sizeof(*s), by_weight);
+	return kept;
+}
+
+static void add_share(
+	struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s)
+{
+	struct sp_view_share *x = &shares[id < n ? id : 0];
+
+	x->samples += s->count;
+	x->weight += s->weight;
+}
+
+/* Weights that were measured make the number of samples: so many intervals, at least one. */
+static void settle_values(struct sp_view *v, bool total)
+{
+	for (size_t i = 0; i < v->stack_count; i++) {
+		struct sp_view_stack *s = &v->stacks[i];
+
+		s->frames = (const uint32_t *)((const char *)v->frames + (uintptr_t)s->frames);
+		if (v->event->measured && v->event->interval > 0) {
+			s->samples = (s->weight + v->event->interval / 2) / v->event->interval;
+			if (s->samples == 0 && s->weight > 0)
+				s->samples = 1;
+		}
+		s->value = total ? s->weight : s->samples;
+		v->samples += s->samples;
+		v->weight += s->weight;
+		v->value += s->value;
+	}
+}
+
+static int add_rows(struct builder *b)
+{
+	const struct sp_profile *p = b->v->profile;
+	uint32_t event = (uint32_t)(b->v->event - p->events);
+	size_t threads = sp_dict_threads(p->dict) + 1, states = sp_dict_strings(p->dict) + 1;
+
+	b->v->threads = calloc(threads, sizeof(*b->v->threads));
+	b->v->states = calloc(states, sizeof(*b->v->states));
+	if (!b->v->threads || !b->v->states)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_sample *s = &p->rows[i];
+		int r;
+
+		if (s->event != event)
+			continue;
+		if (b->o->state &&
+			strcmp(sp_dict_get_string(p->dict, s->state, NULL), b->o->state) != 0) {
+			b->v->filtered += s->count;
+			continue;
+		}
+		r = add_row(b, s);
+		if (r < 0)
+			return r;
+		if (r > 0) {
+			add_share(b->v->threads, threads, s->thread, s);
+			add_share(b->v->states, states, s->state, s);
+		}
+	}
+	b->v->thread_count = rank_shares(b->v->threads, threads);
+	b->v->state_count = rank_shares(b->v->states, states);
+	settle_values(b->v, b->o->total);
+	return 0;
+}
+
+int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, struct sp_view **ret)
+{
+	__attribute__((cleanup(builder_done))) struct builder b = {.o = opts};
+	int r;
+
+	b.v = calloc(1, sizeof(*b.v));
+	if (!b.v)
+		return -ENOMEM;
+	b.v->profile = p;
+	b.v->event = pick_event(p, opts->event);
+	b.named = calloc(((size_t)sp_dict_methods(p->dict) + 1) * SP_FRAME_TYPES, sizeof(*b.named));
+	b.frames = calloc(SP_DICT_MAX_FRAMES + 2, sizeof(*b.frames));
+	r = sp_dict_new(&b.v->names, NAMES_CAP);
+	if (r == 0 && (!b.named || !b.frames))
+		r = -ENOMEM;
+	if (r == 0 && b.v->event)
+		r = add_rows(&b);
+	if (r < 0) {
+		sp_view_free(b.v);
+		return r;
+	}
+	*ret = b.v;
+	return 0;
+}
+
+void sp_view_free(struct sp_view *v)
+{
+	if (!v)
+		return;
+	sp_dict_free(v->names);
+	free(v->stacks);
+	free(v->threads);
+	free(v->states);
+	free(v->frames);
+	free(v);
+}
+
+struct sp_view_frame sp_view_get_frame(const struct sp_view *v, uint32_t frame)
+{
+	const struct sp_method *m = sp_dict_get_method(v->names, frame);
+	struct sp_view_frame f = {"", SP_FRAME_NATIVE};
+
+	if (!m)
+		return f;
+	f.name = sp_dict_get_string(v->names, m->name_id, NULL);
+	f.type = m->modifiers ? (enum sp_frame_type)(m->modifiers - 1) : SP_FRAME_NATIVE;
+	return f;
+}
+
+uint32_t sp_view_frames(const struct sp_view *v)
+{
+	return sp_dict_methods(v->names);
+}
