@@ -140,6 +140,18 @@ static void write_head(const struct text *t)
 		labelled(t, "Note", string(t, p->notes[i].text_id));
 }
 
+/* "12,345 samples, 123 s". Where weights are measured the number of looks says nothing. */
+static void amount(const struct sp_view *v, uint64_t samples, uint64_t weight, struct sp_buf *b)
+{
+	char n[SP_NUMBER_SIZE];
+
+	if (!v->event->measured)
+		sp_buf_addf(b, "%s sample%s", sp_number(samples, n), samples == 1 ? "" : "s");
+	if (v->event->measured || v->event->unit != SP_UNIT_COUNT || weight != samples)
+		sp_buf_addf(b, "%s%s", b->len && !v->event->measured ? ", " : "",
+			sp_number_unit(weight, v->event->unit, n));
+}
+
 /* "cpu, every 10 ms: 12,345 samples, 123 s (4.1 cores busy)" */
 static void write_event(const struct text *t, const struct sp_view *v)
 {
@@ -151,9 +163,8 @@ static void write_event(const struct text *t, const struct sp_view *v)
 	sp_buf_addf(&b, "%s", string(t, e->name_id));
 	if (e->interval)
 		sp_buf_addf(&b, ", every %s", sp_number_unit(e->interval, e->unit, n));
-	sp_buf_addf(&b, ": %s samples", sp_number(v->samples, n));
-	if (e->unit != SP_UNIT_COUNT || v->weight != v->samples)
-		sp_buf_addf(&b, ", %s", sp_number_unit(v->weight, e->unit, n));
+	sp_buf_adds(&b, ": ");
+	amount(v, v->samples, v->weight, &b);
 	if (e->unit == SP_UNIT_NS && t->p->duration_ns)
 		sp_buf_addf(&b, e->measured ? " (%.1f threads at a time)" : " (%.1f cores busy)",
 			(double)v->weight / (double)t->p->duration_ns);
@@ -182,28 +193,34 @@ static void write_states(const struct text *t, const struct sp_view *v)
 	}
 }
 
+static void write_thread(const struct text *t, const struct sp_view *v, uint32_t id, double share)
+{
+	const struct sp_thread *th = sp_dict_get_thread(t->p->dict, id);
+	const char *name = th ? string(t, th->name_id) : "";
+
+	sp_sink_puts(t->sink, "  ");
+	percent(t, share);
+	sp_sink_printf(t->sink, "  %8u  ", th ? th->tid : 0);
+	name_to_end(t, name[0] ? name : "(no name)", 21);
+}
+
 static void write_threads(const struct text *t, const struct sp_view *v)
 {
-	SP_AUTO_BUF struct sp_buf name;
 	char title[64], n[SP_NUMBER_SIZE];
 	uint64_t rest = v->weight;
 
-	sp_buf_init(&name);
 	snprintf(title, sizeof(title), "Threads (%s)", sp_number(v->thread_count, n));
 	heading(t, title);
+	sp_sink_puts(t->sink, "    share       tid  name\n");
 	for (size_t i = 0; i < v->thread_count && i < THREADS; i++) {
-		sp_buf_clear(&name);
-		sp_framename_thread(t->p->dict, v->threads[i].id, &name);
-		sp_sink_puts(t->sink, "  ");
-		percent(t, sp_percent(v->threads[i].weight, v->weight));
-		sp_sink_puts(t->sink, "  ");
-		name_to_end(t, sp_buf_str(&name), 11);
+		write_thread(t, v, v->threads[i].id, sp_percent(v->threads[i].weight, v->weight));
 		rest -= v->threads[i].weight;
 	}
 	if (v->thread_count > THREADS) {
 		sp_sink_puts(t->sink, "  ");
 		percent(t, sp_percent(rest, v->weight));
-		sp_sink_printf(t->sink, "  %s others\n", sp_number(v->thread_count - THREADS, n));
+		sp_sink_printf(t->sink, "            %s others\n",
+			sp_number(v->thread_count - THREADS, n));
 	}
 }
 
@@ -232,12 +249,13 @@ static void write_stack(
 	const struct text *t, const struct sp_view *v, const struct sp_view_stack *s)
 {
 	uint32_t max = t->o->frames ? t->o->frames : 12;
-	char n[SP_NUMBER_SIZE], w[SP_NUMBER_SIZE];
+	SP_AUTO_BUF struct sp_buf b;
 
+	sp_buf_init(&b);
+	amount(v, s->samples, s->weight, &b);
 	sp_sink_puts(t->sink, "  ");
 	percent(t, sp_percent(s->weight, v->weight));
-	sp_sink_printf(t->sink, "  %s samples, %s%s\n", sp_number(s->samples, n),
-		sp_number_unit(s->weight, v->event->unit, w), s->truncated ? ", truncated" : "");
+	sp_sink_printf(t->sink, "  %s%s\n", sp_buf_str(&b), s->truncated ? ", truncated" : "");
 	for (uint32_t i = 0; i < s->count && i < max; i++) {
 		sp_sink_printf(t->sink, "    [%2u] ", i);
 		name_to_end(t, sp_view_get_frame(v, s->frames[s->count - 1 - i]).name, 9);
@@ -253,7 +271,7 @@ static void write_stacks(const struct text *t, const struct sp_view *v, const st
 {
 	size_t n = t->o->stacks ? t->o->stacks : 5;
 
-	heading(t, "Hot stacks (where it was first, callers below)");
+	heading(t, "Hot stacks (leaf first)");
 	for (size_t i = 0; i < v->stack_count && i < n; i++)
 		write_stack(t, v, &v->stacks[hot->stacks[i]]);
 }
