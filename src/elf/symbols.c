@@ -15,18 +15,24 @@
 #include "elf/kallsyms.h"
 #include "elf/symtab.h"
 
-struct module {
-	char *path;	/* owned */
-	char *build_id; /* owned; "" unknown */
+/* A file that the target has mapped. */
+struct mapping {
+	char *path; /* owned */
 	uint64_t dev, ino;
-	struct sp_symtab *table; /* NULL: not opened yet, or failed */
-	char *problem;		 /* owned; why it could not be opened */
+};
+
+/* What was asked for, and what came of it: a table or a problem, never both. */
+struct module {
+	char *name, *build_id;	 /* owned; "" unknown */
+	struct sp_symtab *table; /* owned */
+	char *problem;		 /* owned: why there is none */
 };
 
 struct sp_symbols {
 	int root_fd, host_fd;
+	struct mapping *mappings;
 	struct module *modules;
-	size_t count, cap;
+	size_t mapping_count, mapping_cap, module_count, module_cap;
 };
 
 int sp_symbols_new(struct sp_symbols **ret, int root_fd, struct sp_err *err)
@@ -41,77 +47,79 @@ int sp_symbols_new(struct sp_symbols **ret, int root_fd, struct sp_err *err)
 	return 0;
 }
 
+static void module_done(struct module *m)
+{
+	free(m->name);
+	free(m->build_id);
+	free(m->problem);
+	sp_symtab_free(m->table);
+}
+
 void sp_symbols_free(struct sp_symbols *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->count; i++) {
-		free(s->modules[i].path);
-		free(s->modules[i].build_id);
-		free(s->modules[i].problem);
-		sp_symtab_free(s->modules[i].table);
-	}
+	for (size_t i = 0; i < s->mapping_count; i++)
+		free(s->mappings[i].path);
+	for (size_t i = 0; i < s->module_count; i++)
+		module_done(&s->modules[i]);
+	free(s->mappings);
 	free(s->modules);
 	sp_cleanup_close(&s->host_fd);
 	free(s);
 }
 
-static struct module *add_module(struct sp_symbols *s, const char *path, const char *build_id)
+/* Room for one more entry of @size in @array. */
+static int reserve(void *array, size_t *cap, size_t count, size_t size)
 {
-	struct module *m;
+	void *p;
 
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-
-		m = reallocarray(s->modules, cap, sizeof(*m));
-		if (!m)
-			return NULL;
-		s->modules = m;
-		s->cap = cap;
-	}
-	m = &s->modules[s->count];
-	memset(m, 0, sizeof(*m));
-	m->path = strdup(path);
-	m->build_id = strdup(build_id);
-	if (!m->path || !m->build_id) {
-		free(m->path);
-		free(m->build_id);
-		return NULL;
-	}
-	s->count++;
-	return m;
+	if (count < *cap)
+		return 0;
+	p = reallocarray(*(void **)array, *cap ? *cap * 2 : 64, size);
+	if (!p)
+		return -ENOMEM;
+	*(void **)array = p;
+	*cap = *cap ? *cap * 2 : 64;
+	return 0;
 }
 
-static const char *last_part(const char *path)
+static struct module *add_module(struct sp_symbols *s, const char *name, const char *build_id)
 {
-	const char *slash = strrchr(path, '/');
+	struct module m = {.name = strdup(name), .build_id = strdup(build_id)};
 
-	return slash ? slash + 1 : path;
+	if (!m.name || !m.build_id ||
+		reserve(&s->modules, &s->module_cap, s->module_count, sizeof(m)) < 0) {
+		module_done(&m);
+		return NULL;
+	}
+	s->modules[s->module_count] = m;
+	return &s->modules[s->module_count++];
 }
 
 /* One line of /proc/PID/maps. Returns 0 or -ENOMEM. */
 static int add_mapping(struct sp_symbols *s, const char *line)
 {
+	struct mapping m;
 	unsigned int maj, min;
 	char perms[8];
-	uint64_t ino;
 	int at = 0;
-	struct module *m;
 
-	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %" SCNu64 " %n", perms, &maj, &min, &ino, &at) <
+	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %" SCNu64 " %n", perms, &maj, &min, &m.ino, &at) <
 			4 ||
 		at == 0 || perms[2] != 'x' || line[at] != '/')
 		return 0;
-	for (size_t i = 0; i < s->count; i++) {
-		m = &s->modules[i];
-		if (m->ino == ino && m->dev == makedev(maj, min) && strcmp(m->path, line + at) == 0)
+	m.dev = makedev(maj, min);
+	for (size_t i = 0; i < s->mapping_count; i++)
+		if (s->mappings[i].ino == m.ino && s->mappings[i].dev == m.dev &&
+			strcmp(s->mappings[i].path, line + at) == 0)
 			return 0;
-	}
-	m = add_module(s, line + at, "");
-	if (!m)
+	m.path = strdup(line + at);
+	if (!m.path || reserve(&s->mappings, &s->mapping_cap, s->mapping_count, sizeof(m)) < 0) {
+		free(m.path);
 		return -ENOMEM;
-	m->dev = makedev(maj, min);
-	m->ino = ino;
+	}
+	s->mappings[s->mapping_count++] = m;
 	return 0;
 }
 
@@ -137,7 +145,7 @@ int sp_symbols_set_vdso(struct sp_symbols *s, const void *image, size_t len, str
 
 	if (r < 0)
 		return r;
-	m = add_module(s, "[vdso]", sp_symtab_build_id(t));
+	m = add_module(s, "[vdso]", "");
 	if (!m) {
 		sp_symtab_free(t);
 		return sp_err_set(err, -ENOMEM, "not enough memory for symbols");
@@ -160,64 +168,66 @@ static int open_own_vdso(struct sp_symtab **ret, struct sp_err *err)
 	return sp_err_set(err, -ENOENT, "there is no vdso");
 }
 
-static int open_table(struct sp_symbols *s, struct module *m, struct sp_err *err)
+/* Is @path the module called @name, a whole path or the last part of one? */
+static bool is_called(const char *path, const char *name)
 {
-	struct sp_symtab_source src = {.root_fd = s->root_fd,
-		.host_fd = s->host_fd,
-		.path = m->path,
-		.dev = m->dev,
-		.ino = m->ino,
-		.build_id = m->build_id};
+	const char *slash = strrchr(path, '/');
 
-	if (strcmp(m->path, "[kernel]") == 0)
-		return sp_kallsyms_open(NULL, &m->table, err);
-	if (strcmp(m->path, "[vdso]") == 0)
-		return open_own_vdso(&m->table, err);
-	if (m->path[0] != '/')
-		return sp_err_set(err, -ENOENT, "%s: where this module lies is not known", m->path);
-	if (m->ino == 0 && !m->build_id[0])
-		return sp_err_set(
-			err, -ENOENT, "%s: neither mapped nor known by build id", m->path);
+	return strcmp(path, name) == 0 || (slash && strcmp(slash + 1, name) == 0);
+}
+
+/* Tries the mapped files of that name (two may differ in directory), then the path itself, which is
+ * believed by build id only. */
+static int open_file(struct sp_symbols *s, struct module *m, struct sp_err *err)
+{
+	struct sp_symtab_source src = {
+		.root_fd = s->root_fd, .host_fd = s->host_fd, .build_id = m->build_id};
+	int r = -ENOENT;
+
+	sp_err_set(err, r, "%s: where this module lies is not known", m->name);
+	for (size_t i = 0; i < s->mapping_count; i++) {
+		if (!is_called(s->mappings[i].path, m->name))
+			continue;
+		src.path = s->mappings[i].path;
+		src.dev = s->mappings[i].dev;
+		src.ino = s->mappings[i].ino;
+		r = sp_symtab_open(&src, &m->table, err);
+		if (r == 0)
+			return 0;
+	}
+	if (m->name[0] != '/' || !m->build_id[0])
+		return r;
+	src.path = m->name;
+	src.dev = src.ino = 0;
 	return sp_symtab_open(&src, &m->table, err);
 }
 
-/* A module that was asked for is known by the name it was asked by and the build id. */
-static struct module *lookup(struct sp_symbols *s, const char *name, const char *build_id)
+static int open_table(struct sp_symbols *s, struct module *m, struct sp_err *err)
 {
-	struct module *mapped = NULL, *m;
-
-	for (size_t i = 0; i < s->count; i++) {
-		m = &s->modules[i];
-		if (strcmp(m->path, name) != 0 &&
-			(strchr(name, '/') || strcmp(last_part(m->path), name) != 0))
-			continue;
-		if (strcmp(m->build_id, build_id) == 0 && (m->table || m->problem))
-			return m;
-		if (!m->build_id[0] && !m->table && !m->problem)
-			mapped = m; /* from maps, not opened yet */
-	}
-	if (!mapped)
-		return add_module(s, name, build_id);
-	if (build_id[0]) {
-		free(mapped->build_id);
-		mapped->build_id = strdup(build_id);
-		if (!mapped->build_id)
-			mapped->build_id = strdup("");
-	}
-	return mapped->build_id ? mapped : NULL;
+	if (strcmp(m->name, "[kernel]") == 0)
+		return sp_kallsyms_open(NULL, &m->table, err);
+	if (strcmp(m->name, "[vdso]") == 0)
+		return open_own_vdso(&m->table, err);
+	return open_file(s, m, err);
 }
 
 static const struct sp_symtab *table_of(
 	struct sp_symbols *s, const char *name, const char *build_id)
 {
-	struct module *m = lookup(s, name, build_id ? build_id : "");
+	/* there is one vdso: what its note says is of no interest */
+	const char *id = build_id && name[0] != '[' ? build_id : "";
 	struct sp_err err = {""};
+	struct module *m;
 
-	if (!m)
-		return NULL;
-	if (!m->table && !m->problem && open_table(s, m, &err) < 0)
+	for (size_t i = 0; i < s->module_count; i++) {
+		m = &s->modules[i];
+		if (strcmp(m->name, name) == 0 && strcmp(m->build_id, id) == 0)
+			return m->table;
+	}
+	m = add_module(s, name, id);
+	if (m && open_table(s, m, &err) < 0)
 		m->problem = strdup(err.text);
-	return m->table;
+	return m ? m->table : NULL;
 }
 
 int sp_symbols_find(struct sp_symbols *s, const char *module, const char *build_id, uint64_t addr,
@@ -241,7 +251,7 @@ int sp_symbols_find_offset(struct sp_symbols *s, const char *module, const char 
 
 const char *sp_symbols_problem(const struct sp_symbols *s, size_t n)
 {
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->module_count; i++)
 		if (s->modules[i].problem && n-- == 0)
 			return s->modules[i].problem;
 	return NULL;
