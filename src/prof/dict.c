@@ -1,7 +1,7 @@
-/* The dictionary of strings, methods, stacks and threads: see dict.h. Everything lives in one capped
- * arena: nodes hang in hash buckets and are found by id through blocks of pointers; a bucket array
- * that grows leaves the old one behind (at most as much again). Called by the collector and by the
- * report readers, never by a signal handler. */
+/* The dictionary of strings, methods, stacks and threads: see dict.h. Everything lives in one
+ * capped arena: nodes hang in hash buckets and are found by id through blocks of pointers; a bucket
+ * array that grows leaves the old one behind (at most as much again). Called by the collector and
+ * by the report readers, never by a signal handler. */
 #include "prof/dict.h"
 
 #include "base/arena.h"
@@ -15,7 +15,7 @@
 
 struct node {
 	struct node *next;
-	uint32_t hash;
+	uint32_t hash, id;
 	uint32_t len; /* bytes of data[] */
 	uint8_t marks;
 	uint8_t truncated;
@@ -143,14 +143,6 @@ static struct node *find_id(const struct pool *p, uint32_t id)
 	return p->blocks[(id - 1) / BLOCK][(id - 1) % BLOCK];
 }
 
-/* The node's id is kept in front of its contents, so that equal contents are one memcmp. */
-static uint32_t *id_of(struct node *n)
-{
-	return (uint32_t *)(void *)n->data;
-}
-
-#define ID_ROOM 8u
-
 static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const void *data,
 	uint32_t len, uint8_t truncated)
 {
@@ -159,7 +151,7 @@ static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const v
 	if (p->count >= p->bucket_count)
 		grow_buckets(d, p);
 	slot = p->bucket_count ? next_slot(d, p) : NULL;
-	n = slot ? sp_arena_alloc(&d->arena, sizeof(*n) + ID_ROOM + len + 1) : NULL;
+	n = slot ? sp_arena_alloc(&d->arena, sizeof(*n) + len + 1) : NULL;
 	if (!n) {
 		d->refused++;
 		return 0;
@@ -167,11 +159,11 @@ static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const v
 	n->hash = hash;
 	n->len = len;
 	n->truncated = truncated;
-	memcpy(n->data + ID_ROOM, data, len);
+	memcpy(n->data, data, len);
 	n->next = p->buckets[hash & (p->bucket_count - 1)];
 	p->buckets[hash & (p->bucket_count - 1)] = n;
 	*slot = n;
-	*id_of(n) = ++p->count;
+	n->id = ++p->count;
 	return p->count;
 }
 
@@ -190,8 +182,8 @@ static uint32_t intern(
 
 		for (; n; n = n->next) {
 			if (n->hash == hash && n->len == len && n->truncated == truncated &&
-				memcmp(n->data + ID_ROOM, data, len) == 0)
-				return *id_of(n);
+				memcmp(n->data, data, len) == 0)
+				return n->id;
 		}
 	}
 	return insert(d, p, hash, data, (uint32_t)len, truncated);
@@ -275,21 +267,21 @@ const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret
 
 	if (ret_len)
 		*ret_len = n ? n->len : 0;
-	return n ? n->data + ID_ROOM : "";
+	return n ? n->data : "";
 }
 
 const struct sp_method *sp_dict_get_method(const struct sp_dict *d, uint32_t id)
 {
 	const struct node *n = find_id(&d->methods, id);
 
-	return n ? (const void *)(n->data + ID_ROOM) : NULL;
+	return n ? (const void *)n->data : NULL;
 }
 
 const struct sp_thread *sp_dict_get_thread(const struct sp_dict *d, uint32_t id)
 {
 	const struct node *n = find_id(&d->threads, id);
 
-	return n ? (const void *)(n->data + ID_ROOM) : NULL;
+	return n ? (const void *)n->data : NULL;
 }
 
 const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
@@ -300,7 +292,7 @@ const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
 
 	if (!n)
 		return NULL;
-	p = (const uint8_t *)n->data + ID_ROOM;
+	p = (const uint8_t *)n->data;
 	for (end = p + n->len; p < end; count++) {
 		struct sp_frame_ref *f = &d->frames[count];
 

@@ -1,0 +1,225 @@
+/* The table of types that recordings declare: see types.h. Names and fields are what viewers expect
+ * (JDK Mission Control, IntelliJ, async-profiler's converter): keep their order. */
+#include "jfr/types.h"
+
+#include "base/cleanup.h"
+
+const char *const sp_jfr_state_names[SP_STATES] = {
+	[SP_STATE_UNKNOWN] = "STATE_DEFAULT",
+	[SP_STATE_RUNNING] = "STATE_RUNNABLE",
+	[SP_STATE_RUNNABLE] = "STATE_WAITING_FOR_CPU",
+	[SP_STATE_LOCK] = "STATE_LOCK",
+	[SP_STATE_NET] = "STATE_NET",
+	[SP_STATE_DISK] = "STATE_DISK",
+	[SP_STATE_SLEEP] = "STATE_SLEEPING",
+	[SP_STATE_POLL] = "STATE_POLL",
+	[SP_STATE_BLOCKED] = "STATE_BLOCKED",
+};
+
+const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
+	[SP_JFR_FRAME_INTERPRETED] = "Interpreted",
+	[SP_JFR_FRAME_JIT] = "JIT compiled",
+	[SP_JFR_FRAME_INLINED] = "Inlined",
+	[SP_JFR_FRAME_NATIVE] = "Native",
+	[SP_JFR_FRAME_CPP] = "C++",
+	[SP_JFR_FRAME_KERNEL] = "Kernel",
+	[SP_JFR_FRAME_C1] = "C1 compiled",
+};
+
+#define FIELDS(...) ((const struct sp_jfr_field[]){__VA_ARGS__, {NULL}})
+#define POOLED(name, type, label)                            \
+	{                                                    \
+		name, type, SP_JFR_POOL, SP_JFR_PLAIN, label \
+	}
+#define START                                                           \
+	{                                                               \
+		"startTime", SP_JFR_LONG, 0, SP_JFR_TICKS, "Start Time" \
+	}
+#define DURATION                                                          \
+	{                                                                 \
+		"duration", SP_JFR_LONG, 0, SP_JFR_TICKS_SPAN, "Duration" \
+	}
+#define THREAD	POOLED("eventThread", SP_JFR_THREAD, "Event Thread")
+#define SAMPLED POOLED("sampledThread", SP_JFR_THREAD, "Thread")
+#define STACK	POOLED("stackTrace", SP_JFR_STACK_TRACE, "Stack Trace")
+#define STATE	POOLED("state", SP_JFR_THREAD_STATE, "Thread State")
+#define TEXT(name, label)                                   \
+	{                                                   \
+		name, SP_JFR_STRING, 0, SP_JFR_PLAIN, label \
+	}
+#define LONG(name, unit, label)                   \
+	{                                         \
+		name, SP_JFR_LONG, 0, unit, label \
+	}
+#define INT(name, unit, label)                   \
+	{                                        \
+		name, SP_JFR_INT, 0, unit, label \
+	}
+#define RATIO(name, label)                                   \
+	{                                                    \
+		name, SP_JFR_FLOAT, 0, SP_JFR_PERCENT, label \
+	}
+
+#define PRIMITIVE(id, n)   [id] = {.name = n}
+#define STRUCT(id, n, ...) [id] = {.name = n, .fields = FIELDS(__VA_ARGS__)}
+#define SIMPLE(id, n, ...) \
+	[id] = {.name = n, .fields = FIELDS(__VA_ARGS__), .kind = SP_JFR_KIND_SIMPLE}
+#define ANNOTATION(id, n) [id] = {.name = n, .kind = SP_JFR_KIND_ANNOTATION}
+#define ANNOTATION_OF(id, n, flag)                                                    \
+	[id] = {.name = n,                                                            \
+		.fields = FIELDS({"value", SP_JFR_STRING, flag, SP_JFR_PLAIN, NULL}), \
+		.kind = SP_JFR_KIND_ANNOTATION}
+#define EVENT(id, n, l, ...) \
+	[id] = {.name = n, .label = l, .category = __VA_ARGS__, .kind = SP_JFR_KIND_EVENT}
+#define IN(...)             \
+	{                   \
+		__VA_ARGS__ \
+	}
+
+static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
+	PRIMITIVE(SP_JFR_BOOLEAN, "boolean"),
+	PRIMITIVE(SP_JFR_CHAR, "char"),
+	PRIMITIVE(SP_JFR_FLOAT, "float"),
+	PRIMITIVE(SP_JFR_DOUBLE, "double"),
+	PRIMITIVE(SP_JFR_BYTE, "byte"),
+	PRIMITIVE(SP_JFR_SHORT, "short"),
+	PRIMITIVE(SP_JFR_INT, "int"),
+	PRIMITIVE(SP_JFR_LONG, "long"),
+	PRIMITIVE(SP_JFR_STRING, "java.lang.String"),
+
+	STRUCT(SP_JFR_CLASS, "java.lang.Class",
+		POOLED("classLoader", SP_JFR_CLASS_LOADER, "Class Loader"),
+		POOLED("name", SP_JFR_SYMBOL, "Name"), POOLED("package", SP_JFR_PACKAGE, "Package"),
+		INT("modifiers", SP_JFR_PLAIN, "Access Modifiers")),
+	STRUCT(SP_JFR_THREAD, "java.lang.Thread", TEXT("osName", "OS Thread Name"),
+		LONG("osThreadId", SP_JFR_PLAIN, "OS Thread Id"),
+		TEXT("javaName", "Java Thread Name"),
+		LONG("javaThreadId", SP_JFR_PLAIN, "Java Thread Id"),
+		POOLED("group", SP_JFR_THREAD_GROUP, "Java Thread Group")),
+	STRUCT(SP_JFR_CLASS_LOADER, "jdk.types.ClassLoader", POOLED("type", SP_JFR_CLASS, "Type"),
+		POOLED("name", SP_JFR_SYMBOL, "Name")),
+	STRUCT(SP_JFR_THREAD_GROUP, "jdk.types.ThreadGroup",
+		POOLED("parent", SP_JFR_THREAD_GROUP, "Parent"), TEXT("name", "Name")),
+	SIMPLE(SP_JFR_FRAME_TYPE, "jdk.types.FrameType", TEXT("description", "Description")),
+	SIMPLE(SP_JFR_THREAD_STATE, "jdk.types.ThreadState", TEXT("name", "Name")),
+	STRUCT(SP_JFR_STACK_TRACE, "jdk.types.StackTrace",
+		{"truncated", SP_JFR_BOOLEAN, 0, SP_JFR_PLAIN, "Truncated"},
+		{"frames", SP_JFR_STACK_FRAME, SP_JFR_ARRAY, SP_JFR_PLAIN, "Stack Frames"}),
+	STRUCT(SP_JFR_STACK_FRAME, "jdk.types.StackFrame",
+		POOLED("method", SP_JFR_METHOD, "Java Method"),
+		INT("lineNumber", SP_JFR_PLAIN, "Line Number"),
+		INT("bytecodeIndex", SP_JFR_PLAIN, "Bytecode Index"),
+		POOLED("type", SP_JFR_FRAME_TYPE, "Frame Type")),
+	STRUCT(SP_JFR_METHOD, "jdk.types.Method", POOLED("type", SP_JFR_CLASS, "Type"),
+		POOLED("name", SP_JFR_SYMBOL, "Name"),
+		POOLED("descriptor", SP_JFR_SYMBOL, "Descriptor"),
+		INT("modifiers", SP_JFR_PLAIN, "Access Modifiers"),
+		{"hidden", SP_JFR_BOOLEAN, 0, SP_JFR_PLAIN, "Hidden"}),
+	STRUCT(SP_JFR_PACKAGE, "jdk.types.Package", POOLED("name", SP_JFR_SYMBOL, "Name")),
+	SIMPLE(SP_JFR_SYMBOL, "jdk.types.Symbol", TEXT("string", "String")),
+	SIMPLE(SP_JFR_GC_NAME, "jdk.types.GCName", TEXT("name", "Name")),
+	SIMPLE(SP_JFR_GC_CAUSE, "jdk.types.GCCause", TEXT("cause", "Cause")),
+	SIMPLE(SP_JFR_GC_WHEN, "jdk.types.GCWhen", TEXT("when", "When")),
+	STRUCT(SP_JFR_VIRTUAL_SPACE, "jdk.types.VirtualSpace",
+		LONG("start", SP_JFR_ADDRESS, "Start Address"),
+		LONG("committedEnd", SP_JFR_ADDRESS, "Committed End Address"),
+		LONG("committedSize", SP_JFR_BYTES, "Committed Size"),
+		LONG("reservedEnd", SP_JFR_ADDRESS, "Reserved End Address"),
+		LONG("reservedSize", SP_JFR_BYTES, "Reserved Size")),
+
+	ANNOTATION_OF(SP_JFR_LABEL, "jdk.jfr.Label", 0),
+	ANNOTATION_OF(SP_JFR_CATEGORY, "jdk.jfr.Category", SP_JFR_ARRAY),
+	ANNOTATION_OF(SP_JFR_TIMESTAMP, "jdk.jfr.Timestamp", 0),
+	ANNOTATION_OF(SP_JFR_TIMESPAN, "jdk.jfr.Timespan", 0),
+	ANNOTATION_OF(SP_JFR_DATA_AMOUNT, "jdk.jfr.DataAmount", 0),
+	ANNOTATION(SP_JFR_MEMORY_ADDRESS, "jdk.jfr.MemoryAddress"),
+	ANNOTATION(SP_JFR_UNSIGNED, "jdk.jfr.Unsigned"),
+	ANNOTATION(SP_JFR_PERCENTAGE, "jdk.jfr.Percentage"),
+
+	EVENT(SP_JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
+		IN("Java Virtual Machine", "Profiling"),
+		.fields = FIELDS(START, SAMPLED, STACK, STATE)),
+	EVENT(SP_JFR_WALL_SAMPLE, "profiler.WallClockSample", "Wall Clock Sample",
+		IN("Java Virtual Machine", "Profiling"),
+		.fields = FIELDS(START, SAMPLED, STACK, STATE,
+			INT("samples", SP_JFR_COUNT, "Samples"),
+			LONG("timeSpan", SP_JFR_TICKS_SPAN, "Time Span"))),
+	EVENT(SP_JFR_SPAN, "profiler.Span", "Span", IN("Profiler"),
+		.fields = FIELDS(START, DURATION, THREAD, POOLED("tag", SP_JFR_STRING, "Tag"))),
+	EVENT(SP_JFR_ACTIVE_RECORDING, "jdk.ActiveRecording", "Flight Recording",
+		IN("Flight Recorder"),
+		.fields = FIELDS(START, LONG("id", SP_JFR_PLAIN, "Id"), TEXT("name", "Name"),
+			TEXT("destination", "Destination"),
+			LONG("maxAge", SP_JFR_MS_SPAN, "Max Age"),
+			LONG("maxSize", SP_JFR_BYTES, "Max Size"),
+			LONG("recordingStart", SP_JFR_EPOCH_MS, "Start Time"),
+			LONG("recordingDuration", SP_JFR_MS_SPAN, "Recording Duration"))),
+	EVENT(SP_JFR_ACTIVE_SETTING, "jdk.ActiveSetting", "Recording Setting",
+		IN("Flight Recorder"),
+		.fields = FIELDS(START, LONG("id", SP_JFR_PLAIN, "Event Id"),
+			TEXT("name", "Setting Name"), TEXT("value", "Setting Value"))),
+	EVENT(SP_JFR_OS_INFORMATION, "jdk.OSInformation", "OS Information", IN("Operating System"),
+		.fields = FIELDS(START, TEXT("osVersion", "OS Version"))),
+	EVENT(SP_JFR_CPU_INFORMATION, "jdk.CPUInformation", "CPU Information",
+		IN("Operating System", "Processor"),
+		.fields = FIELDS(START, TEXT("cpu", "Type"), TEXT("description", "Description"),
+			INT("sockets", SP_JFR_COUNT, "Sockets"),
+			INT("cores", SP_JFR_COUNT, "Cores"),
+			INT("hwThreads", SP_JFR_COUNT, "Hardware Threads"))),
+	EVENT(SP_JFR_JVM_INFORMATION, "jdk.JVMInformation", "JVM Information",
+		IN("Java Virtual Machine"),
+		.fields = FIELDS(START, TEXT("jvmName", "JVM Name"),
+			TEXT("jvmVersion", "JVM Version"),
+			TEXT("jvmArguments", "JVM Command Line Arguments"),
+			TEXT("jvmFlags", "JVM Settings File Arguments"),
+			TEXT("javaArguments", "Java Application Arguments"),
+			LONG("jvmStartTime", SP_JFR_EPOCH_MS, "JVM Start Time"),
+			LONG("pid", SP_JFR_PLAIN, "Process Identifier"))),
+	EVENT(SP_JFR_SYSTEM_PROPERTY, "jdk.InitialSystemProperty", "Initial System Property",
+		IN("Java Virtual Machine"),
+		.fields = FIELDS(START, TEXT("key", "Key"), TEXT("value", "Value"))),
+	EVENT(SP_JFR_NATIVE_LIBRARY, "jdk.NativeLibrary", "Native Library",
+		IN("Java Virtual Machine", "Runtime"),
+		.fields = FIELDS(START, TEXT("name", "Name"),
+			LONG("baseAddress", SP_JFR_ADDRESS, "Base Address"),
+			LONG("topAddress", SP_JFR_ADDRESS, "Top Address"))),
+	EVENT(SP_JFR_CPU_LOAD, "jdk.CPULoad", "CPU Load", IN("Operating System", "Processor"),
+		.fields = FIELDS(START, RATIO("jvmUser", "JVM User"),
+			RATIO("jvmSystem", "JVM System"), RATIO("machineTotal", "Machine Total"))),
+	EVENT(SP_JFR_RSS, "jdk.ResidentSetSize", "Resident Set Size",
+		IN("Java Virtual Machine", "Memory"),
+		.fields = FIELDS(START, LONG("size", SP_JFR_BYTES, "Resident Set Size"),
+			LONG("peak", SP_JFR_BYTES, "Resident Set Size Peak Value"))),
+	EVENT(SP_JFR_HEAP_SUMMARY, "jdk.GCHeapSummary", "Heap Summary",
+		IN("Java Virtual Machine", "GC", "Heap"),
+		.fields = FIELDS(START, INT("gcId", SP_JFR_COUNT, "GC Identifier"),
+			POOLED("when", SP_JFR_GC_WHEN, "When"),
+			{"heapSpace", SP_JFR_VIRTUAL_SPACE, 0, SP_JFR_PLAIN, "Heap Space"},
+			LONG("heapUsed", SP_JFR_BYTES, "Heap Used"))),
+	EVENT(SP_JFR_GC, "jdk.GarbageCollection", "Garbage Collection",
+		IN("Java Virtual Machine", "GC", "Collector"),
+		.fields = FIELDS(START, DURATION, INT("gcId", SP_JFR_COUNT, "GC Identifier"),
+			POOLED("name", SP_JFR_GC_NAME, "Name"),
+			POOLED("cause", SP_JFR_GC_CAUSE, "Cause"),
+			LONG("sumOfPauses", SP_JFR_TICKS_SPAN, "Sum of Pauses"),
+			LONG("longestPause", SP_JFR_TICKS_SPAN, "Longest Pause"))),
+	EVENT(SP_JFR_MODULE, "sparkprof.Module", "Mapped Module", IN("Profiler"),
+		.fields = FIELDS(START, TEXT("path", "Path"), TEXT("buildId", "Build Id"),
+			LONG("baseAddress", SP_JFR_ADDRESS, "Base Address"),
+			LONG("topAddress", SP_JFR_ADDRESS, "Top Address"),
+			LONG("device", SP_JFR_PLAIN, "Device"),
+			LONG("inode", SP_JFR_PLAIN, "Inode"))),
+	EVENT(SP_JFR_COUNTS, "sparkprof.Counts", "Samples so far", IN("Profiler"),
+		.fields = FIELDS(START, LONG("samples", SP_JFR_COUNT, "Recorded"),
+			LONG("lost", SP_JFR_COUNT, "Lost"),
+			LONG("truncated", SP_JFR_COUNT, "Truncated"),
+			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"))),
+	EVENT(SP_JFR_LOST, "sparkprof.Lost", "Samples lost so far", IN("Profiler"),
+		.fields = FIELDS(
+			START, TEXT("reason", "Reason"), LONG("count", SP_JFR_COUNT, "Count"))),
+};
+
+const struct sp_jfr_type *sp_jfr_type(unsigned id)
+{
+	return id < SP_COUNT(types) && types[id].name ? &types[id] : NULL;
+}

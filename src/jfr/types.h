@@ -1,0 +1,142 @@
+/* The types a sparkprof recording declares, each once: the metadata event and the encoding of every
+ * event come from the table in types.c. To add an event: an id here, its fields there. */
+#ifndef SP_JFR_TYPES_H
+#define SP_JFR_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Type ids as they stand in the file. 0 and 1 are the format's own (metadata, checkpoint). */
+enum sp_jfr_type_id {
+	SP_JFR_METADATA = 0,
+	SP_JFR_CHECKPOINT = 1,
+
+	SP_JFR_BOOLEAN = 4,
+	SP_JFR_CHAR,
+	SP_JFR_FLOAT,
+	SP_JFR_DOUBLE,
+	SP_JFR_BYTE,
+	SP_JFR_SHORT,
+	SP_JFR_INT,
+	SP_JFR_LONG,
+
+	SP_JFR_STRING = 20,
+	SP_JFR_CLASS,
+	SP_JFR_THREAD,
+	SP_JFR_CLASS_LOADER,
+	SP_JFR_THREAD_GROUP,
+	SP_JFR_FRAME_TYPE,
+	SP_JFR_THREAD_STATE,
+	SP_JFR_STACK_TRACE,
+	SP_JFR_STACK_FRAME,
+	SP_JFR_METHOD,
+	SP_JFR_PACKAGE,
+	SP_JFR_SYMBOL,
+	SP_JFR_GC_NAME,
+	SP_JFR_GC_CAUSE,
+	SP_JFR_GC_WHEN,
+	SP_JFR_VIRTUAL_SPACE,
+
+	SP_JFR_LABEL = 48,
+	SP_JFR_CATEGORY,
+	SP_JFR_TIMESTAMP,
+	SP_JFR_TIMESPAN,
+	SP_JFR_DATA_AMOUNT,
+	SP_JFR_MEMORY_ADDRESS,
+	SP_JFR_UNSIGNED,
+	SP_JFR_PERCENTAGE,
+
+	SP_JFR_EVENT_FIRST = 64,
+	SP_JFR_EXECUTION_SAMPLE = SP_JFR_EVENT_FIRST,
+	SP_JFR_WALL_SAMPLE,
+	SP_JFR_SPAN,
+	SP_JFR_ACTIVE_RECORDING,
+	SP_JFR_ACTIVE_SETTING,
+	SP_JFR_OS_INFORMATION,
+	SP_JFR_CPU_INFORMATION,
+	SP_JFR_JVM_INFORMATION,
+	SP_JFR_SYSTEM_PROPERTY,
+	SP_JFR_NATIVE_LIBRARY,
+	SP_JFR_CPU_LOAD,
+	SP_JFR_RSS,
+	SP_JFR_HEAP_SUMMARY,
+	SP_JFR_GC,
+	SP_JFR_MODULE,
+	SP_JFR_COUNTS,
+	SP_JFR_LOST,
+	SP_JFR_TYPE_IDS
+};
+
+/* What a number means; becomes an annotation of the field. */
+enum sp_jfr_unit {
+	SP_JFR_PLAIN,
+	SP_JFR_TICKS,	   /* a moment, CLOCK_MONOTONIC nanoseconds */
+	SP_JFR_TICKS_SPAN, /* a duration in the same */
+	SP_JFR_EPOCH_MS,   /* a moment, milliseconds since 1970 */
+	SP_JFR_MS_SPAN,
+	SP_JFR_BYTES,
+	SP_JFR_ADDRESS,
+	SP_JFR_PERCENT, /* 0 to 1 */
+	SP_JFR_COUNT,	/* unsigned */
+};
+
+#define SP_JFR_POOL  1 /* the field holds an id of the constant pool of its type */
+#define SP_JFR_ARRAY 2
+
+struct sp_jfr_field {
+	const char *name;
+	uint8_t type; /* enum sp_jfr_type_id */
+	uint8_t flags, unit;
+	const char *label;
+};
+
+enum sp_jfr_kind {
+	SP_JFR_KIND_PLAIN,
+	SP_JFR_KIND_SIMPLE,
+	SP_JFR_KIND_ANNOTATION,
+	SP_JFR_KIND_EVENT
+};
+
+struct sp_jfr_type {
+	const char *name, *label;
+	const char *category[3];	   /* outermost first; events only */
+	const struct sp_jfr_field *fields; /* ended by a field without a name */
+	uint8_t kind;			   /* enum sp_jfr_kind */
+};
+
+/* Frame types under the numbers async-profiler gives them, which its converter relies on. */
+enum sp_jfr_frame_id {
+	SP_JFR_FRAME_INTERPRETED,
+	SP_JFR_FRAME_JIT,
+	SP_JFR_FRAME_INLINED,
+	SP_JFR_FRAME_NATIVE,
+	SP_JFR_FRAME_CPP,
+	SP_JFR_FRAME_KERNEL,
+	SP_JFR_FRAME_C1,
+	SP_JFR_FRAMES
+};
+
+/* What a sampled thread was doing. Names in the file are in sp_jfr_state_names; a thread on a CPU
+ * is STATE_RUNNABLE there, because that is what other readers take for running. */
+enum sp_state {
+	SP_STATE_UNKNOWN,
+	SP_STATE_RUNNING,  /* on a CPU */
+	SP_STATE_RUNNABLE, /* waiting for a CPU */
+	SP_STATE_LOCK,	   /* blocked: futex */
+	SP_STATE_NET,
+	SP_STATE_DISK,
+	SP_STATE_SLEEP,
+	SP_STATE_POLL,	  /* epoll_wait, poll, select */
+	SP_STATE_BLOCKED, /* another reason */
+	SP_STATES
+};
+
+enum sp_gc_when { SP_GC_BEFORE = 1, SP_GC_AFTER };
+
+extern const char *const sp_jfr_state_names[SP_STATES];
+extern const char *const sp_jfr_frame_names[SP_JFR_FRAMES];
+
+/* The declaration of a type, or NULL where @id is not declared. */
+const struct sp_jfr_type *sp_jfr_type(unsigned id);
+
+#endif
