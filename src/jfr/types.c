@@ -135,6 +135,7 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 	ANNOTATION(SP_JFR_MEMORY_ADDRESS, "jdk.jfr.MemoryAddress"),
 	ANNOTATION(SP_JFR_UNSIGNED, "jdk.jfr.Unsigned"),
 	ANNOTATION(SP_JFR_PERCENTAGE, "jdk.jfr.Percentage"),
+	ANNOTATION(SP_JFR_CONTENT_TYPE, "jdk.jfr.ContentType"),
 
 	EVENT(SP_JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
 		IN("Java Virtual Machine", "Profiling"),

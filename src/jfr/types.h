@@ -45,8 +45,11 @@ enum sp_jfr_type_id {
 	SP_JFR_MEMORY_ADDRESS,
 	SP_JFR_UNSIGNED,
 	SP_JFR_PERCENTAGE,
+	SP_JFR_CONTENT_TYPE, /* annotates the annotations that say what a number means */
 
-	SP_JFR_EVENT_FIRST = 64,
+	/* 70 to 79 stay free: where a chunk's head lies inside another chunk's pad, its magic reads
+	 * as an event of type 'L' (file.c). */
+	SP_JFR_EVENT_FIRST = 80,
 	SP_JFR_EXECUTION_SAMPLE = SP_JFR_EVENT_FIRST,
 	SP_JFR_WALL_SAMPLE,
 	SP_JFR_SPAN,

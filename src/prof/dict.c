@@ -17,7 +17,7 @@ struct node {
 	struct node *next;
 	uint32_t hash, id;
 	uint32_t len; /* bytes of data[] */
-	uint8_t marks;
+	uint16_t marks;
 	uint8_t truncated;
 	char data[] __attribute__((aligned(8)));
 };
@@ -310,14 +310,14 @@ const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
 	return &d->stack;
 }
 
-uint8_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id)
+uint16_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id)
 {
 	const struct node *n = find_id(&d->strings, string_id);
 
 	return n ? n->marks : 0;
 }
 
-void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint8_t marks)
+void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint16_t marks)
 {
 	struct node *n = find_id(&d->strings, string_id);
 
@@ -354,6 +354,11 @@ uint32_t sp_dict_threads(const struct sp_dict *d)
 size_t sp_dict_used(const struct sp_dict *d)
 {
 	return d->arena.used;
+}
+
+size_t sp_dict_cap(const struct sp_dict *d)
+{
+	return d->arena.cap;
 }
 
 uint64_t sp_dict_refused(const struct sp_dict *d)

@@ -85,14 +85,15 @@ uint32_t sp_dict_methods(const struct sp_dict *d);
 uint32_t sp_dict_stacks(const struct sp_dict *d);
 uint32_t sp_dict_threads(const struct sp_dict *d);
 
-/* Eight bits beside each string, for its one writer to remember what it has written of it; all zero
- * at first, after a reset and after sp_dict_clear_marks. Ids that do not exist read as 0. */
-uint8_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id);
-void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint8_t marks);
+/* Sixteen bits beside each string, for its one writer to remember what it has written of it; all
+ * zero at first, after a reset and after sp_dict_clear_marks. Ids that do not exist read as 0. */
+uint16_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id);
+void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint16_t marks);
 void sp_dict_clear_marks(struct sp_dict *d);
 
-/* Bytes in use, and interning calls that found it full. */
+/* Bytes in use, bytes there are, and interning calls that found it full. */
 size_t sp_dict_used(const struct sp_dict *d);
+size_t sp_dict_cap(const struct sp_dict *d);
 uint64_t sp_dict_refused(const struct sp_dict *d);
 
 #endif
