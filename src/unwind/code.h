@@ -1,0 +1,59 @@
+/* Generated code by address: the CodeBlob that covers a pc, what kind of frame it makes, and the
+ * Java methods (inlined ones too) that a pc in compiled code stands for. */
+#ifndef SP_UNWIND_CODE_H
+#define SP_UNWIND_CODE_H
+
+#include "unwind/layout.h"
+
+enum sp_blob_kind {
+	SP_BLOB_NMETHOD,
+	SP_BLOB_NATIVE_NMETHOD,
+	SP_BLOB_INTERPRETER,
+	SP_BLOB_STUB_ROUTINES, /* hand-written: no frame size */
+	SP_BLOB_ADAPTER,       /* between interpreted and compiled callers */
+	SP_BLOB_LEAF,	       /* vtable stubs, method handle adapters: no frame of their own */
+	SP_BLOB_RUNTIME,       /* a stub with a frame size */
+};
+
+struct sp_blob {
+	uint64_t addr; /* CodeBlob* */
+	uint64_t code_begin, code_end;
+	uint64_t name; /* char * */
+	uint64_t verified_entry;
+	uint64_t method;	  /* nmethods */
+	uint64_t deopt, deopt_mh; /* addresses of deoptimisation handlers, 0: none */
+	int32_t orig_pc_offset;
+	int32_t frame_complete; /* relative to code_begin, -1: never */
+	uint32_t frame_size;	/* bytes, return address included */
+	uint32_t compile_id;
+	uint8_t kind;
+	uint8_t comp_level;
+};
+
+/* Finds the blob that covers @pc. Returns 0; -ENOENT where there is none or it is free;
+ * -EFAULT. */
+int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret);
+
+/* Whether @b, found before, is still the same code. */
+bool sp_code_same(const struct sp_hotspot *h, const struct sp_blob *b);
+
+struct sp_scope {
+	uint64_t method; /* Method* */
+	int32_t bci;
+};
+
+#define SP_SCOPES_MAX 64
+
+/* The methods at @pc of a compiled method, innermost first. @top: @pc is where the thread stands
+ * and not a return address. Returns their number, *ret_exact tells whether @pc is a known return
+ * address; -ENOENT without debug information there; -EBADMSG. */
+int sp_code_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
+	struct sp_scope *ret, unsigned max, bool *ret_exact);
+
+/* Whether @method is a Method whose bytecodes can be read. @ret_const: its ConstMethod. */
+bool sp_code_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_const);
+
+/* Bytecode index of the bytecode pointer @bcp in @const_method, or -1. */
+int32_t sp_code_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp);
+
+#endif

@@ -1,0 +1,88 @@
+/* The inside of struct sp_hotspot: offsets as the JVM's own tables give them. For the unwinder's
+ * sources only. An offset that this JVM does not have is SP_NO_FIELD. */
+#ifndef SP_UNWIND_LAYOUT_H
+#define SP_UNWIND_LAYOUT_H
+
+#include "unwind/hotspot.h"
+
+#define SP_NO_FIELD  0xffffffffu
+#define SP_HEAPS_MAX 8
+#define SP_CODELETS  512
+#define SP_UNLOADS   64
+
+struct sp_heap {
+	uint64_t heap;	   /* CodeHeap* */
+	uint64_t low, end; /* reserved range */
+	uint64_t segmap;   /* its lowest address */
+	uint32_t log2_segment;
+};
+
+/* A part of the interpreter. */
+struct sp_codelet {
+	uint64_t start, end;
+	uint64_t enter; /* method entries: address of "push rbp; mov rbp, rsp", 0 if none */
+	bool entry;	/* a method entry */
+};
+
+struct sp_fields {
+	/* static fields: addresses */
+	uint64_t code_heaps, code_low, code_high, call_stub_return, thread_list, interpreter;
+	uint64_t vm_version;
+	/* offsets */
+	uint32_t array_len, array_data;
+	uint32_t heap_memory, heap_segmap, heap_log2;
+	uint32_t space_low_boundary, space_high_boundary, space_low;
+	uint32_t block_used;
+	uint32_t blob_name, blob_size, blob_frame_size, blob_frame_complete;
+	uint32_t blob_code_begin, blob_code_end;     /* to 22: addresses */
+	uint32_t blob_code_offset, blob_data_offset; /* from 23: relative to the blob */
+	uint32_t blob_mutable_data, blob_relocation_size;
+	uint32_t nm_method, nm_compile_id, nm_comp_level, nm_entry_bci, nm_orig_pc, nm_state;
+	uint32_t nm_verified_entry_ptr, nm_verified_entry_off;
+	uint32_t nm_scopes_data_begin; /* to 22: address */
+	uint32_t nm_scopes_pcs_offset, nm_metadata_offset, nm_dependencies_offset;
+	uint32_t nm_immutable_data, nm_scopes_data_offset, nm_immutable_size;
+	uint32_t nm_handler_table_offset;
+	uint32_t nm_deopt_begin, nm_deopt_mh_begin;   /* addresses */
+	uint32_t nm_deopt_offset, nm_deopt_mh_offset; /* relative to the blob */
+	uint32_t method_const, method_access, method_code;
+	uint32_t cm_constants, cm_code_size, cm_name, cm_sig, cm_flags, cm_size, cm_idnum;
+	uint32_t pool_holder, pool_length;
+	uint32_t klass_name, klass_methods;
+	uint32_t sym_hash, sym_refcount, sym_length, sym_body;
+	uint32_t anchor_sp, anchor_pc, anchor_fp, thread_anchor, wrapper_anchor;
+	uint32_t thread_osthread, thread_stack_base, thread_stack_size;
+	uint32_t os_thread_id, os_pthread_id;
+	uint32_t list_length, list_threads;
+	uint32_t queue_buffer, queue_end, codelet_size, codelet_description;
+	/* sizes of types */
+	uint32_t sizeof_heap_block, sizeof_const_method, sizeof_pool, sizeof_codelet;
+};
+
+struct sp_hotspot {
+	const struct sp_mem *mem;
+	struct sp_fields f;
+	int version;
+	uint64_t code_low, code_high; /* of all heaps, reserved */
+	uint64_t call_stub_return;
+	struct sp_heap heaps[SP_HEAPS_MAX];
+	uint32_t heap_count;
+	struct sp_codelet codelets[SP_CODELETS];
+	uint32_t codelet_count;
+	uint64_t interp_low, interp_high;
+	/* code that went away, newest overwrite oldest; written by any thread */
+	struct {
+		uint64_t addr, time_ns;
+	} unloads[SP_UNLOADS];
+	uint32_t unload_next;
+};
+
+/* vmstructs.c: fills @f from libjvm's tables. Returns as sp_hotspot_new. */
+int sp_vmstructs_read(struct sp_fields *f, const struct sp_mem *mem,
+	const struct sp_modules *modules, struct sp_err *err);
+
+/* Reads code heaps and interpreter parts again (heaps never move, so once is enough). */
+int sp_layout_heaps(struct sp_hotspot *h, struct sp_err *err);
+void sp_layout_codelets(struct sp_hotspot *h);
+
+#endif

@@ -1,0 +1,339 @@
+/* Method* to names and lines, with a cache that starts over when full. */
+#include "unwind/names.h"
+
+#include "base/arena.h"
+#include "unwind/bytes.h"
+#include "unwind/layout.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CAP_DEFAULT (1u << 20)
+#define LINES	    1024u
+#define SYMBOL_MAX  4096u
+#define LINE_STEPS  70000u
+
+/* A Symbol as it was when read: its hash never changes while it lives. */
+struct symbol {
+	uint64_t addr;
+	uint32_t hash;
+};
+
+struct entry {
+	struct entry *next;
+	uint64_t method, const_method, pool, klass;
+	struct symbol class_sym, name_sym, sig_sym;
+	uint64_t batch; /* last checked in */
+	uint64_t serial;
+	struct sp_name name;
+};
+
+struct line_entry {
+	uint64_t serial;
+	int32_t bci, line;
+};
+
+struct sp_names {
+	struct sp_arena arena; /* holds this struct too */
+	size_t base;	       /* what remains after a reset */
+	const struct sp_mem *mem;
+	const struct sp_hotspot *h;
+	struct entry **buckets;
+	uint32_t mask;
+	struct line_entry *lines;
+	uint64_t batch, serial, resets;
+	char scratch[SYMBOL_MAX + 1];
+};
+
+int sp_names_new(
+	struct sp_names **ret, const struct sp_mem *mem, const struct sp_hotspot *h, size_t cap)
+{
+	struct sp_arena arena;
+	struct sp_names *n;
+	uint32_t buckets = 64;
+	int r;
+
+	if (!cap)
+		cap = CAP_DEFAULT;
+	r = sp_arena_init(&arena, cap);
+	if (r < 0)
+		return r;
+	while (buckets * 2ull * 512 < cap)
+		buckets *= 2;
+	n = sp_arena_alloc(&arena, sizeof(*n));
+	if (n) {
+		n->buckets = sp_arena_alloc(&arena, buckets * sizeof(*n->buckets));
+		n->lines = sp_arena_alloc(&arena, LINES * sizeof(*n->lines));
+	}
+	if (!n || !n->buckets || !n->lines) {
+		sp_arena_done(&arena);
+		return -ENOMEM;
+	}
+	n->mask = buckets - 1;
+	n->mem = mem;
+	n->h = h;
+	n->batch = 1;
+	n->base = arena.used;
+	n->arena = arena;
+	*ret = n;
+	return 0;
+}
+
+void sp_names_free(struct sp_names *n)
+{
+	struct sp_arena arena;
+
+	if (!n)
+		return;
+	arena = n->arena;
+	sp_arena_done(&arena);
+}
+
+size_t sp_names_bytes(const struct sp_names *n)
+{
+	return n->arena.used;
+}
+
+uint64_t sp_names_resets(const struct sp_names *n)
+{
+	return n->resets;
+}
+
+void sp_names_batch(struct sp_names *n)
+{
+	n->batch++;
+}
+
+static void start_over(struct sp_names *n)
+{
+	memset(n->buckets, 0, (n->mask + 1) * sizeof(*n->buckets));
+	n->arena.used = n->base;
+	n->resets++;
+}
+
+static uint32_t bucket_of(const struct sp_names *n, uint64_t method)
+{
+	return (uint32_t)((method * 0x9e3779b97f4a7c15ull) >> 40) & n->mask;
+}
+
+/* A Symbol's hash; false where it is freed (no references) or unreadable. */
+static bool symbol_hash(const struct sp_names *n, uint64_t sym, uint32_t *ret)
+{
+	const struct sp_fields *f = &n->h->f;
+	uint32_t both;
+	uint16_t hash, refs;
+
+	if (sym < 4096 || (sym & 7))
+		return false;
+	if (f->sym_refcount == SP_NO_FIELD) { /* since 12: both in one word */
+		if (!sp_mem_u32(n->mem, sym + f->sym_hash, &both) || !(both & 0xffff))
+			return false;
+		*ret = both >> 16;
+		return true;
+	}
+	if (!sp_mem_u16(n->mem, sym + f->sym_hash, &hash) ||
+		!sp_mem_u16(n->mem, sym + f->sym_refcount, &refs) || !refs)
+		return false;
+	*ret = hash;
+	return true;
+}
+
+static bool symbol_same(const struct sp_names *n, const struct symbol *s)
+{
+	uint32_t hash;
+
+	return symbol_hash(n, s->addr, &hash) && hash == s->hash;
+}
+
+static bool pool_symbol(const struct sp_names *n, uint64_t pool, uint16_t index, uint64_t *ret)
+{
+	uint32_t length;
+
+	return sp_mem_u32(n->mem, pool + n->h->f.pool_length, &length) && index > 0 &&
+	       index < length && sp_mem_u64(n->mem, pool + n->h->f.sizeof_pool + 8ull * index, ret);
+}
+
+/* Copies a symbol's text into the arena. */
+static const char *symbol_text(
+	struct sp_names *n, uint64_t sym, struct symbol *ret, uint16_t *ret_len)
+{
+	uint16_t len;
+	char *s;
+
+	if (!symbol_hash(n, sym, &ret->hash) ||
+		!sp_mem_u16(n->mem, sym + n->h->f.sym_length, &len) || !len)
+		return NULL;
+	if (len > SYMBOL_MAX)
+		len = SYMBOL_MAX;
+	if (sp_mem_read(n->mem, sym + n->h->f.sym_body, n->scratch, len) < 0 ||
+		memchr(n->scratch, 0, len))
+		return NULL;
+	s = sp_arena_alloc(&n->arena, len + 1u);
+	if (!s)
+		return NULL;
+	memcpy(s, n->scratch, len);
+	ret->addr = sym;
+	*ret_len = len;
+	return s;
+}
+
+/* What identifies the method now: pool, holder and the three symbols. */
+static bool read_identity(const struct sp_names *n, const struct sp_frame *f, struct entry *e)
+{
+	const struct sp_fields *l = &n->h->f;
+	uint16_t name, sig;
+
+	e->method = f->method;
+	return sp_mem_u64(n->mem, f->method + l->method_const, &e->const_method) &&
+	       e->const_method == f->const_method &&
+	       sp_mem_u64(n->mem, e->const_method + l->cm_constants, &e->pool) &&
+	       sp_mem_u16(n->mem, e->const_method + l->cm_name, &name) &&
+	       sp_mem_u16(n->mem, e->const_method + l->cm_sig, &sig) &&
+	       sp_mem_u64(n->mem, e->pool + l->pool_holder, &e->klass) && e->klass >= 4096 &&
+	       sp_mem_u64(n->mem, e->klass + l->klass_name, &e->class_sym.addr) &&
+	       pool_symbol(n, e->pool, name, &e->name_sym.addr) &&
+	       pool_symbol(n, e->pool, sig, &e->sig_sym.addr);
+}
+
+static bool entry_same(const struct sp_names *n, const struct sp_frame *f, const struct entry *e)
+{
+	struct entry now;
+
+	return read_identity(n, f, &now) && now.const_method == e->const_method &&
+	       now.pool == e->pool && now.klass == e->klass &&
+	       now.class_sym.addr == e->class_sym.addr && now.name_sym.addr == e->name_sym.addr &&
+	       now.sig_sym.addr == e->sig_sym.addr && symbol_same(n, &e->class_sym) &&
+	       symbol_same(n, &e->name_sym) && symbol_same(n, &e->sig_sym);
+}
+
+static struct entry *make(struct sp_names *n, const struct sp_frame *f)
+{
+	struct entry *e = sp_arena_alloc(&n->arena, sizeof(*e));
+	uint32_t access = 0;
+
+	if (!e || !read_identity(n, f, e))
+		return NULL;
+	e->name.class_name = symbol_text(n, e->class_sym.addr, &e->class_sym, &e->name.class_len);
+	e->name.name = symbol_text(n, e->name_sym.addr, &e->name_sym, &e->name.name_len);
+	e->name.sig = symbol_text(n, e->sig_sym.addr, &e->sig_sym, &e->name.sig_len);
+	if (!e->name.class_name || !e->name.name || !e->name.sig || e->name.sig[0] != '(')
+		return NULL;
+	sp_mem_u32(n->mem, f->method + n->h->f.method_access, &access);
+	e->name.modifiers = (uint16_t)access;
+	e->serial = ++n->serial;
+	e->batch = n->batch;
+	return e;
+}
+
+static struct entry *find(struct sp_names *n, const struct sp_frame *f)
+{
+	struct entry **at = &n->buckets[bucket_of(n, f->method)];
+
+	for (; *at; at = &(*at)->next) {
+		struct entry *e = *at;
+
+		if (e->method != f->method)
+			continue;
+		if (e->batch == n->batch && e->const_method == f->const_method)
+			return e;
+		if (entry_same(n, f, e)) {
+			e->batch = n->batch;
+			return e;
+		}
+		*at = e->next; /* reused: forget it */
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct entry *get(struct sp_names *n, const struct sp_frame *f)
+{
+	struct entry *e;
+	uint32_t b;
+
+	if (f->kind != SP_KIND_JAVA || !f->method)
+		return NULL;
+	e = find(n, f);
+	if (e)
+		return e;
+	if (n->arena.cap - n->arena.used < sizeof(*e) + 3 * (SYMBOL_MAX + 32))
+		start_over(n);
+	e = make(n, f);
+	if (!e)
+		return NULL;
+	b = bucket_of(n, f->method);
+	e->next = n->buckets[b];
+	n->buckets[b] = e;
+	return e;
+}
+
+int sp_names_get(struct sp_names *n, const struct sp_frame *f, struct sp_name **ret)
+{
+	struct entry *e = get(n, f);
+
+	if (!e)
+		return -ESTALE;
+	*ret = &e->name;
+	return 0;
+}
+
+static int32_t signed_int(struct sp_bytes *b, bool no_zero)
+{
+	uint32_t v = sp_bytes_unsigned5(b, no_zero);
+
+	return (int32_t)((v >> 1) ^ (0u - (v & 1)));
+}
+
+/* The table follows the bytecodes: pairs of differences, packed into a byte where they are small.
+ */
+static int32_t decode_line(const struct sp_names *n, uint64_t cm, int32_t bci)
+{
+	const struct sp_fields *f = &n->h->f;
+	bool no_zero = n->h->version >= 20;
+	int32_t at = 0, line = 0, best = -1, best_at = -1;
+	uint16_t flags, code_size;
+	uint32_t words;
+	struct sp_bytes b;
+
+	if (!sp_mem_u16(n->mem, cm + f->cm_flags, &flags) || !(flags & 1) ||
+		!sp_mem_u16(n->mem, cm + f->cm_code_size, &code_size) ||
+		!sp_mem_u32(n->mem, cm + f->cm_size, &words) || words > (1u << 20))
+		return -1;
+	sp_bytes_init(&b, n->mem, cm + f->sizeof_const_method + code_size, cm + 8ull * words);
+	for (uint32_t i = 0; i < LINE_STEPS; i++) {
+		uint8_t c = sp_bytes_u8(&b);
+
+		if (b.failed || c == 0)
+			break;
+		if (c == 0xff) {
+			at += signed_int(&b, no_zero);
+			line += signed_int(&b, no_zero);
+		} else {
+			at += c >> 3;
+			line += c & 7;
+		}
+		if (b.failed)
+			break;
+		if (at <= bci && at >= best_at) {
+			best_at = at;
+			best = line;
+		}
+	}
+	return best;
+}
+
+int32_t sp_names_line(struct sp_names *n, const struct sp_frame *f)
+{
+	struct entry *e = get(n, f);
+	struct line_entry *l;
+
+	if (!e || f->bci < 0)
+		return -1;
+	l = &n->lines[(e->serial * 31 + (uint64_t)f->bci) % LINES];
+	if (l->serial != e->serial || l->bci != f->bci) {
+		l->serial = e->serial;
+		l->bci = f->bci;
+		l->line = decode_line(n, f->const_method, f->bci);
+	}
+	return l->line;
+}

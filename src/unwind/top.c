@@ -1,0 +1,319 @@
+/* The top frame of generated code may be half built or half removed. What the next and the last
+ * instructions do to the stack tells where the return address is; the guess is checked, because
+ * only some addresses can be returned to. */
+#include "unwind/walk.h"
+
+#include <string.h>
+
+#define PROLOGUE 192
+#define SCAN	 128
+
+enum state { COMPLETE, NONE, PUSHED, SUBTRACTED };
+
+static uint32_t imm32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* Length of "sub rsp, imm" (ec) or "add rsp, imm" (c4) at @p, 0 if it is something else. */
+static unsigned rsp_imm(const uint8_t *p, uint8_t modrm, uint32_t *ret)
+{
+	if (p[0] != 0x48 || p[2] != modrm)
+		return 0;
+	if (p[1] == 0x83) {
+		*ret = p[3];
+		return 4;
+	}
+	if (p[1] == 0x81) {
+		*ret = imm32(p + 3);
+		return 7;
+	}
+	return 0;
+}
+
+/* Finds the instructions that build the frame: "push rbp; [mov rbp, rsp;] sub rsp, size - 16" or
+ * "sub rsp, size - 8; mov [rsp + size - 16], rbp". */
+static bool prologue_state(
+	const struct sp_blob *b, const uint8_t *code, unsigned len, unsigned pc, enum state *ret)
+{
+	for (unsigned i = 0; i + 7 < len; i++) {
+		uint32_t imm;
+		unsigned n = rsp_imm(code + i, 0xec, &imm), push = i;
+
+		if (!n)
+			continue;
+		if (imm == b->frame_size - 16) {
+			if (i >= 4 && code[i - 4] == 0x55)
+				push = i - 4;
+			else if (i >= 1 && code[i - 1] == 0x55)
+				push = i - 1;
+			else
+				continue;
+			*ret = pc <= push ? NONE : pc <= i ? PUSHED : COMPLETE;
+			return true;
+		}
+		if (imm == b->frame_size - 8) {
+			*ret = pc <= i ? NONE : pc <= i + n ? SUBTRACTED : COMPLETE;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool in_prologue(struct sp_walk *w, const struct sp_blob *b, enum state *ret)
+{
+	uint64_t pc = w->regs.r[SP_ARCH_PC], from, complete;
+	uint8_t code[PROLOGUE + 8];
+	unsigned len;
+
+	if (b->frame_complete < 0)
+		return false;
+	complete = b->code_begin + (uint64_t)b->frame_complete;
+	if (pc >= complete)
+		return false;
+	if (b->verified_entry > b->code_begin && pc < b->verified_entry) {
+		*ret = NONE; /* the unverified entry checks the receiver's class */
+		return true;
+	}
+	from = b->verified_entry >= b->code_begin && b->verified_entry < complete
+		       ? b->verified_entry
+		       : b->code_begin;
+	if (complete - from > PROLOGUE)
+		from = complete - PROLOGUE;
+	len = (unsigned)(complete - from);
+	memset(code, 0, sizeof(code));
+	if (pc < from || sp_mem_read(w->u->mem, from, code, len) < 0)
+		return false;
+	if (prologue_state(b, code, len + 8, (unsigned)(pc - from), ret))
+		return true;
+	*ret = NONE;
+	return true;
+}
+
+/* A poll at a method's return, which follows the removal of its frame. Returns its length. */
+static unsigned return_poll(const uint8_t *p)
+{
+	if (p[0] == 0x49 && p[1] == 0x3b && p[2] == 0x67) /* cmp rsp, [r15 + imm8] */
+		return 4;
+	if (p[0] == 0x49 && p[1] == 0x3b && p[2] == 0xa7)
+		return 7;
+	if (p[0] == 0x0f && p[1] == 0x87) /* ja: to the poll's stub */
+		return 6;
+	if (p[0] == 0x4d && p[1] == 0x8b && p[2] == 0x57) /* mov r10, [r15 + imm8] */
+		return 4;
+	if (p[0] == 0x4d && p[1] == 0x8b && p[2] == 0x97)
+		return 7;
+	if (p[0] == 0x41 && p[1] == 0x85 && p[2] == 0x02) /* test [r10], eax */
+		return 3;
+	if (p[0] == 0x85 && p[1] == 0x05) /* test [rip + imm32], eax */
+		return 6;
+	return 0;
+}
+
+/* From here on only polls lie before the return. */
+static bool returns(const uint8_t *p, const uint8_t *end)
+{
+	while (p + 8 < end) {
+		unsigned n = return_poll(p);
+
+		if (*p == 0xc3)
+			return true;
+		if (!n)
+			return false;
+		p += n;
+	}
+	return false;
+}
+
+static bool after_add(const uint8_t *at, uint32_t frame)
+{
+	uint32_t imm;
+
+	return (rsp_imm(at - 4, 0xc4, &imm) == 4 && imm == frame - 16) ||
+	       (rsp_imm(at - 7, 0xc4, &imm) == 7 && imm == frame - 16);
+}
+
+/* The stub of a return poll: "lea r10, [rip…]; mov [r15…], r10; jmp". */
+static bool poll_stub(const uint8_t *at)
+{
+	static const uint8_t lea[] = {0x4c, 0x8d, 0x15}, mov[] = {0x4d, 0x89, 0x97};
+
+	if (!memcmp(at, lea, 3) && !memcmp(at + 7, mov, 3) && at[14] == 0xe9)
+		return true;
+	if (!memcmp(at, mov, 3) && !memcmp(at - 7, lea, 3) && at[7] == 0xe9)
+		return true;
+	return at[0] == 0xe9 && !memcmp(at - 7, mov, 3) && !memcmp(at - 14, lea, 3);
+}
+
+static enum state epilogue_state(struct sp_walk *w, const struct sp_blob *b)
+{
+	uint64_t pc = w->regs.r[SP_ARCH_PC];
+	uint8_t code[16 + 40];
+	const uint8_t *at = code + 16;
+
+	memset(code, 0, sizeof(code));
+	if (sp_mem_read(w->u->mem, pc - 16, code, sizeof(code)) < 0)
+		return COMPLETE;
+	if (returns(at, code + sizeof(code)))
+		return NONE;
+	if (*at == 0x5d && (after_add(at, b->frame_size) || returns(at + 1, code + sizeof(code))))
+		return PUSHED;
+	return poll_stub(at) ? NONE : COMPLETE;
+}
+
+static bool place_for(
+	struct sp_walk *w, const struct sp_blob *b, enum state state, struct sp_place *ret)
+{
+	uint64_t sp = w->regs.r[SP_ARCH_SP];
+
+	*ret = (struct sp_place){
+		.fp = w->regs.r[SP_ARCH_FP], .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
+	switch (state) {
+	case NONE:
+		ret->ret_slot = sp;
+		break;
+	case PUSHED:
+		ret->ret_slot = sp + 8;
+		ret->fp_known = sp_walk_word(w, sp, &ret->fp);
+		break;
+	case SUBTRACTED:
+		ret->ret_slot = sp + b->frame_size - 8;
+		break;
+	case COMPLETE:
+		ret->ret_slot = sp + b->frame_size - 8;
+		ret->fp_known = sp_walk_word(w, sp + b->frame_size - 16, &ret->fp);
+		break;
+	}
+	ret->sp = ret->ret_slot + 8;
+	return sp_walk_word(w, ret->ret_slot, &ret->ret);
+}
+
+bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	static const enum state others[] = {COMPLETE, NONE, PUSHED};
+	struct sp_place first;
+	enum state state;
+	bool cut;
+
+	if (!in_prologue(w, b, &state))
+		state = epilogue_state(w, b);
+	if (!place_for(w, b, state, ret))
+		return false;
+	if (sp_java_return_ok(w, ret->ret))
+		return true;
+	first = *ret;
+	cut = w->cut;
+	for (unsigned i = 0; i < 3; i++)
+		if (others[i] != state && place_for(w, b, others[i], ret) &&
+			sp_java_return_ok(w, ret->ret))
+			return true;
+	w->cut = cut;
+	*ret = first;
+	return sp_walk_in_java(w, ret->ret);
+}
+
+/* Whether @ret follows a call into this blob, at or before the pc. */
+static bool calls_here(struct sp_walk *w, const struct sp_blob *b, uint64_t ret)
+{
+	uint64_t target;
+
+	return sp_call_before(w->u->mem, ret, &target) && target >= b->code_begin &&
+	       target <= w->regs.r[SP_ARCH_PC];
+}
+
+static bool fp_place(struct sp_walk *w, struct sp_place *ret)
+{
+	uint64_t fp = w->regs.r[SP_ARCH_FP];
+
+	if (!sp_walk_knows(w, SP_ARCH_FP) || fp < w->regs.r[SP_ARCH_SP] || (fp & 7))
+		return false;
+	*ret = (struct sp_place){.ret_slot = fp + 8, .sp = fp + 16, .fp_known = true};
+	return sp_walk_word(w, fp, &ret->fp) && sp_walk_word(w, fp + 8, &ret->ret);
+}
+
+/* A stub's return address by its call: the slot whose call leads here. */
+static bool scan_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	uint64_t sp = w->regs.r[SP_ARCH_SP], fp = w->regs.r[SP_ARCH_FP];
+
+	for (unsigned i = 0; i < SCAN; i++) {
+		if (!sp_walk_word(w, sp + 8ull * i, &ret->ret))
+			return false;
+		if (!calls_here(w, b, ret->ret))
+			continue;
+		ret->ret_slot = sp + 8ull * i;
+		ret->sp = ret->ret_slot + 8;
+		ret->fp = fp;
+		ret->fp_known = sp_walk_knows(w, SP_ARCH_FP);
+		if (i > 0 && fp == ret->ret_slot - 8) /* the stub's own frame pointer */
+			ret->fp_known = sp_walk_word(w, fp, &ret->fp);
+		return true;
+	}
+	return false;
+}
+
+/* Code at @ret that can call a stub: compiled code or native code after a call. */
+static bool plausible(struct sp_walk *w, uint64_t ret)
+{
+	uint64_t target;
+
+	if (sp_java_return_ok(w, ret))
+		return true;
+	return (sp_walk_in_java(w, ret) || sp_modules_find(w->u->modules, ret)) &&
+	       sp_call_before(w->u->mem, ret, &target);
+}
+
+bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	bool cut = w->cut;
+
+	if (place_for(w, b, NONE, ret) && calls_here(w, b, ret->ret))
+		return true;
+	if (place_for(w, b, PUSHED, ret) && calls_here(w, b, ret->ret))
+		return true;
+	if (fp_place(w, ret) && calls_here(w, b, ret->ret))
+		return true;
+	if (b->frame_size && b->kind == SP_BLOB_RUNTIME) {
+		enum state state = epilogue_state(w, b);
+
+		if (w->regs.r[SP_ARCH_PC] == b->code_begin)
+			state = NONE;
+		if (place_for(w, b, state, ret) && plausible(w, ret->ret))
+			return true;
+	}
+	if (b->kind != SP_BLOB_LEAF && scan_place(w, b, ret))
+		return true;
+	w->cut = cut;
+	if (place_for(w, b, NONE, ret) && plausible(w, ret->ret))
+		return true;
+	if (fp_place(w, ret) && plausible(w, ret->ret))
+		return true;
+	return place_for(w, b, PUSHED, ret) && plausible(w, ret->ret);
+}
+
+uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
+{
+	uint8_t code[96];
+	uint32_t imm;
+
+	memset(code, 0, sizeof(code));
+	if (sp_mem_read(w->u->mem, pc, code, sizeof(code)) < 0)
+		return 0;
+	/* C1's slow_subtype_check takes two words, popped after the call */
+	if (code[0] >= 0x58 && code[0] <= 0x5f && code[1] >= 0x58 && code[1] <= 0x5f)
+		return 16;
+	if (code[0] == 0x41 && code[1] >= 0x58 && code[1] <= 0x5f && code[2] == 0x41 &&
+		code[3] >= 0x58 && code[3] <= 0x5f)
+		return 16;
+	/* barriers save registers on top of the frame and end with "add rsp, imm; jmp" */
+	for (unsigned i = 0; i + 8 < sizeof(code); i++) {
+		unsigned n = rsp_imm(code + i, 0xc4, &imm);
+
+		if (!n)
+			continue;
+		if (imm == b->frame_size - 16 && code[i + n] == 0x5d)
+			return 0; /* the method's own epilogue */
+		return imm <= 1024 && code[i + n] == 0xe9 ? imm : 0;
+	}
+	return 0;
+}

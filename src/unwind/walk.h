@@ -1,0 +1,125 @@
+/* The state of one unwind, shared by the unwinder's sources: unwind.c (loop, native frames), java.c
+ * (frames of generated code), top.c (a thread that stands in a prologue or epilogue), blocked.c
+ * (registers that the capture did not know). */
+#ifndef SP_UNWIND_WALK_H
+#define SP_UNWIND_WALK_H
+
+#include "base/arena.h"
+#include "unwind/cfi.h"
+#include "unwind/code.h"
+#include "unwind/unwind.h"
+
+struct sp_row_entry {
+	uint64_t pc, func;
+	uint32_t epoch;
+	int32_t err; /* of the lookup: a miss is cached too */
+	struct sp_cfi_row row;
+};
+
+struct sp_blob_entry {
+	uint64_t pc;
+	struct sp_blob blob;
+};
+
+#define SP_SCOPES_CACHED 20
+
+struct sp_scopes_entry {
+	uint64_t pc;
+	uint32_t compile_id;
+	uint8_t top, exact, count, valid;
+	int32_t bci[SP_SCOPES_CACHED];
+	uint64_t method[SP_SCOPES_CACHED];
+};
+
+struct sp_unwinder {
+	struct sp_arena arena;
+	const struct sp_mem *mem;
+	struct sp_modules *modules;
+	struct sp_hotspot *hotspot;
+	struct sp_row_entry *rows;
+	struct sp_blob_entry *blobs;
+	struct sp_scopes_entry *scopes;
+	uint32_t row_mask, blob_mask, scope_mask;
+};
+
+struct sp_walk {
+	struct sp_unwinder *u;
+	const struct sp_snapshot *snap;
+	struct sp_cfi_regs regs;
+	bool exact; /* pc is where the thread stands: top frame, or interrupted by a signal */
+	bool cut;   /* a read needed stack bytes that the snapshot does not have */
+	bool done;  /* reached the thread's entry */
+	bool vthread;
+	struct sp_frame *frames;
+	uint32_t max;
+	struct sp_unwind_result *res;
+	struct sp_anchor anchor; /* for the native frames being walked */
+	uint64_t callee_blob;	 /* CodeBlob of the frame above, 0 if it was native */
+};
+
+/* A word of the thread's stack. Returns 0; -ENODATA beyond the snapshot (sets cut); -EFAULT outside
+ * of the stack. */
+int sp_walk_load(void *walk, uint64_t addr, uint64_t *ret);
+static inline bool sp_walk_word(struct sp_walk *w, uint64_t addr, uint64_t *ret)
+{
+	return sp_walk_load(w, addr, ret) == 0;
+}
+
+/* Appends a frame; NULL when there is no room. */
+struct sp_frame *sp_walk_emit(struct sp_walk *w, enum sp_frame_kind kind, enum sp_frame_type type);
+
+static inline bool sp_walk_knows(const struct sp_walk *w, unsigned reg)
+{
+	return w->regs.known & SP_KNOWN(reg);
+}
+
+static inline bool sp_walk_in_java(const struct sp_walk *w, uint64_t pc)
+{
+	const struct sp_hotspot *h = w->u->hotspot;
+
+	return h && pc >= h->code_low && pc < h->code_high;
+}
+
+/* Makes @pc, @sp and (if @fp_known) @fp the caller's; all other registers become unknown. */
+void sp_walk_set(struct sp_walk *w, uint64_t pc, uint64_t sp, uint64_t fp, bool fp_known);
+
+/* The row for a native pc, cached. Returns as sp_cfi_find. */
+int sp_walk_row(struct sp_walk *w, uint64_t pc, const struct sp_cfi_row **ret, uint64_t *ret_func);
+
+/* The blob for a pc, cached and checked to be still the same. Returns as sp_code_find. */
+int sp_walk_blob(struct sp_walk *w, uint64_t pc, const struct sp_blob **ret);
+
+/* The scopes at @pc, cached. Returns as sp_code_scopes. */
+int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool top,
+	struct sp_scope *ret, unsigned max, bool *ret_exact);
+
+/* java.c: one frame of generated code (with what is inlined into it). */
+enum sp_unwind_reason sp_java_step(struct sp_walk *w);
+/* Whether generated code can return to @pc. */
+bool sp_java_return_ok(struct sp_walk *w, uint64_t pc);
+/* Java caller by an anchor; false where it does not lead up the stack. */
+bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *a);
+
+/* top.c: where the return address is while a frame is being built or removed. */
+struct sp_place {
+	uint64_t ret_slot; /* address of the return address, 0: it is in ret */
+	uint64_t ret;
+	uint64_t sp; /* the caller's */
+	uint64_t fp; /* the caller's frame pointer … */
+	bool fp_known;
+};
+bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);
+bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);
+/* Bytes on top of a compiled frame at a call that has no debug information: saved registers. */
+uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc);
+
+/* calls.c: whether a call instruction ends at @ret; *ret_target its direct target, 0 if indirect.
+ */
+bool sp_call_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target);
+/* Whether a direct target leads to @func: itself, or a PLT entry for it. */
+bool sp_call_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func);
+
+/* blocked.c: finds the caller of a native function whose CFA register is unknown. */
+bool sp_blocked_step(struct sp_walk *w, const struct sp_cfi_row *row, uint64_t func);
+
+#endif
