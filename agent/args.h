@@ -20,13 +20,22 @@ struct sp_args {
 	char file[1024];     /* autostart only */
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
+	bool start;	     /* the word "start" was there */
 	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
 };
 
 void sp_args_init(struct sp_args *a);
 
-/* Parses @text over the defaults. Unknown words and bad values are refused by name in @err.
+/* Parses @text over the defaults: words separated by commas; a comma inside a value is written
+ * "\\,". Unknown words and bad values are refused by name in @err.
  * Returns 0 or -EINVAL. */
 int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err);
+
+/* Is @tid in a->filter? True where there is no filter. */
+bool sp_args_has_tid(const struct sp_args *a, uint32_t tid);
+
+/* The interval that @a means for its event: what was given, else 10 ms (wall: 50 ms), else, for an
+ * event that is counted, its period in events. */
+uint64_t sp_args_interval(const struct sp_args *a);
 
 #endif

@@ -1,35 +1,158 @@
-/* Recording is not built yet: every start is refused with a sentence. */
+/* See session.h: puts registry, engines, JVM side and collector together and takes them apart. */
 #include "session.h"
 
+#include "budget.h"
+#include "collector.h"
+#include "engine.h"
+#include "jvmside.h"
+#include "ring.h"
+#include "vmtable.h"
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sp_session {
+	struct sp_args args;
+	struct sp_capture capture;
+	struct sp_ring ring;
+	struct sp_threads *threads;
+	struct sp_collector *collector;
+	int out_fd;
+	int debug_was_off;
+	bool jvmside;
+};
+
+/* Frees everything that a partly started session has; out_fd is the caller's until it runs. */
+static void dispose(struct sp_session *s)
+{
+	if (s->jvmside)
+		sp_jvmside_stop();
+	sp_vmtable_debug_restore(s->debug_was_off);
+	sp_collector_free(s->collector);
+	/* A handler that has not left after two seconds (a stopped thread) keeps its memory. */
+	if (atomic_load(&sp_sig.inflight) == 0) {
+		sp_threads_free(s->threads);
+		sp_ring_done(&s->ring);
+	}
+	free(s);
+}
+
+static size_t power_of_two_below(size_t n)
+{
+	size_t p = 4096;
+
+	while (p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
+static void code_unloaded(void *ctx, uint64_t addr)
+{
+	sp_hotspot_code_unloaded(ctx, addr);
+}
+
+static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
+{
+	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
+	struct sp_jvmside_events ev = {.threads = s->threads, .ctx = h};
+	struct sp_anchor_layout layout;
+	int r;
+
+	if (h) {
+		sp_hotspot_anchor(h, &layout);
+		ev.anchor_offset = layout.anchor;
+		ev.code_unloaded = code_unloaded;
+		sp_sig.anchor = (struct sp_sig_anchor_layout){.sp = (uint16_t)layout.sp,
+			.fp = (uint16_t)layout.fp,
+			.pc = (uint16_t)layout.pc};
+	}
+	/* First the threads that are there, so that their names find them. */
+	sp_threads_scan(s->threads, h, true);
+	r = sp_jvmside_start(vm, &ev, err);
+	s->jvmside = r == 0;
+	return r;
+}
+
+static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
+{
+	struct sp_capture *c = &s->capture;
+	const struct sp_engine *engine = NULL;
+	bool wall = strcmp(s->args.event, "wall") == 0;
+	int r = sp_threads_new(&s->threads, &s->args);
+
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the list of threads");
+	c->threads = s->threads;
+	r = sp_ring_init(&s->ring, power_of_two_below(s->args.memory / 3));
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the sample ring");
+	c->ring = &s->ring;
+	r = sp_collector_new(&s->collector, c, s->out_fd, err);
+	if (r == 0)
+		r = start_jvmside(s, vm, err);
+	if (r == 0)
+		r = sp_engine_start(c, &engine, err);
+	if (r < 0)
+		return r;
+	r = sp_collector_start(
+		s->collector, engine, wall ? sp_args_interval(&s->args) : s->args.wall_ns, err);
+	if (r < 0) {
+		engine->stop(c);
+		if (engine->done)
+			engine->done(c);
+	}
+	return r;
+}
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
 	sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
 {
-	return sp_err_set(err, -ENOSYS, "sampling is not built yet");
+	struct sp_session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	s->args = *args;
+	s->out_fd = out_fd;
+	s->capture = (struct sp_capture){
+		.args = &s->args,
+		.interval_ns = sp_args_interval(args),
+		.say = say,
+		.say_ctx = say_ctx,
+	};
+	r = sp_budget_apply(&s->args, say, say_ctx, err);
+	if (r == 0) {
+		s->capture.memory = s->args.memory / 3;
+		s->debug_was_off = sp_vmtable_debug_on();
+		r = start_parts(s, vm, err);
+	}
+	if (r < 0) {
+		dispose(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
 }
 
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret)
 {
-	*ret = (struct sp_counts){0};
+	sp_collector_counts(s->collector, ret);
 }
 
 int sp_session_flush(struct sp_session *s, struct sp_err *err)
 {
-	return sp_err_set(err, -ENOSYS, "sampling is not built yet");
+	return sp_collector_flush(s->collector, err);
 }
 
 int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct sp_err *err)
 {
-	return sp_err_set(err, -ENOSYS, "sampling is not built yet");
-}
+	int r = sp_collector_finish(s->collector, err);
 
-void sp_args_init(struct sp_args *a)
-{
-	*a = (struct sp_args){0};
-}
-
-int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
-{
-	return 0;
+	if (ret_counts)
+		sp_collector_counts(s->collector, ret_counts);
+	close(s->out_fd);
+	dispose(s);
+	return r;
 }

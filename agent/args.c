@@ -1,0 +1,205 @@
+/* Parses the agent's option string; see args.h. One table, one function per kind of value. */
+#include "args.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, TIME_NS, TIME_S, SIZE, COUNT, FLAG };
+
+struct word {
+	const char *name;
+	enum kind kind;
+	size_t offset, size; /* where it goes in struct sp_args; size of a text */
+	uint64_t min, max;
+};
+
+#define AT(field) offsetof(struct sp_args, field), sizeof(((struct sp_args *)0)->field)
+
+static const struct word words[] = {
+	{"start", FLAG, AT(start), 0, 0},
+	{"stream", FLAG, AT(stream), 0, 0},
+	{"event", TEXT, AT(event), 0, 0},
+	{"interval", TIME_NS, AT(interval_ns), 1, UINT64_MAX},
+	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull},
+	{"capture", TEXT, AT(capture), 0, 0},
+	{"jstackdepth", COUNT, AT(depth), 1, 65536},
+	{"memory", SIZE, AT(memory), 2 << 20, 1ull << 40},
+	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1ull << 40},
+	{"chunktime", TIME_S, AT(chunk_ns), 1000000000, UINT64_MAX},
+	{"flush", TIME_S, AT(flush_ns), 10000000, 3600000000000ull},
+	{"timeout", TIME_S, AT(timeout_ns), 0, UINT64_MAX},
+	{"file", TEXT, AT(file), 0, 0},
+	{"filter", TEXT, AT(filter), 0, 0},
+	{"thread", TEXT, AT(thread), 0, 0},
+};
+
+static const struct {
+	enum kind kind;
+	const char *what;
+} kinds[] = {
+	{TIME_NS, "a time; write 10ms, 500us"},
+	{TIME_S, "a time; write 30s, 10m"},
+	{SIZE, "a size; write 512k, 12m"},
+	{COUNT, "a number in range"},
+};
+
+void sp_args_init(struct sp_args *a)
+{
+	memset(a, 0, sizeof(*a));
+	strcpy(a->event, "cpu");
+	a->depth = 2048;
+	a->memory = 12u << 20;
+	a->chunk_bytes = 100u << 20;
+	a->chunk_ns = 3600000000000ull;
+	a->flush_ns = 1000000000ull;
+}
+
+static const struct word *find_word(const char *name)
+{
+	if (strcmp(name, "depth") == 0)
+		name = "jstackdepth";
+	for (size_t i = 0; i < SP_COUNT(words); i++)
+		if (strcmp(words[i].name, name) == 0)
+			return &words[i];
+	return NULL;
+}
+
+static int parse_number(const struct word *w, const char *value, uint64_t *ret)
+{
+	switch (w->kind) {
+	case TIME_NS:
+		return sp_duration_parse(value, 1, ret);
+	case TIME_S:
+		return sp_duration_parse(value, 1000000000, ret);
+	case SIZE:
+		return sp_size_parse(value, ret);
+	default:
+		return sp_count_parse(value, ret);
+	}
+}
+
+static int refuse(const struct word *w, const char *value, struct sp_err *err)
+{
+	for (size_t i = 0; i < SP_COUNT(kinds); i++)
+		if (kinds[i].kind == w->kind)
+			return sp_err_set(
+				err, -EINVAL, "%s: '%s' is not %s", w->name, value, kinds[i].what);
+	return sp_err_set(err, -EINVAL, "%s: '%s' is too long", w->name, value);
+}
+
+static int set_value(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+{
+	char *at = (char *)a + w->offset;
+	uint64_t n;
+
+	if (w->kind == FLAG) {
+		if (value)
+			return sp_err_set(err, -EINVAL, "%s takes no value", w->name);
+		*(bool *)at = true;
+		return 0;
+	}
+	if (!value || !*value)
+		return sp_err_set(err, -EINVAL, "%s needs a value", w->name);
+	if (w->kind == TEXT) {
+		if (strlen(value) >= w->size)
+			return refuse(w, value, err);
+		strcpy(at, value);
+		return 0;
+	}
+	if (parse_number(w, value, &n) < 0 || n < w->min || n > w->max)
+		return refuse(w, value, err);
+	if (w->size == 4)
+		*(uint32_t *)at = (uint32_t)n;
+	else
+		*(uint64_t *)at = n;
+	return 0;
+}
+
+static bool filter_ok(const char *f)
+{
+	return strspn(f, "0123456789-,;: ") == strlen(f);
+}
+
+static int check(const struct sp_args *a, struct sp_err *err)
+{
+	if (*a->capture && strcmp(a->capture, "ring") != 0 && strcmp(a->capture, "signal") != 0)
+		return sp_err_set(
+			err, -EINVAL, "capture: '%s' is neither ring nor signal", a->capture);
+	if (!filter_ok(a->filter))
+		return sp_err_set(err, -EINVAL,
+			"filter: '%s' is not a list of thread ids; write 120-127;132", a->filter);
+	if (strcmp(a->event, "cpu") == 0 && a->interval_ns && a->interval_ns < 100000)
+		return sp_err_set(err, -EINVAL, "interval: the shortest is 100us");
+	return 0;
+}
+
+/* Takes the next word off *text into @out, undoing "\,". */
+static bool next_word(const char **text, char *out)
+{
+	const char *p = *text;
+
+	if (!*p)
+		return false;
+	for (; *p && *p != ','; p++) {
+		if (*p == '\\' && p[1] == ',')
+			p++;
+		*out++ = *p;
+	}
+	*out = 0;
+	*text = *p ? p + 1 : p;
+	return true;
+}
+
+int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
+{
+	SP_AUTO_FREE char *word = malloc(strlen(text) + 1);
+
+	if (!word)
+		return sp_err_set(err, -EINVAL, "out of memory");
+	while (next_word(&text, word)) {
+		char *value = strchr(word, '=');
+		const struct word *w;
+		int r;
+
+		if (!*word)
+			continue;
+		if (value)
+			*value++ = 0;
+		w = find_word(word);
+		if (!w)
+			return sp_err_set(err, -EINVAL, "'%s' is not an option of the agent", word);
+		r = set_value(a, w, value, err);
+		if (r < 0)
+			return r;
+	}
+	return check(a, err);
+}
+
+bool sp_args_has_tid(const struct sp_args *a, uint32_t tid)
+{
+	const char *p = a->filter;
+
+	while (*p) {
+		char *end;
+		unsigned long from = strtoul(p, &end, 10), to = from;
+
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		if (end > p && tid >= from && tid <= to)
+			return true;
+		p = *end ? end + 1 : end;
+	}
+	return !*a->filter;
+}
+
+uint64_t sp_args_interval(const struct sp_args *a)
+{
+	if (a->interval_ns)
+		return a->interval_ns;
+	return strcmp(a->event, "wall") == 0 ? 50000000 : 10000000;
+}

@@ -1,0 +1,119 @@
+/* See autostart.h. Whatever goes wrong, the job runs on: Agent_OnLoad always returns 0. */
+#include "autostart.h"
+
+#include "args.h"
+#include "session.h"
+
+#include <jvmti.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	JavaVM *vm;
+	struct sp_args args;
+	struct sp_session *session;
+} autostart;
+
+static void complain(const char *sentence)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof(line), "sparkprof: %s\n", sentence);
+
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : 0) < 0)
+		return; /* nobody listens: nothing to be done */
+}
+
+/* %p: pid, %t: time of start; what else async-profiler knows comes with the other outputs. */
+static void expand(const char *pattern, char *out, size_t size)
+{
+	size_t n = 0;
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	for (; *pattern && n + 1 < size; pattern++) {
+		if (*pattern == '%' && pattern[1] == 'p') {
+			n += (size_t)snprintf(out + n, size - n, "%d", (int)getpid());
+			pattern++;
+		} else if (*pattern == '%' && pattern[1] == 't') {
+			n += strftime(out + n, size - n, "%Y%m%d-%H%M%S", &tm);
+			pattern++;
+		} else {
+			out[n++] = *pattern;
+		}
+		if (n >= size)
+			n = size - 1;
+	}
+	out[n] = 0;
+}
+
+static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	char path[1100];
+	struct sp_err err = {{0}};
+	int fd;
+
+	expand(autostart.args.file, path, sizeof(path));
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0) {
+		sp_err_set(&err, -errno, "%s: %s", path, strerror(errno));
+		complain(err.text);
+		return;
+	}
+	/* The engines' step-downs are no error: they stand in the recording. */
+	if (sp_session_start(
+		    &autostart.session, autostart.vm, &autostart.args, fd, NULL, NULL, &err) < 0) {
+		complain(err.text);
+		close(fd);
+		unlink(path);
+	}
+}
+
+/* Also on System.exit and halt; samples up to here are written. */
+static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
+{
+	struct sp_session *s = autostart.session;
+
+	autostart.session = NULL;
+	if (s)
+		sp_session_stop(s, NULL, NULL);
+}
+
+static int parse(const char *options, struct sp_err *err)
+{
+	int r;
+
+	sp_args_init(&autostart.args);
+	r = sp_args_parse(&autostart.args, options ? options : "", err);
+	if (r < 0)
+		return r;
+	if (!autostart.args.start)
+		return sp_err_set(
+			err, -EINVAL, "write start,event=…,file=… after the library's name");
+	if (!*autostart.args.file)
+		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
+	return 0;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	jvmtiEventCallbacks cb = {.VMInit = on_vm_init, .VMDeath = on_vm_death};
+	struct sp_err err = {{0}};
+	jvmtiEnv *ti;
+
+	autostart.vm = vm;
+	if (parse(options, &err) < 0 || (*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
+		complain(err.text[0] ? err.text : "this JVM has no tool interface");
+		return 0;
+	}
+	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));
+	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);
+	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);
+	return 0;
+}

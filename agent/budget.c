@@ -1,0 +1,108 @@
+/* See budget.h. Reads /proc/self/cgroup and the limit files of that group and its parents. */
+#include "budget.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool read_text(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return false;
+	buf[n] = 0;
+	return true;
+}
+
+/* limit - usage in @dir, UINT64_MAX where there is no limit or no such file. */
+static uint64_t left_in(const char *dir, const char *limit, const char *usage)
+{
+	char path[600], text[64];
+	uint64_t max, used;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, limit);
+	if (!read_text(path, text, sizeof(text)) || text[0] == 'm')
+		return UINT64_MAX;
+	max = strtoull(text, NULL, 10);
+	snprintf(path, sizeof(path), "%s/%s", dir, usage);
+	if (max > 1ull << 60 || !read_text(path, text, sizeof(text)))
+		return UINT64_MAX;
+	used = strtoull(text, NULL, 10);
+	return used < max ? max - used : 0;
+}
+
+/* The group and its parents up to the mount's root: the tightest counts. */
+static uint64_t left_along(
+	const char *root, const char *group, const char *limit, const char *usage)
+{
+	char dir[512];
+	uint64_t least = UINT64_MAX;
+
+	snprintf(dir, sizeof(dir), "%s%s", root, group);
+	for (;;) {
+		uint64_t left = left_in(dir, limit, usage);
+		char *slash = strrchr(dir, '/');
+
+		if (left < least)
+			least = left;
+		if (!slash || strlen(dir) <= strlen(root))
+			return least;
+		*slash = 0;
+	}
+}
+
+uint64_t sp_budget_left(void)
+{
+	char text[4096], *line, *save;
+	uint64_t least = UINT64_MAX;
+
+	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
+		return UINT64_MAX;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *group = strrchr(line, ':');
+		uint64_t left = UINT64_MAX;
+
+		if (!group)
+			continue;
+		if (strncmp(line, "0::", 3) == 0)
+			left = left_along(
+				"/sys/fs/cgroup", group + 1, "memory.max", "memory.current");
+		else if (strstr(line, ":memory:") || strstr(line, ",memory:"))
+			left = left_along("/sys/fs/cgroup/memory", group + 1,
+				"memory.limit_in_bytes", "memory.usage_in_bytes");
+		if (left < least)
+			least = left;
+	}
+	return least;
+}
+
+int sp_budget_apply(struct sp_args *args, sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
+{
+	uint64_t left = sp_budget_left(), may = left / 20;
+	char a[32], b[32], text[256];
+
+	if (may >= args->memory)
+		return 0;
+	if (may < SP_BUDGET_MIN)
+		return sp_err_set(err, -ENOMEM,
+			"the target's memory cgroup has only %s left, too little to record there",
+			sp_size_format(left, a, sizeof(a)));
+	snprintf(text, sizeof(text),
+		"the target's memory cgroup has %s left: using %s for the recording, which may "
+		"lose "
+		"samples",
+		sp_size_format(left, a, sizeof(a)), sp_size_format(may, b, sizeof(b)));
+	args->memory = may;
+	if (say)
+		say(say_ctx, text);
+	return 0;
+}

@@ -1,0 +1,477 @@
+/* See collector.h. The loop: every tick (at most 20 ms) look for threads, drain the engines, and
+ * once a second write metrics and flush. */
+#include "collector.h"
+
+#include "base/clock.h"
+#include "intern.h"
+#include "metrics.h"
+#include "record.h"
+#include "ring.h"
+#include "wall.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TICK_NS 20000000ull
+
+struct sp_collector {
+	struct sp_capture *capture;
+	const struct sp_engine *engine;
+	struct sp_walls *wall;
+	uint64_t wall_ns;
+	int out_fd;
+
+	struct sp_mem_live *live;
+	const struct sp_mem *mem;
+	struct sp_modules *modules;
+	struct sp_hotspot *hotspot;
+	struct sp_unwinder *unwinder;
+	struct sp_names *names;
+	struct sp_dict *dict;
+	struct sp_intern *intern;
+	struct sp_record *record;
+	struct sp_metrics_reader *metrics;
+	struct sp_frame *frames;
+
+	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
+	uint64_t next_flush_ns, end_ns;
+
+	pthread_t thread;
+	bool started, finished;
+	_Atomic uint32_t wake; /* futex: bumped to interrupt the sleep */
+	_Atomic uint32_t stop;
+	pthread_mutex_t lock; /* the requests below */
+	pthread_cond_t done;
+	uint64_t flush_wanted, flush_done;
+	int flush_status;
+	struct sp_err flush_err, finish_err;
+	int finish_status;
+};
+
+static void say(struct sp_collector *c, const char *sentence)
+{
+	if (c->capture->say)
+		c->capture->say(c->capture->say_ctx, sentence);
+}
+
+/* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
+static int open_unwinder(struct sp_collector *c, size_t memory, struct sp_err *err)
+{
+	struct sp_err why = {{0}};
+	int r = sp_mem_live_new(&c->live, 0, NULL);
+
+	if (r < 0)
+		return sp_err_set(
+			err, r, "cannot read this process's own memory: %s", strerror(-r));
+	c->mem = sp_mem_live_mem(c->live);
+	r = sp_modules_new(&c->modules, c->mem);
+	if (r == 0)
+		r = sp_modules_refresh(c->modules, true);
+	if (r < 0)
+		return sp_err_set(err, r, "cannot list the loaded libraries: %s", strerror(-r));
+	if (sp_hotspot_new(&c->hotspot, c->mem, c->modules, &why) < 0) {
+		c->hotspot = NULL;
+		say(c, why.text);
+	}
+	r = sp_unwinder_new(&c->unwinder, c->mem, c->modules, c->hotspot, memory / 6);
+	if (r == 0 && c->hotspot)
+		r = sp_names_new(&c->names, c->mem, c->hotspot, memory / 12);
+	return r < 0 ? sp_err_set(err, r, "out of memory for the unwinder") : 0;
+}
+
+static int open_all(struct sp_collector *c, struct sp_err *err)
+{
+	const struct sp_args *a = c->capture->args;
+	int r = open_unwinder(c, a->memory, err);
+
+	if (r < 0)
+		return r;
+	r = sp_dict_new(&c->dict, a->memory / 4);
+	if (r == 0)
+		r = sp_intern_new(&c->intern, c->dict, c->modules, c->unwinder, c->names, a->depth);
+	if (r == 0)
+		r = sp_metrics_new(&c->metrics);
+	c->frames = r == 0 ? calloc(a->depth, sizeof(*c->frames)) : NULL;
+	if (r < 0 || !c->frames)
+		return sp_err_set(err, -ENOMEM, "out of memory for the dictionary");
+	return 0;
+}
+
+int sp_collector_new(
+	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err)
+{
+	struct sp_collector *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	c->capture = capture;
+	c->out_fd = out_fd;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->done, NULL);
+	r = open_all(c, err);
+	if (r < 0) {
+		sp_collector_free(c);
+		return r;
+	}
+	capture->collector = c;
+	*ret = c;
+	return 0;
+}
+
+void sp_collector_free(struct sp_collector *c)
+{
+	if (!c)
+		return;
+	sp_metrics_free(c->metrics);
+	sp_intern_free(c->intern);
+	sp_dict_free(c->dict);
+	sp_names_free(c->names);
+	sp_unwinder_free(c->unwinder);
+	sp_hotspot_free(c->hotspot);
+	sp_modules_free(c->modules);
+	sp_mem_live_free(c->live);
+	free(c->frames);
+	pthread_cond_destroy(&c->done);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+struct sp_hotspot *sp_collector_hotspot(struct sp_collector *c)
+{
+	return c->hotspot;
+}
+
+uint32_t sp_collector_epoch(const struct sp_collector *c)
+{
+	return sp_intern_epoch(c->intern);
+}
+
+void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
+{
+	*ret = (struct sp_counts){
+		.samples = atomic_load(&c->samples),
+		.lost = atomic_load(&c->lost),
+		.truncated = atomic_load(&c->truncated),
+		.unknown = atomic_load(&c->unknown),
+		.bytes = atomic_load(&c->bytes),
+	};
+}
+
+/* Unwinds and interns; counts what went wrong. Returns the stack's id or 0. */
+static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
+{
+	struct sp_unwind_result u;
+	uint32_t unknown = 0, stack;
+	bool cut;
+
+	sp_unwind(c->unwinder, &s->snap, c->frames, c->capture->args->depth, &u);
+	cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
+	stack = sp_intern_stack(
+		c->intern, s->kernel, s->kernel_count, c->frames, u.count, cut, &unknown);
+	if (!stack)
+		return 0;
+	if (cut)
+		atomic_fetch_add_explicit(&c->truncated, 1, memory_order_relaxed);
+	if (unknown || u.unknown || u.status == SP_UNWIND_BROKEN)
+		atomic_fetch_add_explicit(&c->unknown, 1, memory_order_relaxed);
+	return stack;
+}
+
+void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
+{
+	uint32_t stack, thread;
+
+	s->ret_stack = 0;
+	if (!s->thread)
+		s->thread = sp_threads_find(c->capture->threads, s->snap.tid);
+	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted)))
+		return;
+	stack = stack_of(c, s);
+	thread = stack ? sp_intern_thread(c->intern, s->thread, s->snap.tid) : 0;
+	if (!thread) {
+		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		return;
+	}
+	s->ret_stack = stack;
+	s->ret_epoch = sp_intern_epoch(c->intern);
+	if (s->wall)
+		return; /* its time is written when it is known: sp_collector_stood() */
+	if (c->wall)
+		sp_wall_ran(c->wall, s->thread, s->snap.time_ns, stack, s->ret_epoch);
+	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
+		return;
+	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->state, s->weight);
+	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+}
+
+bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
+	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks)
+{
+	uint32_t thread;
+
+	if (epoch != sp_intern_epoch(c->intern))
+		return false;
+	thread = sp_intern_thread(c->intern, t, t->tid);
+	if (!thread) {
+		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		return true;
+	}
+	sp_record_wall(c->record, from_ns, thread, stack, state, span_ns, looks);
+	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	return true;
+}
+
+/* The handler's records, oldest first, unwound where they lie. */
+static void drain_ring(struct sp_collector *c)
+{
+	struct sp_ring *ring = c->capture->ring;
+	struct sp_ring_head *head;
+
+	while (ring && (head = sp_ring_peek(ring))) {
+		struct sp_sig_record *rec = (struct sp_sig_record *)head;
+		struct sp_sample s = {
+			.weight = rec->weight, .state = SP_STATE_RUNNING, .syscall_nr = -1};
+
+		s.snap.tid = rec->tid;
+		s.snap.known = SP_REG_ALL;
+		s.snap.time_ns = rec->time_ns;
+		memcpy(s.snap.regs, rec->regs, sizeof(rec->regs));
+		s.snap.anchor = rec->anchor;
+		s.snap.stack_addr = rec->stack_addr;
+		s.snap.stack_end = rec->stack_end;
+		s.snap.stack_len = rec->stack_len;
+		s.snap.stack = rec->stack;
+		s.thread = sp_threads_find(c->capture->threads, rec->tid);
+		if (s.thread)
+			sp_threads_learn(c->capture->threads, s.thread, rec->regs[SP_REG_RSP]);
+		sp_collector_take(c, &s);
+		sp_ring_release(ring, head);
+	}
+}
+
+static void count_losses(struct sp_collector *c)
+{
+	struct sp_ring *ring = c->capture->ring;
+	uint64_t n = atomic_exchange(&sp_sig.reentered, 0) + c->capture->lost;
+
+	if (ring)
+		n += atomic_exchange(&ring->refused, 0);
+	c->capture->lost = 0;
+	if (n)
+		atomic_fetch_add_explicit(&c->lost, n, memory_order_relaxed);
+}
+
+static void drain(struct sp_collector *c)
+{
+	sp_mem_live_refresh(c->live);
+	sp_modules_refresh(c->modules, false);
+	if (c->wall)
+		sp_wall_tick(c->wall);
+	if (c->engine->drain)
+		c->engine->drain(c->capture);
+	drain_ring(c);
+	count_losses(c);
+}
+
+static int flush(struct sp_collector *c, struct sp_err *err)
+{
+	struct sp_counts counts;
+	struct sp_metrics m;
+	int r;
+
+	if (c->wall)
+		sp_wall_settle(c->wall);
+	sp_metrics_read(c->metrics, &m);
+	sp_record_metrics(c->record, &m);
+	sp_collector_counts(c, &counts);
+	sp_record_counts(c->record, &counts);
+	r = sp_record_flush(c->record, err);
+	if (r > 0)
+		sp_intern_reset(c->intern);
+	atomic_store(&c->bytes, sp_record_bytes(c->record));
+	c->next_flush_ns = sp_clock_mono_ns() + c->capture->args->flush_ns;
+	return r < 0 ? r : 0;
+}
+
+/* Somebody may be waiting in sp_collector_flush(). */
+static void flush_if_due(struct sp_collector *c)
+{
+	struct sp_err err = {{0}};
+	uint64_t wanted;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	wanted = c->flush_wanted;
+	pthread_mutex_unlock(&c->lock);
+	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns)
+		return;
+	r = flush(c, &err);
+	pthread_mutex_lock(&c->lock);
+	c->flush_done = wanted;
+	c->flush_status = r;
+	c->flush_err = err;
+	pthread_cond_broadcast(&c->done);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void sleep_until(struct sp_collector *c, uint64_t at_ns, uint32_t seen)
+{
+	uint64_t now = sp_clock_mono_ns();
+	struct timespec left;
+
+	if (now >= at_ns)
+		return;
+	left.tv_sec = (time_t)((at_ns - now) / 1000000000);
+	left.tv_nsec = (long)((at_ns - now) % 1000000000);
+	syscall(SYS_futex, &c->wake, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+}
+
+static uint64_t tick_ns(const struct sp_collector *c)
+{
+	uint64_t i = c->capture->interval_ns;
+
+	if (c->wall)
+		return c->wall_ns < TICK_NS ? c->wall_ns : TICK_NS;
+	/* Short intervals fill rings faster. */
+	return i < 1000000 ? 5000000 : TICK_NS;
+}
+
+/* The last act: engines off, what they took written, the recording complete. */
+static void finish(struct sp_collector *c)
+{
+	struct sp_counts counts;
+
+	c->engine->stop(c->capture);
+	drain(c);
+	if (c->wall)
+		sp_wall_settle(c->wall);
+	sp_wall_free(c->wall);
+	c->wall = NULL;
+	if (c->engine->done)
+		c->engine->done(c->capture);
+	sp_collector_counts(c, &counts);
+	atomic_store(&c->bytes, sp_record_bytes(c->record));
+	c->finish_status = sp_record_close(c->record, &counts, &c->finish_err);
+	c->record = NULL;
+	pthread_mutex_lock(&c->lock);
+	c->finished = true;
+	c->flush_done = c->flush_wanted;
+	pthread_cond_broadcast(&c->done);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void *run(void *arg)
+{
+	struct sp_collector *c = arg;
+	uint64_t next = sp_clock_mono_ns();
+
+	sp_threads_exclude_self(c->capture->threads);
+	while (!atomic_load(&c->stop)) {
+		uint32_t seen = atomic_load(&c->wake);
+		uint64_t now;
+
+		sp_threads_scan(c->capture->threads, c->hotspot, false);
+		drain(c);
+		flush_if_due(c);
+		now = sp_clock_mono_ns();
+		if (c->end_ns && now >= c->end_ns)
+			break;
+		next += tick_ns(c);
+		if (next < now)
+			next = now + tick_ns(c) / 4; /* late: catch up without spinning */
+		sleep_until(c, next, seen);
+	}
+	finish(c);
+	return NULL;
+}
+
+static int open_record(struct sp_collector *c, const struct sp_engine *engine, uint64_t wall_ns,
+	struct sp_err *err)
+{
+	const struct sp_args *a = c->capture->args;
+	struct sp_counts none = {0};
+	int r = sp_record_open(&c->record, a, c->out_fd, c->dict, engine->name,
+		c->capture->interval_ns, a->memory / 8, err);
+
+	if (r < 0 || !wall_ns)
+		return r;
+	r = sp_wall_start(&c->wall, c->capture, wall_ns, err);
+	if (r < 0)
+		sp_record_close(c->record, &none, NULL);
+	return r;
+}
+
+int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, uint64_t wall_ns,
+	struct sp_err *err)
+{
+	const struct sp_args *a = c->capture->args;
+	sigset_t all, old;
+	int r = open_record(c, engine, wall_ns, err);
+
+	if (r < 0)
+		return r;
+	c->engine = engine;
+	c->wall_ns = wall_ns;
+	c->next_flush_ns = sp_clock_mono_ns() + a->flush_ns;
+	c->end_ns = a->timeout_ns ? sp_clock_mono_ns() + a->timeout_ns : 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&c->thread, NULL, run, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r < 0) {
+		struct sp_counts none = {0};
+
+		sp_record_close(c->record, &none, NULL);
+		sp_wall_free(c->wall);
+		c->wall = NULL;
+		return sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
+	}
+	pthread_setname_np(c->thread, "sparkprof");
+	c->started = true;
+	return 0;
+}
+
+static void wake(struct sp_collector *c)
+{
+	atomic_fetch_add(&c->wake, 1);
+	syscall(SYS_futex, &c->wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+int sp_collector_finish(struct sp_collector *c, struct sp_err *err)
+{
+	if (c->started) {
+		atomic_store(&c->stop, 1);
+		wake(c);
+		pthread_join(c->thread, NULL);
+		c->started = false;
+	}
+	if (c->finish_status < 0 && err)
+		*err = c->finish_err;
+	return c->finish_status;
+}
+
+int sp_collector_flush(struct sp_collector *c, struct sp_err *err)
+{
+	uint64_t mine;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	mine = ++c->flush_wanted;
+	pthread_mutex_unlock(&c->lock);
+	wake(c);
+	pthread_mutex_lock(&c->lock);
+	while (c->flush_done < mine && !c->finished)
+		pthread_cond_wait(&c->done, &c->lock);
+	r = c->finished ? c->finish_status : c->flush_status;
+	if (r < 0 && err)
+		*err = c->finished ? c->finish_err : c->flush_err;
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}

@@ -1,0 +1,44 @@
+/* The collector: one native thread, with all signals blocked, that takes samples from the engines,
+ * unwinds and interns them and writes the recording. It never enters the JVM. */
+#ifndef SP_AGENT_COLLECTOR_H
+#define SP_AGENT_COLLECTOR_H
+
+#include "engine.h"
+#include "session.h"
+
+struct sp_collector;
+
+/* Prepares unwinding and recording. @capture is borrowed for life and gets its collector;
+ * @out_fd stays the caller's. Returns 0 or -errno with a sentence. */
+int sp_collector_new(
+	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err);
+void sp_collector_free(struct sp_collector *c);
+
+/* What the JVM's side needs to know; NULL where HotSpot was not understood. */
+struct sp_hotspot *sp_collector_hotspot(struct sp_collector *c);
+
+/* Starts the thread, @engine running; @wall_ns: and the wall clock beside, 0 none. */
+int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, uint64_t wall_ns,
+	struct sp_err *err);
+
+/* Stops engines, drains what was taken, completes the recording and ends the thread. May be called
+ * again: the first one does it. Context: any thread but the collector. */
+int sp_collector_finish(struct sp_collector *c, struct sp_err *err);
+
+/* Flushes now and waits for it. */
+int sp_collector_flush(struct sp_collector *c, struct sp_err *err);
+
+void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret);
+
+/* For engines, on the collector's thread: unwind, intern and record @s. Sets s->ret_stack. */
+void sp_collector_take(struct sp_collector *c, struct sp_sample *s);
+
+/* For wall: @t stood in @stack (of @epoch) from @from_ns for @span_ns. Returns false where the
+ * stack is void because a new chunk began: take it again. */
+bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
+	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks);
+
+/* Stack ids of another epoch are void. */
+uint32_t sp_collector_epoch(const struct sp_collector *c);
+
+#endif

@@ -1,0 +1,95 @@
+/* Chooses the engine for an event: the best that works here, each step down said in a sentence. */
+#include "engine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void say(struct sp_capture *c, const char *sentence)
+{
+	if (c->say)
+		c->say(c->say_ctx, sentence);
+}
+
+bool sp_engine_is_cpu(const struct sp_args *args)
+{
+	return strcmp(args->event, "cpu") == 0 || strcmp(args->event, "wall") == 0;
+}
+
+uint32_t sp_engine_fd_budget(void)
+{
+	struct rlimit limit;
+	uint64_t used = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	if (!d || getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+		if (d)
+			closedir(d);
+		return 0;
+	}
+	while (readdir(d))
+		used++;
+	closedir(d);
+	if (limit.rlim_cur > 1u << 30)
+		limit.rlim_cur = 1u << 30;
+	return limit.rlim_cur > used ? (uint32_t)((limit.rlim_cur - used) / 4) : 0;
+}
+
+static int start_one(struct sp_capture *c, const struct sp_engine *e,
+	const struct sp_engine **ret_engine, struct sp_err *err)
+{
+	int r = e->start(c, err);
+
+	if (r == 0)
+		*ret_engine = e;
+	return r;
+}
+
+/* cpu: perf ring, perf with a signal, ctimer, itimer; what is forced is not left. */
+static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
+{
+	static const struct sp_engine *const order[] = {
+		&sp_engine_perf_ring, &sp_engine_perf_signal, &sp_engine_ctimer, &sp_engine_itimer};
+	bool ring_only = strcmp(c->args->capture, "ring") == 0;
+	bool signal_only = strcmp(c->args->capture, "signal") == 0;
+	/* Timers can only stand in for CPU time. */
+	size_t last = ring_only ? 1 : sp_engine_is_cpu(c->args) ? 4 : 2;
+	struct sp_err why = {{0}};
+	int r = -ENOTSUP;
+
+	for (size_t i = signal_only ? 1 : 0; i < last; i++) {
+		char text[1024];
+
+		r = start_one(c, order[i], ret_engine, &why);
+		if (r == 0)
+			return 0;
+		/* Where the ring may not see the kernel, perf with signals may not either. */
+		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
+			i = 1;
+		if (i + 1 < last) {
+			snprintf(text, sizeof(text), "%s; using %s instead", why.text,
+				order[i + 1]->name);
+			say(c, text);
+		}
+	}
+	*err = why;
+	return r;
+}
+
+int sp_engine_start(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
+{
+	const char *event = c->args->event;
+	bool ring = strcmp(c->args->capture, "ring") == 0;
+
+	if (strcmp(event, "ctimer") == 0 || strcmp(event, "itimer") == 0) {
+		if (ring)
+			return sp_err_set(err, -EINVAL,
+				"%s works by signals: leave --capture=ring away or use -e cpu",
+				event);
+		return start_one(c, event[0] == 'c' ? &sp_engine_ctimer : &sp_engine_itimer,
+			ret_engine, err);
+	}
+	return start_cpu(c, ret_engine, err);
+}

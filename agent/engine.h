@@ -1,0 +1,78 @@
+/* An engine makes samples: it arms something for each thread, and either the signal handler fills
+ * the session's byte ring or the engine's own drain() reads what the kernel left. Engines are
+ * tried in an order (engine.c); one that cannot work here says why and what would help. */
+#ifndef SP_AGENT_ENGINE_H
+#define SP_AGENT_ENGINE_H
+
+#include "args.h"
+#include "base/err.h"
+#include "jfr/types.h" /* enum sp_state */
+#include "session.h"
+#include "threads.h"
+#include "unwind/snapshot.h"
+
+#define SP_KERNEL_FRAMES 64
+
+/* One sample on its way from an engine to the recording. */
+struct sp_sample {
+	struct sp_snapshot snap;
+	struct sp_tinfo *thread; /* NULL: look it up by snap.tid */
+	uint64_t weight;	 /* nanoseconds, or events of a perf counter */
+	enum sp_state state;
+	bool wall;	    /* recorded as a wall clock sample */
+	int32_t syscall_nr; /* -1: none */
+	uint32_t kernel_count;
+	const uint64_t *kernel; /* kernel addresses, leaf first */
+	/* set by the sink: 0 where the sample was not recorded. The wall engine adds time to it
+	 * without unwinding again, as long as @ret_epoch is the recording's. */
+	uint32_t ret_stack, ret_epoch;
+};
+
+struct sp_collector;
+
+/* What engines work with; owned by the session. */
+struct sp_capture {
+	const struct sp_args *args;
+	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
+	struct sp_threads *threads;
+	struct sp_ring *ring; /* filled by the signal handler; NULL without one */
+	size_t memory;	      /* bytes an engine may map for rings of its own */
+	uint64_t lost;	      /* samples that the kernel or an engine dropped */
+	struct sp_collector *collector;
+	sp_session_say_fn *say;
+	void *say_ctx;
+	void *engine_data;
+};
+
+struct sp_engine {
+	const char *name;
+	/* Returns 0; or -errno with what is missing and what would help in @err, nothing left. */
+	int (*start)(struct sp_capture *c, struct sp_err *err);
+	/* Reads what the kernel left, handing each sample to sp_collector_take(). NULL: none. */
+	void (*drain)(struct sp_capture *c);
+	/* Disarms all threads. Samples already taken can still be drained. */
+	void (*stop)(struct sp_capture *c);
+	/* Unmaps and closes what drain() needed. NULL: nothing. */
+	void (*done)(struct sp_capture *c);
+	bool signals; /* needs the byte ring and SIGPROF */
+};
+
+extern const struct sp_engine sp_engine_ctimer, sp_engine_itimer, sp_engine_perf_ring,
+	sp_engine_perf_signal;
+
+/* Starts the best engine for @c->args->event that works here; says each step down in one sentence.
+ * Returns 0 with *ret_engine, or -errno with a sentence. */
+int sp_engine_start(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err);
+
+/* Is CPU time what is sampled (also beside wall), rather than a counted event? */
+bool sp_engine_is_cpu(const struct sp_args *args);
+
+/* Descriptors that engines may open: a quarter of those that the process has left. */
+uint32_t sp_engine_fd_budget(void);
+
+/* SIGPROF: install the handler over a previous one, and neutralise it. Install once per session;
+ * after uninstall no handler of ours reads @c's memory. */
+int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct sp_err *err);
+void sp_engine_signal_uninstall(void);
+
+#endif

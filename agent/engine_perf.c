@@ -1,0 +1,290 @@
+/* Perf events into rings, with registers and a window of user stack in each record: the target's
+ * threads see no signal at all. One ring per CPU, owned by a dummy event; one event per thread and
+ * CPU that writes into it (an event for all CPUs of a thread could not share a ring). */
+#include "engine.h"
+
+#include "collector.h"
+#include "perf_event.h"
+#include "perf_ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define WINDOW_BIG   (16u << 10)
+#define WINDOW_SMALL (8u << 10)
+#define STACK_MAX    (256u << 10)
+#define OVERLAP	     4096u /* of window and live memory that must agree to join them */
+
+/* Bits of sample_regs_user (arch/x86/include/uapi/asm/perf_regs.h) in their order in a record. */
+static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
+	SP_REG_RDI, SP_REG_RBP, SP_REG_RSP, SP_REG_PC, SP_REG_R8, SP_REG_R9, SP_REG_R10, SP_REG_R11,
+	SP_REG_R12, SP_REG_R13, SP_REG_R14, SP_REG_R15};
+#define REGS_USER 0xff01ffull
+
+struct perf_engine {
+	struct sp_perf_event event;
+	struct perf_event_attr attr;
+	struct sp_perf_rings rings;
+	uint32_t budget, open; /* descriptors */
+	uint32_t pid;
+	uint32_t skipped; /* threads that found no descriptor */
+	uint8_t scratch[STACK_MAX];
+};
+
+static void gone(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct perf_engine *p = c->engine_data;
+
+	if (!t->fds)
+		return;
+	for (uint32_t i = 0; i < p->rings.count; i++)
+		if (t->fds[i] >= 0) {
+			close(t->fds[i]);
+			p->open--;
+		}
+	free(t->fds);
+	t->fds = NULL;
+}
+
+static void added(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct perf_engine *p = c->engine_data;
+	uint32_t n = p->rings.count;
+
+	if (t->fds)
+		return;
+	if (p->open + n > p->budget || !(t->fds = malloc(n * sizeof(*t->fds)))) {
+		p->skipped++;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		int fd = sp_perf_open(&p->attr, (int32_t)t->tid, p->rings.ring[i].cpu);
+
+		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->rings.ring[i].fd) < 0) {
+			close(fd);
+			fd = -1;
+		}
+		t->fds[i] = fd < 0 ? -1 : fd;
+		p->open += fd >= 0;
+	}
+}
+
+static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
+{
+	int r = sp_perf_parse(sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err);
+
+	if (r < 0)
+		return r;
+	if (!p->event.clock)
+		c->interval_ns =
+			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
+	sp_perf_attr(&p->event, c->interval_ns, &p->attr);
+	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+			      PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+			      PERF_SAMPLE_STACK_USER;
+	p->attr.sample_regs_user = REGS_USER;
+	p->attr.sample_stack_user = WINDOW_BIG;
+	p->attr.exclude_callchain_user = 1;
+	p->pid = (uint32_t)getpid();
+	p->budget = sp_engine_fd_budget();
+	return 0;
+}
+
+/* May we sample the kernel? cpu needs it, or system time would be lost silently; other events, and
+ * a ring that the user insists on, do without. */
+static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
+{
+	bool must = sp_engine_is_cpu(c->args) && strcmp(c->args->capture, "ring") != 0;
+	int fd = sp_perf_open(&p->attr, 0, -1);
+
+	if ((fd == -EACCES || fd == -EPERM) && !must) {
+		p->attr.exclude_kernel = 1;
+		p->attr.exclude_callchain_kernel = 1;
+		fd = sp_perf_open(&p->attr, 0, -1);
+		if (fd >= 0 && c->say)
+			c->say(c->say_ctx,
+				"perf: only user mode may be sampled here, so time in the kernel "
+				"is "
+				"missing; CAP_PERFMON or kernel.perf_event_paranoid=1 would help");
+	}
+	if (fd < 0)
+		return sp_perf_explain(c->args->event, fd, err);
+	close(fd);
+	return 0;
+}
+
+static int open_rings(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
+{
+	uint64_t need;
+	int r = sp_perf_rings_open(&p->rings, c->memory, err);
+
+	if (r < 0)
+		return r;
+	need = (uint64_t)sp_threads_count(c->threads) * p->rings.count;
+	if (need + p->rings.count > p->budget) {
+		sp_perf_rings_close(&p->rings);
+		return sp_err_set(err, -EMFILE,
+			"perf rings: %u threads on %u CPUs need %llu descriptors, more than a "
+			"quarter of the %u free ones (a higher limit on open files would help)",
+			sp_threads_count(c->threads), p->rings.count, (unsigned long long)need,
+			p->budget * 4);
+	}
+	if (p->rings.bytes < 8 * WINDOW_BIG)
+		p->attr.sample_stack_user = WINDOW_SMALL;
+	return 0;
+}
+
+static int start(struct sp_capture *c, struct sp_err *err)
+{
+	struct sp_thread_hooks hooks = {added, gone, c};
+	struct perf_engine *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	r = prepare(c, p, err);
+	if (r == 0)
+		r = try_open(c, p, err);
+	if (r == 0)
+		r = open_rings(c, p, err);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	c->engine_data = p;
+	sp_threads_hook(c->threads, &hooks);
+	return 0;
+}
+
+/* A stack longer than its window goes on in live memory. That part is older than the frames above
+ * it; it still is what it was if the window's own last bytes are still there unchanged: a thread
+ * that had returned past them would have written over them. */
+static void complete(struct perf_engine *p, struct sp_snapshot *s)
+{
+	uint64_t join = s->stack_addr + s->stack_len, from = join - OVERLAP;
+	uint64_t end =
+		s->stack_end - s->stack_addr > STACK_MAX ? s->stack_addr + STACK_MAX : s->stack_end;
+	uint8_t *live = p->scratch + s->stack_len - OVERLAP;
+	struct iovec to = {live, end - from}, src = {(void *)from, end - from};
+	ssize_t n;
+
+	if (s->stack_len < OVERLAP || end <= join)
+		return;
+	n = process_vm_readv((pid_t)p->pid, &to, 1, &src, 1, 0);
+	if (n <= (ssize_t)OVERLAP || memcmp(live, s->stack + s->stack_len - OVERLAP, OVERLAP) != 0)
+		return;
+	memcpy(p->scratch, s->stack, s->stack_len);
+	s->stack = p->scratch;
+	s->stack_len += (uint32_t)n - OVERLAP;
+}
+
+static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sample *s,
+	const uint8_t *bytes, uint64_t len, bool full)
+{
+	uint64_t sp = s->snap.regs[SP_REG_RSP], hi = 0;
+
+	s->thread = sp_threads_find(c->threads, s->snap.tid);
+	if (s->thread) {
+		hi = atomic_load(&s->thread->sig->stack_hi);
+		if (hi && (sp >= hi || sp < atomic_load(&s->thread->sig->stack_lo)))
+			hi = 0;
+		sp_threads_learn(c->threads, s->thread, sp);
+	}
+	s->snap.stack_addr = sp;
+	s->snap.stack = bytes;
+	s->snap.stack_len = (uint32_t)len;
+	if (hi && s->snap.stack_len > hi - sp)
+		s->snap.stack_len = (uint32_t)(hi - sp);
+	s->snap.stack_end = hi ? hi : sp + len;
+	if (hi && full)
+		complete(p, &s->snap);
+}
+
+static uint32_t kernel_frames(const uint64_t *ips, uint64_t n, uint64_t *out)
+{
+	uint32_t count = 0;
+
+	for (uint64_t i = 0; i < n && count < SP_KERNEL_FRAMES; i++)
+		if (ips[i] < (uint64_t)-4095) /* else a marker: PERF_CONTEXT_… */
+			out[count++] = ips[i];
+	return count;
+}
+
+/* A PERF_RECORD_SAMPLE with the fields of prepare()'s sample_type, in the order of
+ * perf_event_open(2). */
+static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t *end)
+{
+	struct perf_engine *p = c->engine_data;
+	struct sp_sample s = {.syscall_nr = -1, .state = SP_STATE_RUNNING};
+	uint64_t kernel[SP_KERNEL_FRAMES], nr, size;
+
+	if (end - v < 5 || (uint32_t)v[0] != p->pid)
+		return;
+	s.snap.tid = (uint32_t)(v[0] >> 32);
+	s.snap.time_ns = v[1];
+	s.weight = v[2];
+	nr = v[3];
+	v += 4;
+	if (nr >= (uint64_t)(end - v))
+		return;
+	s.kernel_count = kernel_frames(v, nr, kernel);
+	s.kernel = kernel;
+	v += nr;
+	if (*v++ == PERF_SAMPLE_REGS_ABI_64 && (size_t)(end - v) > sizeof(reg_order)) {
+		for (size_t i = 0; i < sizeof(reg_order); i++)
+			s.snap.regs[reg_order[i]] = *v++;
+		s.snap.known = SP_REG_ALL;
+	}
+	if (v >= end)
+		return;
+	size = *v++;
+	if (size && size / 8 < (uint64_t)(end - v)) {
+		uint64_t dyn = v[size / 8];
+
+		if (dyn <= size)
+			set_stack(c, p, &s, (const uint8_t *)v, dyn, dyn == size);
+	}
+	sp_collector_take(c->collector, &s);
+}
+
+static void take_record(void *ctx, const struct perf_event_header *h)
+{
+	struct sp_capture *c = ctx;
+	const uint64_t *v = (const uint64_t *)(h + 1);
+
+	if (h->type == PERF_RECORD_SAMPLE)
+		take_sample(c, v, (const uint64_t *)((const uint8_t *)h + h->size));
+	else if (h->type == PERF_RECORD_LOST && h->size >= sizeof(*h) + 16)
+		c->lost += v[1];
+}
+
+static void drain(struct sp_capture *c)
+{
+	struct perf_engine *p = c->engine_data;
+
+	sp_perf_rings_drain(&p->rings, take_record, c);
+}
+
+static void stop(struct sp_capture *c)
+{
+	sp_threads_hook(c->threads, NULL);
+}
+
+static void done(struct sp_capture *c)
+{
+	struct perf_engine *p = c->engine_data;
+
+	sp_perf_rings_close(&p->rings);
+	free(p);
+	c->engine_data = NULL;
+}
+
+const struct sp_engine sp_engine_perf_ring = {
+	.name = "perf rings", .start = start, .drain = drain, .stop = stop, .done = done};

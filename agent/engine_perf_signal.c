@@ -1,0 +1,121 @@
+/* Perf events that signal their thread at each overflow; the handler copies registers and stack.
+ * One descriptor per thread. Nothing is re-armed: PERF_EVENT_IOC_REFRESH hangs some kernels. */
+#include "engine.h"
+#include "perf_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct perf_signal {
+	struct sp_perf_event event;
+	struct perf_event_attr attr;
+	uint32_t budget, open; /* descriptors */
+};
+
+static int arm(int fd, uint32_t tid)
+{
+	struct f_owner_ex owner = {F_OWNER_TID, (pid_t)tid};
+
+	if (fcntl(fd, F_SETFL, O_ASYNC) < 0 || fcntl(fd, F_SETSIG, SIGPROF) < 0 ||
+		fcntl(fd, F_SETOWN_EX, &owner) < 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) < 0 ||
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static void added(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct perf_signal *p = c->engine_data;
+	int fd;
+
+	if (atomic_load(&t->sig->perf_fd) >= 0)
+		return;
+	fd = p->open < p->budget ? sp_perf_open(&p->attr, (int32_t)t->tid, -1) : -EMFILE;
+	if (fd < 0)
+		return;
+	atomic_store(&t->sig->perf_fd, fd);
+	p->open++;
+	arm(fd, t->tid);
+}
+
+static void gone(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct perf_signal *p = c->engine_data;
+	int fd = atomic_exchange(&t->sig->perf_fd, -1);
+
+	if (fd < 0)
+		return;
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	close(fd);
+	p->open--;
+}
+
+/* System time must not be lost silently: cpu is not sampled with exclude_kernel. */
+static int try_open(struct sp_capture *c, struct perf_signal *p, struct sp_err *err)
+{
+	bool cpu = sp_engine_is_cpu(c->args);
+	int fd = sp_perf_open(&p->attr, 0, -1);
+
+	if ((fd == -EACCES || fd == -EPERM) && !cpu) {
+		p->attr.exclude_kernel = 1;
+		fd = sp_perf_open(&p->attr, 0, -1);
+	}
+	if (fd < 0)
+		return sp_perf_explain(c->args->event, fd, err);
+	close(fd);
+	return 0;
+}
+
+static int start(struct sp_capture *c, struct sp_err *err)
+{
+	struct sp_thread_hooks hooks = {added, gone, c};
+	struct perf_signal *p = calloc(1, sizeof(*p));
+	int r = p ? sp_perf_parse(
+			    sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err)
+		  : sp_err_set(err, -ENOMEM, "out of memory");
+
+	if (r == 0) {
+		if (!p->event.clock)
+			c->interval_ns = c->args->interval_ns ? c->args->interval_ns
+							      : p->event.default_period;
+		sp_perf_attr(&p->event, c->interval_ns, &p->attr);
+		p->attr.disabled = 1;
+		p->attr.wakeup_events = 1;
+		p->budget = sp_engine_fd_budget();
+		r = try_open(c, p, err);
+	}
+	if (r == 0 && sp_threads_count(c->threads) > p->budget)
+		r = sp_err_set(err, -EMFILE,
+			"perf: %u threads need more than a quarter of the %u free descriptors",
+			sp_threads_count(c->threads), p->budget * 4);
+	if (r == 0)
+		r = sp_engine_signal_install(SP_SIG_PERF, c, err);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	c->engine_data = p;
+	sp_threads_hook(c->threads, &hooks);
+	return 0;
+}
+
+static void stop(struct sp_capture *c)
+{
+	sp_threads_hook(c->threads, NULL);
+	sp_engine_signal_uninstall();
+}
+
+static void done(struct sp_capture *c)
+{
+	free(c->engine_data);
+	c->engine_data = NULL;
+}
+
+const struct sp_engine sp_engine_perf_signal = {
+	.name = "perf with signals", .start = start, .stop = stop, .done = done, .signals = true};

@@ -1,0 +1,68 @@
+/* Installs SIGPROF's handler over whoever had it, and neutralises it at the end of a recording. */
+#include "engine.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool installed; /* our handler is in the process's table, armed or empty */
+
+int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct sp_err *err)
+{
+	struct sigaction now, ours;
+
+	if (sigaction(SIGPROF, NULL, &now) < 0)
+		return sp_err_set(err, -errno, "SIGPROF: %s", strerror(errno));
+	sp_sig.ring = c->ring;
+	sp_sig.pid = getpid();
+	sp_sig.interval_ns = c->interval_ns;
+	sp_sig.max_stack = 256u << 10;
+	if (sp_sig.max_stack > c->ring->size / 4)
+		sp_sig.max_stack = (uint32_t)(c->ring->size / 4);
+	if (now.sa_sigaction != sp_sig_handler) {
+		atomic_store(&sp_sig.have_previous, 0);
+		sp_sig.previous = now;
+		atomic_store(&sp_sig.have_previous, 1);
+		memset(&ours, 0, sizeof(ours));
+		ours.sa_sigaction = sp_sig_handler;
+		/* SA_ONSTACK: threads of other runtimes may run on stacks too small for a signal.
+		 */
+		ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+		sigfillset(&ours.sa_mask);
+		sigdelset(&ours.sa_mask, SIGSEGV);
+		sigdelset(&ours.sa_mask, SIGBUS);
+		if (sigaction(SIGPROF, &ours, NULL) < 0)
+			return sp_err_set(err, -errno, "SIGPROF: %s", strerror(errno));
+	}
+	installed = true;
+	atomic_store(&sp_sig.mode, mode);
+	return 0;
+}
+
+/* Handlers under way have counted themselves in; new ones see OFF. */
+static void wait_for_handlers(void)
+{
+	struct timespec ms = {0, 1000000};
+
+	for (int i = 0; atomic_load(&sp_sig.inflight) && i < 2000; i++)
+		nanosleep(&ms, NULL);
+}
+
+void sp_engine_signal_uninstall(void)
+{
+	struct sigaction now;
+
+	if (!installed)
+		return;
+	atomic_store(&sp_sig.mode, SP_SIG_OFF);
+	wait_for_handlers();
+	/* A signal may still be pending somewhere, and under SIG_DFL it would end the JVM: a
+	 * handler that found SIG_DFL stays, empty. Another's is put back unless somebody took the
+	 * place meanwhile. */
+	if (sp_sig.previous.sa_handler == SIG_DFL && !(sp_sig.previous.sa_flags & SA_SIGINFO))
+		return;
+	if (sigaction(SIGPROF, NULL, &now) == 0 && now.sa_sigaction == sp_sig_handler &&
+		sigaction(SIGPROF, &sp_sig.previous, NULL) == 0)
+		installed = false;
+}

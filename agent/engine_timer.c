@@ -1,0 +1,111 @@
+/* Timers that need no permission: ctimer is a kernel timer on each thread's CPU clock that signals
+ * that thread; itimer is the process's one ITIMER_PROF. Both tick at the kernel's HZ at best. */
+#include "engine.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel's encoding of another thread's CPU clock (include/linux/posix-timers_types.h):
+ * CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED. */
+static clockid_t thread_cpu_clock(uint32_t tid)
+{
+	return (clockid_t)(~tid << 3 | 6);
+}
+
+/* Raw system calls: glibc's timer_t is not the kernel's id, and older glibc allocates it. */
+static int create_timer(struct sp_tinfo *t)
+{
+	struct sigevent ev;
+	int id;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.sigev_notify = SIGEV_THREAD_ID;
+	ev.sigev_signo = SIGPROF;
+	ev.sigev_value.sival_ptr = t->sig;
+	ev._sigev_un._tid = (pid_t)t->tid;
+	if (syscall(SYS_timer_create, thread_cpu_clock(t->tid), &ev, &id) < 0)
+		return -errno;
+	t->timer = id;
+	return 0;
+}
+
+static void ctimer_added(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct itimerspec every;
+
+	if (t->timer >= 0 || create_timer(t) < 0)
+		return;
+	every.it_interval.tv_sec = (time_t)(c->interval_ns / 1000000000);
+	every.it_interval.tv_nsec = (long)(c->interval_ns % 1000000000);
+	every.it_value = every.it_interval;
+	syscall(SYS_timer_settime, t->timer, 0, &every, NULL);
+}
+
+static void ctimer_gone(void *ctx, struct sp_tinfo *t)
+{
+	if (t->timer < 0)
+		return;
+	syscall(SYS_timer_delete, t->timer);
+	t->timer = -1;
+}
+
+static int ctimer_start(struct sp_capture *c, struct sp_err *err)
+{
+	struct sp_thread_hooks hooks = {ctimer_added, ctimer_gone, c};
+	int r = sp_engine_signal_install(SP_SIG_CTIMER, c, err);
+
+	if (r < 0)
+		return r;
+	sp_threads_hook(c->threads, &hooks);
+	return 0;
+}
+
+static void ctimer_stop(struct sp_capture *c)
+{
+	sp_threads_hook(c->threads, NULL);
+	sp_engine_signal_uninstall();
+}
+
+static int itimer_start(struct sp_capture *c, struct sp_err *err)
+{
+	struct itimerval every = {0}, now;
+	int r;
+
+	if (getitimer(ITIMER_PROF, &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_usec))
+		return sp_err_set(err, -EBUSY,
+			"itimer: another profiler in this process uses ITIMER_PROF; stop it first "
+			"or "
+			"use -e ctimer");
+	r = sp_engine_signal_install(SP_SIG_ITIMER, c, err);
+	if (r < 0)
+		return r;
+	every.it_interval.tv_sec = (time_t)(c->interval_ns / 1000000000);
+	every.it_interval.tv_usec = (suseconds_t)(c->interval_ns % 1000000000 / 1000);
+	if (!every.it_interval.tv_sec && !every.it_interval.tv_usec)
+		every.it_interval.tv_usec = 1;
+	every.it_value = every.it_interval;
+	if (setitimer(ITIMER_PROF, &every, NULL) < 0) {
+		r = -errno;
+		sp_engine_signal_uninstall();
+		return sp_err_set(err, r, "itimer: setitimer: %s", strerror(-r));
+	}
+	return 0;
+}
+
+static void itimer_stop(struct sp_capture *c)
+{
+	struct itimerval never = {0};
+
+	setitimer(ITIMER_PROF, &never, NULL);
+	sp_engine_signal_uninstall();
+}
+
+const struct sp_engine sp_engine_ctimer = {
+	.name = "ctimer", .start = ctimer_start, .stop = ctimer_stop, .signals = true};
+const struct sp_engine sp_engine_itimer = {
+	.name = "itimer", .start = itimer_start, .stop = itimer_stop, .signals = true};

@@ -1,0 +1,256 @@
+/* See intern.h. Native methods are cached by pc in a direct-mapped table. */
+#include "intern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_SIZE 4096 /* a power of two */
+
+struct cached {
+	uint64_t pc;
+	uint32_t method;
+	uint8_t type;
+};
+
+struct sp_intern {
+	struct sp_dict *dict;
+	struct sp_modules *modules;
+	struct sp_unwinder *unwinder;
+	struct sp_names *names;
+	uint32_t depth;
+	uint32_t epoch, modules_epoch;
+	uint32_t unknown_method;
+	struct sp_frame_ref *refs;
+	struct cached cache[CACHE_SIZE];
+};
+
+int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_modules *modules,
+	struct sp_unwinder *unwinder, struct sp_names *names, uint32_t depth)
+{
+	struct sp_intern *in = calloc(1, sizeof(*in));
+
+	if (!in)
+		return -ENOMEM;
+	in->refs = calloc(depth + SP_KERNEL_FRAMES + 1, sizeof(*in->refs));
+	if (!in->refs) {
+		free(in);
+		return -ENOMEM;
+	}
+	in->dict = dict;
+	in->modules = modules;
+	in->unwinder = unwinder;
+	in->names = names;
+	in->depth = depth;
+	in->epoch = 1;
+	*ret = in;
+	return 0;
+}
+
+void sp_intern_free(struct sp_intern *in)
+{
+	if (!in)
+		return;
+	free(in->refs);
+	free(in);
+}
+
+void sp_intern_reset(struct sp_intern *in)
+{
+	in->epoch++;
+	in->unknown_method = 0;
+	memset(in->cache, 0, sizeof(in->cache));
+}
+
+uint32_t sp_intern_epoch(const struct sp_intern *in)
+{
+	return in->epoch;
+}
+
+static uint32_t string(struct sp_intern *in, const char *s)
+{
+	return sp_dict_string(in->dict, s, strlen(s));
+}
+
+static uint32_t native_method(struct sp_intern *in, const char *class_name, const char *name,
+	const char *sig, bool unresolved)
+{
+	struct sp_method m = {.class_id = string(in, class_name),
+		.name_id = string(in, name),
+		.sig_id = string(in, sig),
+		.native = 1,
+		.unresolved = unresolved};
+
+	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
+}
+
+static uint32_t unknown_method(struct sp_intern *in)
+{
+	if (!in->unknown_method)
+		in->unknown_method = native_method(in, "", "[unknown]", "", false);
+	return in->unknown_method;
+}
+
+/* Mangled as the Itanium C++ ABI or Rust v0 do it. */
+static bool is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
+static void hex(const uint8_t *bytes, uint8_t len, char *out)
+{
+	for (uint8_t i = 0; i < len; i++)
+		sprintf(out + 2 * i, "%02x", bytes[i]);
+	out[2 * len] = 0;
+}
+
+/* An exported function's name if one covers the pc, else module and offset for the launcher. */
+static void name_native(struct sp_intern *in, const struct sp_frame *f, struct cached *ret)
+{
+	const struct sp_module *mod = sp_modules_get(in->modules, f->module);
+	uint64_t pc = f->offset + (mod ? mod->base : 0);
+	char name[512], id[2 * SP_BUILD_ID_MAX + 1];
+
+	ret->type = SP_FRAME_NATIVE;
+	if (mod && sp_modules_name(in->modules, pc, name, sizeof(name)) == 0) {
+		if (is_mangled(name))
+			ret->type = SP_FRAME_CPP;
+		ret->method = native_method(in, mod->name, name, "", false);
+		return;
+	}
+	snprintf(name, sizeof(name), "0x%llx", (unsigned long long)f->offset);
+	id[0] = 0;
+	if (mod)
+		hex(mod->build_id, mod->build_id_len, id);
+	ret->method = native_method(in, mod ? mod->name : "", name, id, mod != NULL);
+}
+
+static struct cached *cached(struct sp_intern *in, uint64_t pc)
+{
+	return &in->cache[(pc * 0x9e3779b97f4a7c15ull) >> 52 & (CACHE_SIZE - 1)];
+}
+
+static void ref_native(struct sp_intern *in, const struct sp_frame *f, struct sp_frame_ref *ret)
+{
+	struct cached *c;
+
+	if (sp_modules_epoch(in->modules) != in->modules_epoch) {
+		memset(in->cache, 0, sizeof(in->cache));
+		in->modules_epoch = sp_modules_epoch(in->modules);
+	}
+	c = cached(in, f->pc);
+	if (c->pc != f->pc || !c->method) {
+		c->pc = f->pc;
+		name_native(in, f, c);
+	}
+	ret->method = c->method;
+	ret->type = c->type;
+}
+
+static void ref_kernel(struct sp_intern *in, uint64_t addr, struct sp_frame_ref *ret)
+{
+	struct cached *c = cached(in, addr);
+	char name[24];
+
+	if (c->pc != addr || !c->method) {
+		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)addr);
+		c->pc = addr;
+		c->method = native_method(in, "[kernel]", name, "", true);
+	}
+	*ret = (struct sp_frame_ref){c->method, -1, -1, SP_FRAME_KERNEL};
+}
+
+static uint32_t java_method(struct sp_intern *in, struct sp_name *n)
+{
+	struct sp_method m = {
+		.class_id = sp_dict_string(in->dict, n->class_name, n->class_len),
+		.name_id = sp_dict_string(in->dict, n->name, n->name_len),
+		.sig_id = sp_dict_string(in->dict, n->sig, n->sig_len),
+		.modifiers = n->modifiers,
+	};
+
+	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
+}
+
+/* False where the method is no longer what it was. */
+static bool ref_java(struct sp_intern *in, const struct sp_frame *f, struct sp_frame_ref *ret)
+{
+	struct sp_name *n;
+
+	if (!in->names || sp_names_get(in->names, f, &n) < 0)
+		return false;
+	if (n->user_epoch != in->epoch || !n->user_id) {
+		n->user_id = java_method(in, n);
+		n->user_epoch = in->epoch;
+	}
+	ret->method = n->user_id;
+	ret->bci = f->bci;
+	ret->line = sp_names_line(in->names, f);
+	ret->type = f->type;
+	return true;
+}
+
+static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_frame_ref *ret)
+{
+	char name[128];
+
+	*ret = (struct sp_frame_ref){0, -1, -1, f->type};
+	switch (f->kind) {
+	case SP_KIND_JAVA:
+		if (ref_java(in, f, ret))
+			return true;
+		break;
+	case SP_KIND_NATIVE:
+		ref_native(in, f, ret);
+		return true;
+	case SP_KIND_STUB:
+		sp_unwind_stub_name(in->unwinder, f, name, sizeof(name));
+		ret->method = native_method(in, "", name, "", false);
+		ret->type = SP_FRAME_NATIVE;
+		return true;
+	default:
+		break;
+	}
+	ret->method = unknown_method(in);
+	ret->type = SP_FRAME_NATIVE;
+	return false;
+}
+
+uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
+	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown)
+{
+	uint32_t n = 0, unknown = 0;
+
+	for (uint32_t i = 0; i < kernel_count && i < SP_KERNEL_FRAMES; i++)
+		ref_kernel(in, kernel[i], &in->refs[n++]);
+	for (uint32_t i = 0; i < count && i < in->depth; i++)
+		unknown += !ref_frame(in, &frames[i], &in->refs[n++]);
+	for (uint32_t i = 0; i < n; i++)
+		if (!in->refs[i].method)
+			return 0;
+	*ret_unknown = unknown;
+	return sp_dict_stack(in->dict, in->refs, n, truncated);
+}
+
+uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid)
+{
+	struct sp_thread th = {.tid = tid};
+	char name[32];
+
+	if (t && t->dict_epoch == in->epoch && t->dict_version == t->name_version && t->dict_id)
+		return t->dict_id;
+	snprintf(name, sizeof(name), "[tid=%u]", tid);
+	th.name_id = string(in, t && t->name[0] ? t->name : name);
+	th.java_id = t ? t->java_id : 0;
+	th.group_id = t && t->group[0] ? string(in, t->group) : 0;
+	if (!th.name_id)
+		return 0;
+	tid = sp_dict_thread(in->dict, &th);
+	if (t) {
+		t->dict_epoch = in->epoch;
+		t->dict_version = t->name_version;
+		t->dict_id = tid;
+	}
+	return tid;
+}

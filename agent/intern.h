@@ -1,0 +1,33 @@
+/* Turns the unwinder's frames into dictionary entries while their methods still exist: names are
+ * read now, milliseconds after the sample, so that nothing must be kept from unloading.
+ * Context: the collector only. */
+#ifndef SP_AGENT_INTERN_H
+#define SP_AGENT_INTERN_H
+
+#include "engine.h"
+#include "prof/dict.h"
+#include "unwind/names.h"
+#include "unwind/unwind.h"
+
+struct sp_intern;
+
+/* Everything is borrowed for life; @names may be NULL (no Java names). Returns 0 or -ENOMEM. */
+int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_modules *modules,
+	struct sp_unwinder *unwinder, struct sp_names *names, uint32_t depth);
+void sp_intern_free(struct sp_intern *in);
+
+/* The dictionary was reset: what was cached is void. */
+void sp_intern_reset(struct sp_intern *in);
+
+/* The stack of @frames under @kernel's addresses. *ret_unknown counts frames without a name.
+ * Returns a stack id, or 0 when the dictionary is full. */
+uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
+	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown);
+
+/* The thread under its present name. 0 when full. */
+uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid);
+
+/* Changes with every reset: stack ids of an older one are void. */
+uint32_t sp_intern_epoch(const struct sp_intern *in);
+
+#endif

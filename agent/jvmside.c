@@ -1,0 +1,292 @@
+/* See jvmside.h. Callbacks count themselves in and out, so that stopping can wait for the last. */
+#include "jvmside.h"
+
+#include "base/clock.h"
+
+#include <jvmti.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_PERIOD_NS 1000000000ull
+
+/* One per process: JVMTI callbacks carry no pointer of ours. */
+static struct {
+	JavaVM *vm;
+	jvmtiEnv *ti;
+	struct sp_jvmside_events ev;
+	_Atomic uint32_t on, inside;
+	jfieldID eetop, thread_id;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool ready, stop;
+	int status;
+} js = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+static bool enter(void)
+{
+	atomic_fetch_add(&js.inside, 1);
+	if (atomic_load(&js.on))
+		return true;
+	atomic_fetch_sub(&js.inside, 1);
+	return false;
+}
+
+static void leave(void)
+{
+	atomic_fetch_sub(&js.inside, 1);
+}
+
+static void dispose_info(JNIEnv *env, jvmtiThreadInfo *info)
+{
+	(*js.ti)->Deallocate(js.ti, (unsigned char *)info->name);
+	(*env)->DeleteLocalRef(env, info->thread_group);
+	(*env)->DeleteLocalRef(env, info->context_class_loader);
+}
+
+static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	jvmtiThreadInfo info;
+
+	if (!enter())
+		return;
+	memset(&info, 0, sizeof(info));
+	if ((*ti)->GetThreadInfo(ti, thread, &info) == JVMTI_ERROR_NONE) {
+		uint64_t jt = (uint64_t)(*env)->GetLongField(env, thread, js.eetop);
+		uint64_t id = (uint64_t)(*env)->GetLongField(env, thread, js.thread_id);
+
+		sp_threads_started(js.ev.threads, jt,
+			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
+			NULL);
+		dispose_info(env, &info);
+	}
+	leave();
+}
+
+static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	jvmtiThreadInfo info;
+
+	if (!enter())
+		return;
+	memset(&info, 0, sizeof(info));
+	if ((*ti)->GetThreadInfo(ti, thread, &info) == JVMTI_ERROR_NONE) {
+		sp_threads_ended(js.ev.threads, info.name);
+		dispose_info(env, &info);
+	} else {
+		sp_threads_ended(js.ev.threads, NULL);
+	}
+	leave();
+}
+
+static void JNICALL on_code_unloaded(jvmtiEnv *ti, jmethodID method, const void *addr)
+{
+	if (!enter())
+		return;
+	js.ev.code_unloaded(js.ev.ctx, (uint64_t)addr);
+	leave();
+}
+
+static void group_name(JNIEnv *env, jthreadGroup group, char *buf, size_t size)
+{
+	jvmtiThreadGroupInfo info;
+
+	buf[0] = 0;
+	memset(&info, 0, sizeof(info));
+	if (!group || (*js.ti)->GetThreadGroupInfo(js.ti, group, &info) != JVMTI_ERROR_NONE)
+		return;
+	snprintf(buf, size, "%s", info.name ? info.name : "");
+	(*js.ti)->Deallocate(js.ti, (unsigned char *)info.name);
+	(*env)->DeleteLocalRef(env, info.parent);
+}
+
+/* Asks every Java thread's present name. A name that ends within the second is lost except for the
+ * one that ThreadEnd sees. */
+static void refresh_names(JNIEnv *env)
+{
+	jthread *threads = NULL;
+	jint count = 0;
+
+	if ((*js.ti)->GetAllThreads(js.ti, &count, &threads) != JVMTI_ERROR_NONE)
+		return;
+	for (jint i = 0; i < count; i++) {
+		jvmtiThreadInfo info;
+		char group[48];
+
+		memset(&info, 0, sizeof(info));
+		if ((*js.ti)->GetThreadInfo(js.ti, threads[i], &info) == JVMTI_ERROR_NONE) {
+			uint64_t jt = (uint64_t)(*env)->GetLongField(env, threads[i], js.eetop);
+			uint64_t id = (uint64_t)(*env)->GetLongField(env, threads[i], js.thread_id);
+
+			group_name(env, info.thread_group, group, sizeof(group));
+			if (jt)
+				sp_threads_name(js.ev.threads, jt, id, info.name, group);
+			dispose_info(env, &info);
+		}
+		(*env)->DeleteLocalRef(env, threads[i]);
+	}
+	(*js.ti)->Deallocate(js.ti, (unsigned char *)threads);
+}
+
+static int find_fields(JNIEnv *env)
+{
+	jclass c = (*env)->FindClass(env, "java/lang/Thread");
+
+	js.eetop = c ? (*env)->GetFieldID(env, c, "eetop", "J") : NULL;
+	js.thread_id = c && js.eetop ? (*env)->GetFieldID(env, c, "tid", "J") : NULL;
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	if (c)
+		(*env)->DeleteLocalRef(env, c);
+	return js.eetop && js.thread_id ? 0 : -ENOTSUP;
+}
+
+static void set_events(jvmtiEventMode mode)
+{
+	jvmtiEnv *ti = js.ti;
+
+	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_START, NULL);
+	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_END, NULL);
+	if (js.ev.code_unloaded)
+		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_COMPILED_METHOD_UNLOAD, NULL);
+}
+
+static int hook(void)
+{
+	jvmtiEventCallbacks cb = {
+		.ThreadStart = on_thread_start,
+		.ThreadEnd = on_thread_end,
+		.CompiledMethodUnload = on_code_unloaded,
+	};
+	jvmtiCapabilities caps;
+	jvmtiEnv *ti;
+
+	if ((*js.vm)->GetEnv(js.vm, (void **)&js.ti, JVMTI_VERSION_1_2) != JNI_OK)
+		return -ENOTSUP;
+	ti = js.ti;
+	memset(&caps, 0, sizeof(caps));
+	caps.can_generate_compiled_method_load_events = 1;
+	if ((*ti)->AddCapabilities(ti, &caps) != JVMTI_ERROR_NONE)
+		js.ev.code_unloaded = NULL;
+	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));
+	atomic_store(&js.on, 1);
+	set_events(JVMTI_ENABLE);
+	return 0;
+}
+
+static void unhook(void)
+{
+	struct timespec ms = {0, 1000000};
+
+	if (!js.ti)
+		return;
+	atomic_store(&js.on, 0);
+	set_events(JVMTI_DISABLE);
+	(*js.ti)->DisposeEnvironment(js.ti);
+	js.ti = NULL;
+	while (atomic_load(&js.inside))
+		nanosleep(&ms, NULL);
+}
+
+static void announce(int status)
+{
+	pthread_mutex_lock(&js.lock);
+	js.status = status;
+	js.ready = true;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
+}
+
+/* Sleeps up to @ns. Returns true when told to stop. */
+static bool wait_stop(uint64_t ns)
+{
+	struct timespec at;
+	uint64_t end = sp_clock_wall_ns() + ns;
+	bool stop;
+
+	at.tv_sec = (time_t)(end / 1000000000);
+	at.tv_nsec = (long)(end % 1000000000);
+	pthread_mutex_lock(&js.lock);
+	if (!js.stop)
+		pthread_cond_timedwait(&js.cond, &js.lock, &at);
+	stop = js.stop;
+	pthread_mutex_unlock(&js.lock);
+	return stop;
+}
+
+static void *run(void *arg)
+{
+	JavaVMAttachArgs attach = {JNI_VERSION_1_6, "sparkprof", NULL};
+	JNIEnv *env;
+	int r;
+
+	sp_threads_exclude_self(js.ev.threads);
+	if ((*js.vm)->AttachCurrentThreadAsDaemon(js.vm, (void **)&env, &attach) != JNI_OK) {
+		announce(-EAGAIN);
+		return NULL;
+	}
+	r = find_fields(env);
+	if (r == 0)
+		r = hook();
+	if (r == 0)
+		refresh_names(env);
+	announce(r);
+	if (r == 0) {
+		uint64_t cost = 0;
+
+		/* Ten thousand threads take milliseconds to ask: at most 1 % of the time. */
+		while (!wait_stop(NAME_PERIOD_NS + 100 * cost)) {
+			uint64_t before = sp_clock_mono_ns();
+
+			refresh_names(env);
+			cost = sp_clock_mono_ns() - before;
+		}
+	}
+	unhook();
+	(*js.vm)->DetachCurrentThread(js.vm);
+	return NULL;
+}
+
+int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err)
+{
+	sigset_t all, old;
+	int r;
+
+	js.vm = vm;
+	js.ev = *ev;
+	js.ready = js.stop = false;
+	js.status = 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&js.thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r < 0)
+		return sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
+	pthread_setname_np(js.thread, "sparkprof-jvm");
+	pthread_mutex_lock(&js.lock);
+	while (!js.ready)
+		pthread_cond_wait(&js.cond, &js.lock);
+	r = js.status;
+	pthread_mutex_unlock(&js.lock);
+	if (r < 0) {
+		pthread_join(js.thread, NULL);
+		return sp_err_set(
+			err, r, "the JVM does not offer its tool interface: %s", strerror(-r));
+	}
+	return 0;
+}
+
+void sp_jvmside_stop(void)
+{
+	pthread_mutex_lock(&js.lock);
+	js.stop = true;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
+	pthread_join(js.thread, NULL);
+}

@@ -1,0 +1,28 @@
+/* The agent's one thread that is attached to the JVM (a daemon): it hears of thread starts and ends
+ * and of unloaded code, asks for thread names once a second, and nothing else waits for it. All
+ * JVMTI of a recording is here, so that the collector never enters the JVM and is never stopped by
+ * a safepoint. */
+#ifndef SP_AGENT_JVMSIDE_H
+#define SP_AGENT_JVMSIDE_H
+
+#include "base/err.h"
+#include "threads.h"
+
+#include <jni.h>
+#include <stdint.h>
+
+struct sp_jvmside_events {
+	struct sp_threads *threads;
+	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
+	/* Compiled code at @addr went away. Any thread. May be NULL. */
+	void (*code_unloaded)(void *ctx, uint64_t addr);
+	void *ctx;
+};
+
+/* Starts the thread and waits until its hooks are in place. One at a time. Returns 0 or -errno. */
+int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err);
+
+/* Takes the hooks out, ends the thread; no callback runs when it returns. */
+void sp_jvmside_stop(void);
+
+#endif

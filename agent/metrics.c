@@ -1,0 +1,192 @@
+/* See metrics.h. */
+#include "metrics.h"
+
+#include "base/clock.h"
+#include "vmtable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct sp_metrics_reader {
+	uint64_t user_ns, system_ns, machine_busy, machine_all, at_ns;
+	uint64_t gc_count, gc_ns;
+	long cpus;
+	uint64_t perf_start; /* PerfMemory: header and entries, 0: none */
+};
+
+int sp_metrics_new(struct sp_metrics_reader **ret)
+{
+	struct sp_metrics_reader *r = calloc(1, sizeof(*r));
+	uint64_t p;
+	struct sp_metrics first;
+
+	if (!r)
+		return -ENOMEM;
+	r->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (r->cpus < 1)
+		r->cpus = 1;
+	p = sp_vmtable_static("PerfMemory", "_start");
+	r->perf_start = p ? *(uint64_t *)p : 0;
+	sp_metrics_read(r, &first);
+	*ret = r;
+	return 0;
+}
+
+void sp_metrics_free(struct sp_metrics_reader *r)
+{
+	free(r);
+}
+
+static size_t slurp(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * 1000000000ull + (uint64_t)tv.tv_usec * 1000;
+}
+
+static float share(uint64_t part, uint64_t whole)
+{
+	float f = whole ? (float)part / (float)whole : 0;
+
+	return f > 1 ? 1 : f;
+}
+
+static void read_cpu(struct sp_metrics_reader *r, struct sp_metrics *m)
+{
+	struct rusage u;
+	uint64_t user, system, span = (m->time_ns - r->at_ns) * (uint64_t)r->cpus;
+	unsigned long long f[8] = {0}, all = 0, idle;
+	char buf[512];
+
+	getrusage(RUSAGE_SELF, &u);
+	user = timeval_ns(u.ru_utime);
+	system = timeval_ns(u.ru_stime);
+	m->cpu_user = share(user - r->user_ns, span);
+	m->cpu_system = share(system - r->system_ns, span);
+	m->rss_peak = (uint64_t)u.ru_maxrss * 1024;
+	r->user_ns = user;
+	r->system_ns = system;
+	r->at_ns = m->time_ns;
+	slurp("/proc/stat", buf, sizeof(buf));
+	sscanf(buf, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &f[0], &f[1], &f[2], &f[3],
+		&f[4], &f[5], &f[6], &f[7]);
+	for (int i = 0; i < 8; i++)
+		all += f[i];
+	idle = f[3] + f[4];
+	m->cpu_machine = share(all - idle - r->machine_busy, all - r->machine_all);
+	r->machine_busy = all - idle;
+	r->machine_all = all;
+}
+
+static void read_rss(struct sp_metrics *m)
+{
+	unsigned long long size = 0, rss = 0;
+	char buf[128];
+
+	slurp("/proc/self/statm", buf, sizeof(buf));
+	if (sscanf(buf, "%llu %llu", &size, &rss) == 2)
+		m->rss = rss * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Performance counters as jvmstat reads them from hsperfdata (PerfDataPrologue, PerfDataEntry in
+ * perfMemory.hpp): 32 bytes of prologue, then entries of {length, name offset, vector length, type,
+ * flags, unit, variability, data offset}. */
+struct perf_entry {
+	int32_t length, name, vector;
+	int8_t type, flags, unit, variability;
+	int32_t data;
+};
+
+#define PERF_MAGIC 0xc0c0feca
+
+static void heap_counter(struct sp_metrics *m, const char *name, uint64_t value)
+{
+	size_t n = strlen(name);
+	const char *tail = strrchr(name, '.');
+
+	if (strncmp(name, "sun.gc.generation.", 18) != 0 || !tail || n < 24)
+		return;
+	/* Spaces are added up; a generation's own capacity would count them twice. */
+	if (!strstr(name, ".space."))
+		return;
+	if (strcmp(tail, ".used") == 0)
+		m->heap_used += value;
+	else if (strcmp(tail, ".capacity") == 0)
+		m->heap_committed += value;
+	else if (strcmp(tail, ".maxCapacity") == 0 && value < 1ull << 60)
+		m->heap_max += value;
+}
+
+static void counter(struct sp_metrics *m, const char *name, uint64_t value, uint64_t *ticks)
+{
+	const char *tail = strrchr(name, '.');
+
+	if (strncmp(name, "sun.gc.collector.", 17) == 0 && tail) {
+		if (strcmp(tail, ".invocations") == 0)
+			m->gc_count += value;
+		else if (strcmp(tail, ".time") == 0)
+			*ticks += value;
+	} else {
+		heap_counter(m, name, value);
+	}
+}
+
+static void read_perf(struct sp_metrics_reader *r, struct sp_metrics *m)
+{
+	const uint8_t *p = (const uint8_t *)r->perf_start, *e;
+	uint64_t ticks = 0, hz = 1000000000;
+	int32_t used, first, count;
+
+	if (!p || *(const uint32_t *)p != PERF_MAGIC)
+		return;
+	used = *(const int32_t *)(p + 8);
+	first = *(const int32_t *)(p + 24);
+	count = *(const int32_t *)(p + 28);
+	e = p + first;
+	for (int32_t i = 0; i < count && e + sizeof(struct perf_entry) <= p + used; i++) {
+		const struct perf_entry *d = (const struct perf_entry *)e;
+		const char *name = (const char *)e + d->name;
+
+		if (d->length <= 0)
+			break;
+		if (d->type == 'J' && d->vector == 0) {
+			uint64_t v = *(const volatile uint64_t *)(e + d->data);
+
+			if (strcmp(name, "sun.os.hrt.frequency") == 0)
+				hz = v ? v : hz;
+			else
+				counter(m, name, v, &ticks);
+		}
+		e += d->length;
+	}
+	m->gc_pause_ns = (uint64_t)((double)ticks * 1e9 / (double)hz);
+}
+
+void sp_metrics_read(struct sp_metrics_reader *r, struct sp_metrics *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->time_ns = sp_clock_mono_ns();
+	read_cpu(r, ret);
+	read_rss(ret);
+	read_perf(r, ret);
+	if (ret->gc_count > r->gc_count) {
+		ret->gc_new = ret->gc_count - r->gc_count;
+		ret->gc_new_pause_ns = ret->gc_pause_ns - r->gc_ns;
+	}
+	r->gc_count = ret->gc_count;
+	r->gc_ns = ret->gc_pause_ns;
+}

@@ -1,0 +1,271 @@
+/* See perf_event.h. */
+#include "perf_event.h"
+
+#include "base/cleanup.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name;
+	uint32_t type;
+	uint64_t config, period;
+} named[] = {
+	{"cpu", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 10000000},
+	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 10000000},
+	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 10000000},
+	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1},
+	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, 1},
+	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1},
+	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
+	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 1},
+	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
+	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000000},
+	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000000},
+	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, 1000000},
+	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 1000},
+	{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1000000},
+	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1000000},
+	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 1000},
+	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES, 1000000},
+	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 1000000},
+};
+
+static const char *const caches[] = {
+	"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"};
+static const char *const cache_ops[] = {"load", "store", "prefetch"};
+
+static bool parse_named(const char *name, struct sp_perf_event *ret)
+{
+	for (size_t i = 0; i < SP_COUNT(named); i++)
+		if (strcmp(name, named[i].name) == 0) {
+			ret->type = named[i].type;
+			ret->config = named[i].config;
+			ret->default_period = named[i].period;
+			ret->clock = named[i].period == 10000000;
+			return true;
+		}
+	return false;
+}
+
+/* "<cache>-<op>s" counts accesses, "<cache>-<op>-misses" misses (perf_event_open(2)). */
+static bool parse_cache(const char *name, struct sp_perf_event *ret)
+{
+	for (size_t c = 0; c < SP_COUNT(caches); c++)
+		for (size_t op = 0; op < SP_COUNT(cache_ops); op++)
+			for (int miss = 0; miss < 2; miss++) {
+				char text[48];
+
+				snprintf(text, sizeof(text), "%s-%s%s", caches[c], cache_ops[op],
+					miss	  ? "-misses"
+					: op == 2 ? "es"
+						  : "s");
+				if (strcmp(text, name) != 0)
+					continue;
+				ret->type = PERF_TYPE_HW_CACHE;
+				ret->config = c | op << 8 | (uint64_t)miss << 16;
+				ret->default_period = miss ? 1000 : 1000000;
+				return true;
+			}
+	return false;
+}
+
+static bool parse_raw(const char *name, struct sp_perf_event *ret)
+{
+	char *end;
+
+	if (name[0] != 'r' || !name[1])
+		return false;
+	ret->config = strtoull(name + 1, &end, 16);
+	ret->type = PERF_TYPE_RAW;
+	ret->default_period = 1000000;
+	return *end == 0;
+}
+
+static int read_number(const char *path)
+{
+	char text[24] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n > 0 ? atoi(text) : -1;
+}
+
+static int parse_tracepoint(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+{
+	static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	const char *colon = strchr(name, ':');
+
+	for (size_t i = 0; i < SP_COUNT(roots); i++) {
+		char path[320];
+		int id;
+
+		snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", roots[i], (int)(colon - name),
+			name, colon + 1);
+		id = strchr(name, '/') ? -1 : read_number(path);
+		if (id < 0)
+			continue;
+		ret->type = PERF_TYPE_TRACEPOINT;
+		ret->config = (uint64_t)id;
+		ret->default_period = 1;
+		return 0;
+	}
+	return sp_err_set(err, -ENOENT,
+		"%s: no such tracepoint can be read under /sys/kernel/tracing; it needs root and a "
+		"mounted tracefs",
+		name);
+}
+
+static int parse_breakpoint(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+{
+	char text[256], *p, *end;
+	uint64_t len = 1, offset = 0;
+
+	ret->type = PERF_TYPE_BREAKPOINT;
+	ret->bp_type = HW_BREAKPOINT_RW;
+	ret->default_period = 1;
+	snprintf(text, sizeof(text), "%s", name + 4);
+	p = strrchr(text, ':');
+	if (p) {
+		*p++ = 0;
+		ret->bp_type = 0;
+		for (; *p; p++)
+			ret->bp_type |= *p == 'r'   ? HW_BREAKPOINT_R
+					: *p == 'w' ? HW_BREAKPOINT_W
+					: *p == 'x' ? HW_BREAKPOINT_X
+						    : 64;
+		if (!ret->bp_type || ret->bp_type > HW_BREAKPOINT_X)
+			return sp_err_set(err, -EINVAL, "%s: write mem:addr[/len][:rw|:x]", name);
+		if (ret->bp_type == HW_BREAKPOINT_X)
+			len = sizeof(long);
+	}
+	p = strchr(text, '/');
+	if (p) {
+		*p++ = 0;
+		len = strtoull(p, NULL, 0);
+	}
+	p = strchr(text, '+');
+	if (p) {
+		*p++ = 0;
+		offset = strtoull(p, NULL, 0);
+	}
+	ret->config1 = strtoull(text, &end, 0);
+	if (*end)
+		ret->config1 = (uint64_t)dlsym(RTLD_DEFAULT, text);
+	if (!ret->config1)
+		return sp_err_set(err, -ENOENT, "%s: no such address or exported function", name);
+	ret->config1 += offset;
+	ret->config2 = len;
+	return 0;
+}
+
+/* kprobe:func+off, kretprobe:func, uprobe:path+off, uretprobe:path+off. */
+static int parse_probe(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+{
+	const char *what = strchr(name, ':') + 1;
+	bool user = name[0] == 'u', back = strncmp(name + 1, "retprobe", 8) == 0;
+	char *plus;
+	int type = read_number(user ? "/sys/bus/event_source/devices/uprobe/type"
+				    : "/sys/bus/event_source/devices/kprobe/type");
+
+	if (type < 0)
+		return sp_err_set(err, -ENOENT, "%s: this kernel offers no such probes", name);
+	if (strlen(what) >= sizeof(ret->probe))
+		return sp_err_set(err, -EINVAL, "%s: too long", name);
+	strcpy(ret->probe, what);
+	plus = strrchr(ret->probe, '+');
+	if (plus) {
+		*plus = 0;
+		ret->config2 = strtoull(plus + 1, NULL, 0);
+	}
+	ret->type = (uint32_t)type;
+	ret->config = back;
+	ret->default_period = 1;
+	return 0;
+}
+
+static bool is_probe(const char *name)
+{
+	return strncmp(name, "kprobe:", 7) == 0 || strncmp(name, "uprobe:", 7) == 0 ||
+	       strncmp(name, "kretprobe:", 10) == 0 || strncmp(name, "uretprobe:", 10) == 0;
+}
+
+int sp_perf_parse(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (parse_named(name, ret) || parse_cache(name, ret) || parse_raw(name, ret))
+		return 0;
+	if (strncmp(name, "mem:", 4) == 0)
+		return parse_breakpoint(name, ret, err);
+	if (is_probe(name))
+		return parse_probe(name, ret, err);
+	if (strchr(name, ':'))
+		return parse_tracepoint(name, ret, err);
+	return sp_err_set(err, -EINVAL, "'%s' is not an event; 'sparkprof list' shows them", name);
+}
+
+void sp_perf_attr(const struct sp_perf_event *e, uint64_t period, struct perf_event_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = e->type;
+	attr->config = e->config;
+	attr->config1 = e->probe[0] ? (uint64_t)e->probe : e->config1;
+	attr->config2 = e->config2;
+	attr->bp_type = e->bp_type;
+	attr->sample_period = period;
+	attr->exclude_idle = 1;
+	attr->exclude_hv = e->type == PERF_TYPE_HARDWARE;
+	/* A moment means the same in every capture. */
+	attr->use_clockid = 1;
+	attr->clockid = 1; /* CLOCK_MONOTONIC */
+}
+
+int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int sp_perf_explain(const char *event, int error, struct sp_err *err)
+{
+	int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		if (paranoid > 1)
+			return sp_err_set(err, error,
+				"%s: this user may not sample the kernel "
+				"(kernel.perf_event_paranoid "
+				"is %d; 1 or CAP_PERFMON would help)",
+				event, paranoid);
+		return sp_err_set(err, error,
+			"%s: perf_event_open is denied here, as container seccomp profiles do "
+			"(allow it there, or add CAP_PERFMON)",
+			event);
+	case -ENOENT:
+	case -EOPNOTSUPP:
+	case -ENODEV:
+		return sp_err_set(err, error,
+			"%s: this machine (often: a virtual one) does not count it", event);
+	case -ENOSYS:
+		return sp_err_set(err, error, "%s: this kernel has no perf events", event);
+	case -EMFILE:
+		return sp_err_set(err, error, "%s: the process has no descriptors left", event);
+	default:
+		return sp_err_set(err, error, "%s: perf_event_open: %s", event, strerror(-error));
+	}
+}

@@ -1,0 +1,192 @@
+/* See record.h. */
+#include "record.h"
+
+#include "base/clock.h"
+#include "jfr/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct sp_record {
+	struct sp_jfrw *w;
+	struct sp_dict *dict;
+	size_t dict_cap;
+	const struct sp_args *args;
+	char engine[64];
+	uint64_t interval_ns, start_ms;
+	uint64_t weight_left; /* of counted ticks not yet written as events */
+	uint64_t bytes;
+};
+
+static void setting(struct sp_record *r, const char *name, const char *value)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
+		{.s = name}, {.s = value}};
+
+	sp_jfrw_event(r->w, SP_JFR_ACTIVE_SETTING, v);
+}
+
+static void number_setting(struct sp_record *r, const char *name, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	setting(r, name, text);
+}
+
+/* /proc/self/cmdline with spaces: what the JVM was started with. */
+static void command_line(char *buf, size_t size)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		n = 0;
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (!buf[i])
+			buf[i] = ' ';
+	buf[n] = 0;
+}
+
+/* What every chunk says about the recording itself. */
+static void write_head(struct sp_record *r)
+{
+	uint64_t now = sp_clock_mono_ns();
+	struct utsname u;
+	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "", line[4096];
+	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
+		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
+	union sp_jfr_val jvm[] = {{.u = now}, {.s = NULL}, {.s = NULL}, {.s = line}, {.s = NULL},
+		{.s = NULL}, {.u = 0}, {.u = (uint64_t)getpid()}};
+	union sp_jfr_val osv[] = {{.u = now}, {.s = os}};
+
+	if (uname(&u) == 0)
+		snprintf(os, sizeof(os), "%s %s", u.sysname, u.release);
+	command_line(line, sizeof(line));
+	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
+	sp_jfrw_event(r->w, SP_JFR_OS_INFORMATION, osv);
+	sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, jvm);
+	setting(r, "event", r->args->event);
+	setting(r, "engine", r->engine);
+	number_setting(r, "interval", r->interval_ns);
+	if (r->args->wall_ns)
+		number_setting(r, "wall", r->args->wall_ns);
+	setting(r, "version", SP_VERSION);
+}
+
+int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
+	const char *engine, uint64_t interval_ns, size_t memory, struct sp_err *err)
+{
+	struct sp_jfrw_cfg cfg = {.buffer = memory,
+		.chunk_size = args->chunk_bytes,
+		.chunk_time_ns = args->chunk_ns,
+		.stream = args->stream};
+	struct sp_record *r = calloc(1, sizeof(*r));
+	int e;
+
+	if (!r)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	r->dict = dict;
+	r->dict_cap = args->memory / 4;
+	r->args = args;
+	r->interval_ns = interval_ns;
+	r->start_ms = sp_clock_wall_ns() / 1000000;
+	snprintf(r->engine, sizeof(r->engine), "%s", engine);
+	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
+	if (e < 0) {
+		free(r);
+		return e;
+	}
+	write_head(r);
+	*ret = r;
+	return 0;
+}
+
+/* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
+ * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
+void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint64_t weight)
+{
+	sp_jfrw_sample(r->w, time_ns, thread, stack, state);
+}
+
+void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint64_t span_ns, uint32_t samples)
+{
+	sp_jfrw_wall(r->w, time_ns, thread, stack, state, samples, span_ns);
+}
+
+void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m)
+{
+	union sp_jfr_val cpu[] = {
+		{.u = m->time_ns}, {.f = m->cpu_user}, {.f = m->cpu_system}, {.f = m->cpu_machine}};
+	union sp_jfr_val rss[] = {{.u = m->time_ns}, {.u = m->rss}, {.u = m->rss_peak}};
+	union sp_jfr_val heap[] = {{.u = m->time_ns}, {.u = m->gc_count}, {.u = SP_GC_AFTER},
+		{.u = 0}, {.u = 0}, {.u = m->heap_committed}, {.u = 0}, {.u = m->heap_max},
+		{.u = m->heap_used}};
+	union sp_jfr_val gc[] = {{.u = m->time_ns - m->gc_new_pause_ns}, {.u = m->gc_new_pause_ns},
+		{.u = m->gc_count}, {.u = 0}, {.u = 0}, {.u = m->gc_new_pause_ns},
+		{.u = m->gc_new_pause_ns}};
+
+	sp_jfrw_event(r->w, SP_JFR_CPU_LOAD, cpu);
+	sp_jfrw_event(r->w, SP_JFR_RSS, rss);
+	if (m->heap_committed)
+		sp_jfrw_event(r->w, SP_JFR_HEAP_SUMMARY, heap);
+	if (m->gc_new)
+		sp_jfrw_event(r->w, SP_JFR_GC, gc);
+}
+
+void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
+		{.u = c->truncated}, {.u = c->unknown}};
+
+	sp_jfrw_event(r->w, SP_JFR_COUNTS, v);
+}
+
+static int sentence(int e, struct sp_err *err)
+{
+	if (e == -ENOSPC)
+		return sp_err_set(err, e,
+			"the recording could not be written: no space left on its disk; what was "
+			"flushed before is there");
+	return sp_err_set(err, e, "the recording could not be written: %s", strerror(-e));
+}
+
+int sp_record_flush(struct sp_record *r, struct sp_err *err)
+{
+	/* A dictionary that is nearly full begins a new chunk, and so days fit into its memory. */
+	int e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
+			? sp_jfrw_rotate(r->w)
+			: sp_jfrw_flush(r->w);
+
+	if (e < 0)
+		return sentence(e, err);
+	if (e == 0)
+		return 0;
+	sp_dict_reset(r->dict);
+	write_head(r);
+	return 1;
+}
+
+uint64_t sp_record_bytes(const struct sp_record *r)
+{
+	return sp_jfrw_bytes(r->w);
+}
+
+int sp_record_close(struct sp_record *r, const struct sp_counts *counts, struct sp_err *err)
+{
+	int e;
+
+	sp_record_counts(r, counts);
+	e = sp_jfrw_close(r->w);
+	free(r);
+	return e < 0 ? sentence(e, err) : 0;
+}

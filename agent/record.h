@@ -1,0 +1,40 @@
+/* The recording as the collector sees it: a thin layer over the JFR writer that says which event a
+ * sample becomes. Context: the collector only. */
+#ifndef SP_AGENT_RECORD_H
+#define SP_AGENT_RECORD_H
+
+#include "args.h"
+#include "base/err.h"
+#include "engine.h"
+#include "metrics.h"
+#include "prof/dict.h"
+
+struct sp_record;
+
+/* @fd and @dict are borrowed until sp_record_close(). @engine is written as a setting.
+ * Returns 0 or -errno with a sentence. */
+int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
+	const char *engine, uint64_t interval_ns, size_t memory, struct sp_err *err);
+
+/* A running thread was seen. */
+void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint64_t weight);
+
+/* A thread was in @stack for @span_ns from @time_ns on, @samples looks. */
+void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint64_t span_ns, uint32_t samples);
+
+void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
+
+void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
+
+/* Makes all events durable in the file. Returns 0; 1 where a chunk was completed and the dictionary
+ * reset: every id is void; or -errno. */
+int sp_record_flush(struct sp_record *r, struct sp_err *err);
+
+uint64_t sp_record_bytes(const struct sp_record *r);
+
+/* Final flush with the counts of the whole recording. Frees @r in any case. */
+int sp_record_close(struct sp_record *r, const struct sp_counts *counts, struct sp_err *err);
+
+#endif

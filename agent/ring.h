@@ -1,0 +1,19 @@
+/* The consumer's half of the byte ring in sig/ring.h: mapping it, and taking records out.
+ * Context: one consumer thread, never a signal handler. */
+#ifndef SP_AGENT_RING_H
+#define SP_AGENT_RING_H
+
+#include "sig/ring.h"
+
+/* Maps and prefaults a ring of @size bytes (a power of two, at least a page): a first touch in a
+ * handler would cost 10 us. The memory is not copied into forked children. Returns 0 or -errno. */
+int sp_ring_init(struct sp_ring *r, size_t size);
+void sp_ring_done(struct sp_ring *r);
+
+/* The oldest record if it is ready, else NULL. Borrowed until sp_ring_release(). */
+struct sp_ring_head *sp_ring_peek(struct sp_ring *r);
+
+/* Gives the record that sp_ring_peek() returned back to the producers. */
+void sp_ring_release(struct sp_ring *r, struct sp_ring_head *rec);
+
+#endif

@@ -1,0 +1,79 @@
+/* The signal side of capture: one handler that copies registers and stack of the interrupted thread
+ * into a ring, and nothing else. Everything in this directory may run in a signal handler in any
+ * thread of a stranger's process at any moment: no locks, no allocation, no __thread, and no call
+ * that tests/lint/sig_symbols.txt does not allow. */
+#ifndef SP_AGENT_SIG_HANDLER_H
+#define SP_AGENT_SIG_HANDLER_H
+
+#include "ring.h"
+#include "unwind/snapshot.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the handler knows of a thread. Slots are owned by the thread registry, never move, and stay
+ * mapped while the handler is armed. A field may change under the handler: each is one word. */
+struct sp_sig_thread {
+	_Atomic uint32_t tid;		     /* 0: free */
+	_Atomic int32_t perf_fd;	     /* -1: none */
+	_Atomic uint64_t stack_lo, stack_hi; /* 0: unknown, then the copy goes through the kernel */
+	_Atomic uint64_t anchor;	     /* address of the JavaFrameAnchor, 0: none */
+	_Atomic uint32_t busy;
+	_Atomic uint32_t wanted; /* 0: filtered out, do not sample */
+};
+
+/* Where in a JavaFrameAnchor the three words lie. */
+struct sp_sig_anchor_layout {
+	uint16_t sp, fp, pc;
+};
+
+/* One sample in the ring. */
+struct sp_sig_record {
+	struct sp_ring_head head;
+	uint32_t tid;
+	uint32_t stack_len;
+	uint64_t time_ns;
+	uint64_t weight;
+	uint64_t regs[SP_REG_COUNT];
+	struct sp_anchor anchor;
+	uint64_t stack_addr, stack_end;
+	uint64_t tls; /* thread pointer: lets the registry learn the stack's bounds */
+	uint8_t stack[];
+};
+
+enum sp_sig_mode { SP_SIG_OFF, SP_SIG_CTIMER, SP_SIG_ITIMER, SP_SIG_PERF };
+
+/* All the handler's state. Static, so that a late signal always finds it; what it points to is
+ * mapped while mode is not OFF, and unmapped only once inflight has been seen 0 after that. */
+struct sp_sig_state {
+	_Atomic uint32_t mode;
+	_Atomic uint32_t inflight;
+	struct sp_ring *ring;
+	struct sp_sig_thread *slots;
+	uint32_t slot_count;
+	_Atomic uint32_t *index; /* hash of tid → slot number + 1 */
+	uint32_t index_mask;
+	uint32_t max_stack;
+	int32_t pid;
+	uint64_t interval_ns; /* or the perf event's period */
+	struct sp_sig_anchor_layout anchor;
+	_Atomic uint64_t refused, reentered, strangers;
+	struct sigaction previous;
+	_Atomic uint32_t have_previous;
+};
+
+extern struct sp_sig_state sp_sig;
+
+/* SIGPROF's handler (SA_SIGINFO | SA_RESTART | SA_ONSTACK is up to the installer). */
+void sp_sig_handler(int signo, siginfo_t *info, void *context);
+
+/* Slot of @tid in the index, or NULL. Lock-free; may miss an entry that is just being moved. */
+struct sp_sig_thread *sp_sig_find(uint32_t tid);
+
+static inline uint32_t sp_sig_hash(uint32_t tid)
+{
+	return tid * 2654435761u >> 7;
+}
+
+#endif

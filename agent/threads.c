@@ -1,0 +1,485 @@
+/* Thread registry; see threads.h. One lock, held for a few system calls at most. */
+#include "threads.h"
+
+#include "base/clock.h"
+#include "threads_proc.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define INDEX_SIZE (SP_THREADS_MAX * 2)
+#define TOMB	   0xffffffffu
+
+struct sp_threads {
+	pthread_mutex_t lock;
+	const struct sp_args *args;
+	struct sp_sig_thread *slots; /* SP_THREADS_MAX, mapped, touched as used */
+	struct sp_tinfo *infos;
+	_Atomic uint32_t *index;
+	uint32_t used, live; /* slots ever used; threads alive */
+	uint32_t tombs, scan;
+	uint32_t agents[8];
+	uint32_t agent_count;
+	bool want_bounds, want_list;
+	bool hooked;
+	struct sp_thread_hooks hooks;
+	struct sp_proc_tasks proc;
+	uint64_t next_scan_ns;
+};
+
+static void *map_zeroed(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		-1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t n)
+{
+	if (p)
+		munmap(p, n);
+}
+
+int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
+{
+	struct sp_threads *ts = calloc(1, sizeof(*ts));
+
+	if (!ts)
+		return -ENOMEM;
+	ts->args = args;
+	pthread_mutex_init(&ts->lock, NULL);
+	ts->slots = map_zeroed(sizeof(*ts->slots) * SP_THREADS_MAX);
+	ts->infos = map_zeroed(sizeof(*ts->infos) * SP_THREADS_MAX);
+	ts->index = map_zeroed(sizeof(*ts->index) * INDEX_SIZE);
+	ts->proc.nlink = 0;
+	if (!ts->slots || !ts->infos || !ts->index) {
+		sp_threads_free(ts);
+		return -ENOMEM;
+	}
+	sp_sig.slots = ts->slots;
+	sp_sig.slot_count = SP_THREADS_MAX;
+	sp_sig.index = ts->index;
+	sp_sig.index_mask = INDEX_SIZE - 1;
+	*ret = ts;
+	return 0;
+}
+
+void sp_threads_free(struct sp_threads *ts)
+{
+	if (!ts)
+		return;
+	sp_sig.slots = NULL;
+	sp_sig.index = NULL;
+	sp_sig.slot_count = 0;
+	unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
+	unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
+	unmap(ts->index, sizeof(*ts->index) * INDEX_SIZE);
+	pthread_mutex_destroy(&ts->lock);
+	free(ts);
+}
+
+/* The slot that the index has for @tid, whatever its state. */
+static struct sp_tinfo *find(struct sp_threads *ts, uint32_t tid)
+{
+	for (uint32_t i = sp_sig_hash(tid), n = 0; n < INDEX_SIZE; i++, n++) {
+		uint32_t k = atomic_load_explicit(
+			&ts->index[i & (INDEX_SIZE - 1)], memory_order_relaxed);
+
+		if (!k)
+			return NULL;
+		if (k != TOMB && ts->infos[k - 1].tid == tid)
+			return &ts->infos[k - 1];
+	}
+	return NULL;
+}
+
+static void index_put(struct sp_threads *ts, uint32_t tid, uint32_t slot)
+{
+	for (uint32_t i = sp_sig_hash(tid);; i++) {
+		_Atomic uint32_t *e = &ts->index[i & (INDEX_SIZE - 1)];
+		uint32_t k = atomic_load_explicit(e, memory_order_relaxed);
+
+		if (k && k != TOMB)
+			continue;
+		ts->tombs -= k == TOMB;
+		atomic_store_explicit(e, slot + 1, memory_order_release);
+		return;
+	}
+}
+
+static void index_remove(struct sp_threads *ts, uint32_t tid, uint32_t slot)
+{
+	for (uint32_t i = sp_sig_hash(tid), n = 0; n < INDEX_SIZE; i++, n++) {
+		_Atomic uint32_t *e = &ts->index[i & (INDEX_SIZE - 1)];
+		uint32_t k = atomic_load_explicit(e, memory_order_relaxed);
+
+		if (!k)
+			return;
+		if (k == slot + 1) {
+			atomic_store_explicit(e, TOMB, memory_order_release);
+			ts->tombs++;
+			return;
+		}
+	}
+}
+
+/* Many threads came and went: long probes. A handler that looks meanwhile may miss its slot and
+ * copies through the kernel instead. */
+static void index_rebuild(struct sp_threads *ts)
+{
+	for (uint32_t i = 0; i < INDEX_SIZE; i++)
+		atomic_store_explicit(&ts->index[i], 0, memory_order_relaxed);
+	ts->tombs = 0;
+	for (uint32_t i = 0; i < ts->used; i++)
+		if (ts->infos[i].state != SP_THREAD_FREE)
+			index_put(ts, ts->infos[i].tid, i);
+}
+
+static bool is_agent(const struct sp_threads *ts, uint32_t tid)
+{
+	for (uint32_t i = 0; i < ts->agent_count; i++)
+		if (ts->agents[i] == tid)
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct sp_threads *ts, const struct sp_tinfo *t)
+{
+	const char *pattern = ts->args->thread;
+
+	if (t->agent || !sp_args_has_tid(ts->args, t->tid))
+		return false;
+	return !*pattern || fnmatch(pattern, t->name, 0) == 0;
+}
+
+static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name, const char *group)
+{
+	if (name && strncmp(t->name, name, sizeof(t->name) - 1) != 0) {
+		snprintf(t->name, sizeof(t->name), "%s", name);
+		t->name_version++;
+	}
+	if (group)
+		snprintf(t->group, sizeof(t->group), "%s", group);
+	atomic_store_explicit(&t->sig->wanted, is_wanted(ts, t), memory_order_relaxed);
+}
+
+static void release(struct sp_threads *ts, struct sp_tinfo *t)
+{
+	index_remove(ts, t->tid, (uint32_t)(t - ts->infos));
+	atomic_store_explicit(&t->sig->tid, 0, memory_order_release);
+	t->state = SP_THREAD_FREE;
+	t->tid = 0;
+	if (ts->tombs > INDEX_SIZE / 4)
+		index_rebuild(ts);
+}
+
+static struct sp_tinfo *free_slot(struct sp_threads *ts)
+{
+	if (ts->used > ts->live + 64 || ts->used == SP_THREADS_MAX)
+		for (uint32_t i = 0; i < ts->used; i++)
+			if (ts->infos[i].state == SP_THREAD_FREE)
+				return &ts->infos[i];
+	return ts->used < SP_THREADS_MAX ? &ts->infos[ts->used++] : NULL;
+}
+
+static void end_thread(struct sp_threads *ts, struct sp_tinfo *t)
+{
+	if (t->state != SP_THREAD_LIVE)
+		return;
+	atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
+	if (ts->hooked && !t->agent)
+		ts->hooks.gone(ts->hooks.ctx, t);
+	t->state = SP_THREAD_ENDED;
+	t->ended_scan = ts->scan;
+	ts->live--;
+}
+
+/* A new live thread; an ended one of the same number makes place. */
+static struct sp_tinfo *add(struct sp_threads *ts, uint32_t tid)
+{
+	struct sp_tinfo *t = find(ts, tid);
+	uint32_t generation;
+
+	if (t) {
+		end_thread(ts, t);
+		release(ts, t);
+	}
+	t = free_slot(ts);
+	if (!t)
+		return NULL;
+	generation = t->generation + 1;
+	memset(t, 0, sizeof(*t));
+	t->generation = generation;
+	t->sig = &ts->slots[t - ts->infos];
+	t->tid = tid;
+	t->timer = -1;
+	t->agent = is_agent(ts, tid);
+	t->seen = ts->scan;
+	t->state = SP_THREAD_LIVE;
+	ts->live++;
+	atomic_store(&t->sig->stack_hi, 0);
+	atomic_store(&t->sig->stack_lo, 0);
+	atomic_store(&t->sig->anchor, 0);
+	atomic_store(&t->sig->busy, 0);
+	atomic_store(&t->sig->perf_fd, -1);
+	atomic_store_explicit(&t->sig->tid, tid, memory_order_release);
+	index_put(ts, tid, (uint32_t)(t - ts->infos));
+	return t;
+}
+
+static void announce(struct sp_threads *ts, struct sp_tinfo *t)
+{
+	if (ts->hooked && !t->agent)
+		ts->hooks.added(ts->hooks.ctx, t);
+}
+
+static void set_bounds(struct sp_tinfo *t, uint64_t lo, uint64_t hi)
+{
+	atomic_store_explicit(&t->sig->stack_lo, lo, memory_order_relaxed);
+	atomic_store_explicit(&t->sig->stack_hi, hi, memory_order_release);
+	t->want_sp = false;
+}
+
+void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; ts->hooked && i < ts->used; i++)
+		if (ts->infos[i].state == SP_THREAD_LIVE && !ts->infos[i].agent)
+			ts->hooks.gone(ts->hooks.ctx, &ts->infos[i]);
+	ts->hooked = hooks != NULL;
+	if (hooks)
+		ts->hooks = *hooks;
+	for (uint32_t i = 0; ts->hooked && i < ts->used; i++)
+		if (ts->infos[i].state == SP_THREAD_LIVE)
+			announce(ts, &ts->infos[i]);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_threads_exclude_self(struct sp_threads *ts)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct sp_tinfo *t;
+
+	pthread_mutex_lock(&ts->lock);
+	if (!is_agent(ts, tid) && ts->agent_count < sizeof(ts->agents) / sizeof(*ts->agents))
+		ts->agents[ts->agent_count++] = tid;
+	t = find(ts, tid);
+	if (t && t->state == SP_THREAD_LIVE) {
+		if (ts->hooked && !t->agent)
+			ts->hooks.gone(ts->hooks.ctx, t);
+		t->agent = true;
+		atomic_store(&t->sig->wanted, 0);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t anchor,
+	uint64_t java_id, const char *name, const char *group)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	uint64_t lo = 0, hi = 0;
+	struct sp_tinfo *t;
+
+	sp_proc_own_stack(&lo, &hi);
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid);
+	/* A native thread that attaches to the JVM is known already. */
+	if (!t || t->state != SP_THREAD_LIVE || (t->java_thread && t->java_thread != java_thread)) {
+		t = add(ts, tid);
+		if (t)
+			t->seen = ts->scan + 1; /* the scan under way may have missed it */
+	} else if (!t->agent && ts->hooked) {
+		ts->hooks.gone(ts->hooks.ctx, t);
+	}
+	if (t) {
+		t->java_thread = java_thread;
+		t->java_id = java_id;
+		t->listed = t->named_java = true;
+		atomic_store_explicit(&t->sig->anchor, anchor, memory_order_release);
+		set_bounds(t, lo, hi);
+		set_name(ts, t, name, group);
+		announce(ts, t);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_threads_ended(struct sp_threads *ts, const char *name)
+{
+	struct sp_tinfo *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, (uint32_t)syscall(SYS_gettid));
+	if (t && t->state == SP_THREAD_LIVE) {
+		if (name)
+			set_name(ts, t, name, NULL);
+		/* It may live on as a native thread (DetachCurrentThread): only the JVM's part
+		 * ends here, the rest when /proc no longer shows it. */
+		atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
+	const char *name, const char *group)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->used; i++) {
+		struct sp_tinfo *t = &ts->infos[i];
+
+		if (t->state != SP_THREAD_LIVE || t->java_thread != java_thread)
+			continue;
+		t->java_id = java_id;
+		t->named_java = true;
+		set_name(ts, t, name, group);
+		break;
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+static void saw_task(void *ctx, uint32_t tid)
+{
+	struct sp_threads *ts = ctx;
+	struct sp_tinfo *t;
+	char comm[20];
+
+	/* Per thread, not around the whole scan: a starting thread must not wait for it. */
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid);
+	if (t && t->state == SP_THREAD_LIVE) {
+		if (t->seen < ts->scan)
+			t->seen = ts->scan;
+	} else if ((t = add(ts, tid))) {
+		ts->want_list = true;
+		set_name(ts, t, sp_proc_comm(tid, comm), NULL);
+		announce(ts, t);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+static void let_go(struct sp_threads *ts)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->used; i++) {
+		struct sp_tinfo *t = &ts->infos[i];
+
+		if (t->state == SP_THREAD_LIVE && t->seen < ts->scan)
+			end_thread(ts, t);
+		else if (t->state == SP_THREAD_ENDED && t->ended_scan + 2 < ts->scan)
+			release(ts, t);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+/* Java threads that were there before us, by HotSpot's own list. */
+static void fill_from_list(struct sp_threads *ts, const struct sp_hotspot *h)
+{
+	uint32_t max = ts->live + 64;
+	struct sp_java_thread *list = calloc(max, sizeof(*list));
+	struct sp_anchor_layout layout;
+	int n = list ? sp_hotspot_threads(h, list, max) : 0;
+
+	if (n > (int)max)
+		n = (int)max;
+	sp_hotspot_anchor(h, &layout);
+	pthread_mutex_lock(&ts->lock);
+	for (int i = 0; i < n; i++) {
+		struct sp_tinfo *t = find(ts, list[i].tid);
+
+		if (!t || t->state != SP_THREAD_LIVE || t->listed)
+			continue;
+		t->listed = true;
+		t->java_thread = list[i].thread;
+		if (list[i].stack_base)
+			set_bounds(t, list[i].stack_base - list[i].stack_size, list[i].stack_base);
+		atomic_store_explicit(
+			&t->sig->anchor, list[i].thread + layout.anchor, memory_order_release);
+	}
+	ts->want_list = false;
+	pthread_mutex_unlock(&ts->lock);
+	free(list);
+}
+
+static void fill_bounds(void *ctx, uint64_t start, uint64_t end)
+{
+	struct sp_threads *ts = ctx;
+
+	for (uint32_t i = 0; i < ts->used; i++) {
+		struct sp_tinfo *t = &ts->infos[i];
+
+		if (t->state == SP_THREAD_LIVE && t->want_sp && t->hint_sp >= start &&
+			t->hint_sp < end)
+			set_bounds(t, start, end);
+	}
+}
+
+void sp_threads_scan(struct sp_threads *ts, const struct sp_hotspot *h, bool force)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	if (ts->want_bounds) {
+		pthread_mutex_lock(&ts->lock);
+		ts->want_bounds = false;
+		sp_proc_maps(fill_bounds, ts);
+		pthread_mutex_unlock(&ts->lock);
+	}
+	/* The link count changes with most comings and goings; look anyway now and then. */
+	if (!force && now < ts->next_scan_ns && !sp_proc_tasks_changed(&ts->proc))
+		return;
+	pthread_mutex_lock(&ts->lock);
+	ts->scan++;
+	pthread_mutex_unlock(&ts->lock);
+	if (sp_proc_tasks(saw_task, ts) == 0)
+		let_go(ts);
+	if (ts->want_list && h)
+		fill_from_list(ts, h);
+	/* A scan of 10,000 threads takes milliseconds: at most 1 % of our time. */
+	ts->next_scan_ns = now + 100000000 + 100 * (sp_clock_mono_ns() - now);
+}
+
+void sp_threads_learn(struct sp_threads *ts, struct sp_tinfo *t, uint64_t sp)
+{
+	if (t->want_sp || atomic_load(&t->sig->stack_hi))
+		return;
+	t->hint_sp = sp;
+	t->want_sp = ts->want_bounds = true;
+}
+
+struct sp_tinfo *sp_threads_find(struct sp_threads *ts, uint32_t tid)
+{
+	struct sp_tinfo *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid);
+	pthread_mutex_unlock(&ts->lock);
+	return t;
+}
+
+void sp_threads_each(
+	struct sp_threads *ts, bool ended, void (*fn)(void *ctx, struct sp_tinfo *t), void *ctx)
+{
+	for (uint32_t i = 0; i < ts->used; i++) {
+		struct sp_tinfo *t = &ts->infos[i];
+
+		if (!t->agent &&
+			(t->state == SP_THREAD_LIVE || (ended && t->state == SP_THREAD_ENDED)))
+			fn(ctx, t);
+	}
+}
+
+uint32_t sp_threads_slot(const struct sp_threads *ts, const struct sp_tinfo *t)
+{
+	return (uint32_t)(t - ts->infos);
+}
+
+uint32_t sp_threads_count(const struct sp_threads *ts)
+{
+	return ts->live;
+}

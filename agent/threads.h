@@ -1,0 +1,96 @@
+/* The registry of the process's threads: which exist, where their stacks end, where HotSpot keeps
+ * their frame anchor, what they are called now. Java threads announce themselves (ThreadStart);
+ * all others are found by looking at /proc/self/task. Engines are told of each thread once when
+ * it appears and once when it is let go.
+ * Context: any agent thread and JVMTI thread callbacks, never a signal handler (which reads the
+ * slots in sig/handler.h only). Every call is short and none calls the JVM. */
+#ifndef SP_AGENT_THREADS_H
+#define SP_AGENT_THREADS_H
+
+#include "args.h"
+#include "sig/handler.h"
+#include "unwind/hotspot.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SP_THREADS_MAX 32768
+#define SP_THREAD_NAME 128
+
+enum sp_thread_state { SP_THREAD_FREE, SP_THREAD_LIVE, SP_THREAD_ENDED };
+
+/* What the collector knows of a thread, beside its sig slot of the same number. */
+struct sp_tinfo {
+	struct sp_sig_thread *sig;
+	uint32_t tid;
+	uint8_t state;
+	bool agent;	     /* one of our own: never sampled */
+	bool listed;	     /* looked up in HotSpot's list */
+	bool want_sp;	     /* bounds unknown: hint_sp lies in its stack */
+	bool named_java;     /* name comes from the JVM, not from comm */
+	uint32_t generation; /* of its slot: another thread, another number */
+	uint32_t seen;	     /* number of the last scan that saw it */
+	uint32_t ended_scan;
+	uint64_t java_thread, java_id, hint_sp;
+	char name[SP_THREAD_NAME];
+	char group[48];
+	uint32_t name_version; /* changes with the name */
+	/* the collector's: dictionary id of (tid, name) in the current chunk */
+	uint32_t dict_id, dict_epoch, dict_version;
+	/* the engines' */
+	int timer; /* kernel timer id, -1: none */
+	int *fds;  /* perf descriptors, one per CPU */
+};
+
+/* An engine's interest. Called with the registry's lock held: system calls only. */
+struct sp_thread_hooks {
+	void (*added)(void *ctx, struct sp_tinfo *t);
+	void (*gone)(void *ctx, struct sp_tinfo *t);
+	void *ctx;
+};
+
+struct sp_threads;
+
+/* Makes an empty registry and publishes its slots to the signal handler's state.
+ * @args: filter and thread pattern, borrowed for life. Returns 0 or -errno. */
+int sp_threads_new(struct sp_threads **ret, const struct sp_args *args);
+/* The handler must be off and no longer in flight. */
+void sp_threads_free(struct sp_threads *ts);
+
+/* From now on @hooks hears of threads; it is told at once of those already known. NULL: tells the
+ * present hooks that all are gone, and forgets them. */
+void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks);
+
+/* The calling thread is one of ours and is never sampled. */
+void sp_threads_exclude_self(struct sp_threads *ts);
+
+/* JVMTI ThreadStart and ThreadEnd, called on the thread itself. @name is copied. */
+void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t anchor,
+	uint64_t java_id, const char *name, const char *group);
+void sp_threads_ended(struct sp_threads *ts, const char *name);
+
+/* A Java thread's name as of now (from JVMTI), by its JavaThread*. */
+void sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
+	const char *name, const char *group);
+
+/* Looks for new and ended threads; cheap when nothing changed. @h may be NULL.
+ * Context: the collector. */
+void sp_threads_scan(struct sp_threads *ts, const struct sp_hotspot *h, bool force);
+
+/* A sample had no bounds: finds them by the next scan. Context: the collector. */
+void sp_threads_learn(struct sp_threads *ts, struct sp_tinfo *t, uint64_t sp);
+
+/* The thread, live or just ended; NULL: not known. Context: the collector. */
+struct sp_tinfo *sp_threads_find(struct sp_threads *ts, uint32_t tid);
+
+/* Calls @fn for each live thread but ours, and with @ended for those that ended of late. The
+ * registry's lock is not held. Context: collector. */
+void sp_threads_each(
+	struct sp_threads *ts, bool ended, void (*fn)(void *ctx, struct sp_tinfo *t), void *ctx);
+
+/* The number of @t's slot, below SP_THREADS_MAX; its generation tells whose it is. */
+uint32_t sp_threads_slot(const struct sp_threads *ts, const struct sp_tinfo *t);
+
+uint32_t sp_threads_count(const struct sp_threads *ts);
+
+#endif

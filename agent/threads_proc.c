@@ -1,0 +1,114 @@
+/* Reads of /proc/self for the thread registry; see threads_proc.h. No stdio: the maps of a big JVM
+ * are read in pieces into a small buffer. */
+#include "threads_proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool sp_proc_tasks_changed(struct sp_proc_tasks *p)
+{
+	struct stat st;
+	uint64_t before = p->nlink;
+
+	if (stat("/proc/self/task", &st) < 0)
+		return false;
+	p->nlink = (uint64_t)st.st_nlink;
+	return p->nlink != before;
+}
+
+int sp_proc_tasks(void (*fn)(void *ctx, uint32_t tid), void *ctx)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+
+	if (!d)
+		return -errno;
+	while ((e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			fn(ctx, (uint32_t)strtoul(e->d_name, NULL, 10));
+	closedir(d);
+	return 0;
+}
+
+const char *sp_proc_comm(uint32_t tid, char *buf)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, buf, 19);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && buf[n - 1] == '\n')
+		n--;
+	buf[n > 0 ? n : 0] = 0;
+	return buf;
+}
+
+/* "start-end rwxp …": calls @fn for what may be a stack. */
+static void maps_line(
+	const char *line, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+{
+	char *p;
+	uint64_t start = strtoull(line, &p, 16), end;
+
+	if (*p != '-')
+		return;
+	end = strtoull(p + 1, &p, 16);
+	if (*p != ' ' || p[1] != 'r' || p[2] != 'w')
+		return;
+	/* The first thread's stack grows downwards. */
+	if (strstr(p, "[stack]"))
+		start = end - (1ull << 30);
+	fn(ctx, start, end);
+}
+
+int sp_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+{
+	char buf[8192];
+	size_t have = 0;
+	ssize_t n;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
+		char *line = buf, *nl;
+
+		have += (size_t)n;
+		buf[have] = 0;
+		while ((nl = strchr(line, '\n'))) {
+			*nl = 0;
+			maps_line(line, fn, ctx);
+			line = nl + 1;
+		}
+		have -= (size_t)(line - buf);
+		memmove(buf, line, have);
+	}
+	close(fd);
+	return 0;
+}
+
+void sp_proc_own_stack(uint64_t *ret_lo, uint64_t *ret_hi)
+{
+	pthread_attr_t attr;
+	void *addr;
+	size_t size;
+
+	if (pthread_getattr_np(pthread_self(), &attr) != 0)
+		return;
+	if (pthread_attr_getstack(&attr, &addr, &size) == 0) {
+		*ret_lo = (uint64_t)addr;
+		*ret_hi = (uint64_t)addr + size;
+	}
+	pthread_attr_destroy(&attr);
+}

@@ -1,0 +1,27 @@
+/* Wall clock without signals: every thread is looked at in turn, and its time since the last look
+ * is divided by the kernel's own accounts into running, waiting for a CPU, and blocked. A thread
+ * that has not run costs one clock read; one that is blocked is read where it stands; one that runs
+ * is sampled by the CPU engine beside, which tells its stack here. Context: the collector only. */
+#ifndef SP_AGENT_WALL_H
+#define SP_AGENT_WALL_H
+
+#include "engine.h"
+
+struct sp_walls;
+
+/* Fails with a sentence where /proc/self/task/TID/syscall cannot be read. */
+int sp_wall_start(
+	struct sp_walls **ret, struct sp_capture *c, uint64_t interval_ns, struct sp_err *err);
+void sp_wall_free(struct sp_walls *w);
+
+/* Looks at the threads that are due. */
+void sp_wall_tick(struct sp_walls *w);
+
+/* The CPU engine saw @t run in @stack: the time it ran since it was last seen goes there. */
+void sp_wall_ran(
+	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch);
+
+/* Writes the time of all threads that still stand where they stood: before each flush, and last. */
+void sp_wall_settle(struct sp_walls *w);
+
+#endif

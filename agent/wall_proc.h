@@ -1,0 +1,31 @@
+/* What the kernel says about one of our threads, for the wall clock. */
+#ifndef SP_AGENT_WALL_PROC_H
+#define SP_AGENT_WALL_PROC_H
+
+#include "jfr/types.h" /* enum sp_state */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CPU time of thread @tid in nanoseconds, 0 if it is gone. A system call of 0.15 us. */
+uint64_t sp_wall_cpu_ns(uint32_t tid);
+
+/* Nanoseconds that the thread has waited for a CPU (schedstat), 0 unknown. */
+uint64_t sp_wall_delay_ns(uint32_t tid);
+
+struct sp_wall_where {
+	bool running; /* on a CPU or waiting for one */
+	int32_t nr;   /* system call, -1: blocked outside of one (a page fault) */
+	uint64_t args[6];
+	uint64_t sp, pc;
+};
+
+/* Where a thread stands (/proc/self/task/TID/syscall). @fd: kept descriptor or -1 to open and
+ * close. Returns 0 or -errno. */
+int sp_wall_where(uint32_t tid, int fd, struct sp_wall_where *ret);
+int sp_wall_open_where(uint32_t tid);
+
+/* The class of a wait: by the system call, and for reads and writes by what the descriptor is. */
+enum sp_state sp_wall_class(const struct sp_wall_where *w);
+
+#endif
