@@ -73,16 +73,19 @@ static uint32_t string(struct sp_intern *in, const char *s)
 	return sp_dict_string(in->dict, s, strlen(s));
 }
 
+/* @class_name and @sig may be empty: then their ids are 0. */
 static uint32_t native_method(struct sp_intern *in, const char *class_name, const char *name,
 	const char *sig, bool unresolved)
 {
-	struct sp_method m = {.class_id = string(in, class_name),
+	struct sp_method m = {.class_id = *class_name ? string(in, class_name) : 0,
 		.name_id = string(in, name),
-		.sig_id = string(in, sig),
+		.sig_id = *sig ? string(in, sig) : 0,
 		.native = 1,
 		.unresolved = unresolved};
 
-	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
+	if ((*class_name && !m.class_id) || !m.name_id || (*sig && !m.sig_id))
+		return 0;
+	return sp_dict_method(in->dict, &m);
 }
 
 static uint32_t unknown_method(struct sp_intern *in)
@@ -110,7 +113,7 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 {
 	const struct sp_module *mod = sp_modules_get(in->modules, f->module);
 	uint64_t pc = f->offset + (mod ? mod->base : 0);
-	char name[512], id[2 * SP_BUILD_ID_MAX + 1];
+	char name[512], id[2 * SP_BUILD_ID_MAX + 8];
 
 	ret->type = SP_FRAME_NATIVE;
 	if (mod && sp_modules_name(in->modules, pc, name, sizeof(name)) == 0) {
@@ -121,8 +124,11 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 	}
 	snprintf(name, sizeof(name), "0x%llx", (unsigned long long)f->offset);
 	id[0] = 0;
-	if (mod)
-		hex(mod->build_id, mod->build_id_len, id);
+	if (mod) {
+		strcpy(id, "()L");
+		hex(mod->build_id, mod->build_id_len, id + 3);
+		strcat(id, ";");
+	}
 	ret->method = native_method(in, mod ? mod->name : "", name, id, mod != NULL);
 }
 

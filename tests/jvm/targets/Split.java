@@ -1,0 +1,46 @@
+/** Three methods that take 50, 30 and 20 % of a thread's CPU time, by the thread's own clock. */
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+
+public class Split {
+    static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
+    static long sink;
+
+    static long spin(long n) {
+        long x = n;
+        for (int i = 0; i < 2000; i++)
+            x = x * 6364136223846793005L + 1442695040888963407L;
+        return x;
+    }
+
+    static void half(long until) {
+        while (CLOCK.getCurrentThreadCpuTime() < until)
+            for (int i = 0; i < 50; i++)
+                sink += spin(i);
+    }
+
+    static void third(long until) {
+        while (CLOCK.getCurrentThreadCpuTime() < until)
+            for (int i = 0; i < 50; i++)
+                sink += spin(i);
+    }
+
+    static void fifth(long until) {
+        while (CLOCK.getCurrentThreadCpuTime() < until)
+            for (int i = 0; i < 50; i++)
+                sink += spin(i);
+    }
+
+    public static void main(String[] args) throws Exception {
+        double seconds = Double.parseDouble(args[0]);
+        System.out.println("ready");
+        long end = System.nanoTime() + (long) (seconds * 1e9);
+        long at = CLOCK.getCurrentThreadCpuTime();
+        while (System.nanoTime() < end) {
+            half(at += 5_000_000);
+            third(at += 3_000_000);
+            fifth(at += 2_000_000);
+        }
+        System.out.println("done " + CLOCK.getCurrentThreadCpuTime());
+    }
+}
