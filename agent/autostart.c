@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,8 +18,9 @@
 static struct {
 	JavaVM *vm;
 	struct sp_args args;
-	struct sp_session *session;
-} autostart;
+	pthread_mutex_t lock;
+	struct sp_session *session; /* NULL: over, or never begun */
+} autostart = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void complain(const char *sentence)
 {
@@ -53,11 +55,48 @@ static void expand(const char *pattern, char *out, size_t size)
 	out[n] = 0;
 }
 
+/* Whoever comes first, the time limit or the JVM's end; the other waits until it is done. */
+static void end(void)
+{
+	pthread_mutex_lock(&autostart.lock);
+	if (autostart.session)
+		sp_session_stop(autostart.session, NULL, NULL);
+	autostart.session = NULL;
+	pthread_mutex_unlock(&autostart.lock);
+}
+
+static void *end_in_time(void *arg)
+{
+	uint64_t ns = autostart.args.timeout_ns;
+	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+	end();
+	return NULL;
+}
+
+static void start_limit(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, &attr, end_in_time, NULL) == 0)
+		pthread_setname_np(thread, "sparkprof-end");
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+}
+
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
 	char path[1100];
 	struct sp_err err = {{0}};
-	int fd;
+	int fd, r;
 
 	expand(autostart.args.file, path, sizeof(path));
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -67,22 +106,21 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		return;
 	}
 	/* The engines' step-downs are no error: they stand in the recording. */
-	if (sp_session_start(
-		    &autostart.session, autostart.vm, &autostart.args, fd, NULL, NULL, &err) < 0) {
+	r = sp_session_start(
+		&autostart.session, autostart.vm, &autostart.args, fd, NULL, NULL, &err);
+	if (r < 0) {
 		complain(err.text);
 		close(fd);
 		unlink(path);
+	} else if (autostart.args.timeout_ns) {
+		start_limit();
 	}
 }
 
 /* Also on System.exit and halt; samples up to here are written. */
 static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 {
-	struct sp_session *s = autostart.session;
-
-	autostart.session = NULL;
-	if (s)
-		sp_session_stop(s, NULL, NULL);
+	end();
 }
 
 static int parse(const char *options, struct sp_err *err)

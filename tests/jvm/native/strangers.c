@@ -1,0 +1,119 @@
+/* A neighbour in the target's process, loaded as a JVM agent: what it does is in its options.
+ *   poll      a thread that polls nothing for 50 ms in a loop and counts EINTR
+ *   timer     a SIGPROF handler and a CPU timer of its own that counts its ticks
+ *   fork      a thread that forks in a loop; each child spins in child_spin() and leaves
+ * Counts go to the file named by STRANGER at VM death. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long counts[4]; /* calls, interrupted, failed children, foreign signals */
+static char mode[16];
+
+static void save(void)
+{
+	FILE *f = fopen(getenv("STRANGER"), "w");
+
+	if (f) {
+		fprintf(f, "%ld %ld %ld %ld\n", counts[0], counts[1], counts[2], counts[3]);
+		fclose(f);
+	}
+}
+
+static void *poller(void *arg)
+{
+	for (;;) {
+		int r = poll(NULL, 0, 50);
+
+		counts[0]++;
+		counts[1] += r < 0 && errno == EINTR;
+		save();
+	}
+	return NULL;
+}
+
+__attribute__((noinline)) void child_spin(void)
+{
+	for (volatile int i = 0; i < 3000000; i++)
+		;
+}
+
+static void *forker(void *arg)
+{
+	for (;;) {
+		int status = 0;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			child_spin();
+			_exit(0);
+		}
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			counts[1]++;
+		counts[0]++;
+		counts[2] += status != 0;
+		save();
+	}
+	return NULL;
+}
+
+static int token;
+
+static void ticked(int signo, siginfo_t *info, void *context)
+{
+	if (info->si_code == SI_TIMER && info->si_value.sival_ptr == &token)
+		counts[0]++;
+	else
+		counts[3]++;
+}
+
+static void *saver(void *arg)
+{
+	for (;;) {
+		usleep(50000);
+		save();
+	}
+	return NULL;
+}
+
+static void timer(void)
+{
+	struct sigaction sa;
+	struct sigevent ev;
+	struct itimerspec every = {{0, 5000000}, {0, 5000000}};
+	timer_t id;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_sigaction = ticked;
+	sa.sa_flags = SA_SIGINFO | SA_RESTART;
+	sigaction(SIGPROF, &sa, NULL);
+	memset(&ev, 0, sizeof(ev));
+	ev.sigev_notify = SIGEV_SIGNAL;
+	ev.sigev_signo = SIGPROF;
+	ev.sigev_value.sival_ptr = &token;
+	timer_create(CLOCK_PROCESS_CPUTIME_ID, &ev, &id);
+	timer_settime(id, 0, &every, NULL);
+}
+
+int Agent_OnLoad(void *vm, char *options, void *reserved)
+{
+	pthread_t t;
+
+	snprintf(mode, sizeof(mode), "%s", options);
+	if (strcmp(mode, "poll") == 0)
+		pthread_create(&t, NULL, poller, NULL);
+	if (strcmp(mode, "fork") == 0)
+		pthread_create(&t, NULL, forker, NULL);
+	if (strcmp(mode, "timer") == 0) {
+		timer();
+		pthread_create(&t, NULL, saver, NULL);
+	}
+	return 0;
+}

@@ -1,0 +1,15 @@
+/** Spins for a while and leaves as told: exit CODE, halt CODE, return, throw. */
+public class Leave {
+    public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9), sink = 0;
+        while (System.nanoTime() < end)
+            sink += Split.spin(1);
+        if (args[1].equals("exit"))
+            System.exit(Integer.parseInt(args[2]));
+        if (args[1].equals("halt"))
+            Runtime.getRuntime().halt(Integer.parseInt(args[2]));
+        if (args[1].equals("throw"))
+            throw new IllegalStateException("as told " + sink);
+    }
+}

@@ -1,0 +1,33 @@
+/** Half of a thread's CPU time in the kernel (reads of /dev/zero), half in a loop, by the thread's own clock. */
+import java.io.RandomAccessFile;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+
+public class Syscalls {
+    static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
+    static long sink;
+
+    static void kernel(RandomAccessFile zero, byte[] buffer, long until) throws Exception {
+        while (CLOCK.getCurrentThreadCpuTime() < until)
+            for (int i = 0; i < 4; i++)
+                sink += zero.read(buffer);
+    }
+
+    static void user(long until) {
+        while (CLOCK.getCurrentThreadCpuTime() < until)
+            for (int i = 0; i < 50; i++)
+                sink += Split.spin(i);
+    }
+
+    public static void main(String[] args) throws Exception {
+        RandomAccessFile zero = new RandomAccessFile("/dev/zero", "r");
+        byte[] buffer = new byte[8192]; // JDK's own limit for a copy on the stack
+        System.out.println("ready");
+        long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
+        long at = CLOCK.getCurrentThreadCpuTime();
+        while (System.nanoTime() < end) {
+            kernel(zero, buffer, at += 5_000_000);
+            user(at += 5_000_000);
+        }
+    }
+}

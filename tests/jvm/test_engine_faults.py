@@ -1,0 +1,147 @@
+"""What the agent must survive, and what it must leave behind: nothing."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+from kit import parts, recording
+from test_engines import record
+
+
+@pytest.mark.parametrize("how,code", [("exit", 7), ("halt", 9), ("return", 0), ("throw", 1)])
+@pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
+def test_leaving(target, tmp_path, event, how, code):
+    t, r = record(target, tmp_path, "Leave", 0.7, how, code, event=event, interval="5ms")
+    assert t.proc.returncode == code
+    assert len(r.samples) > 10
+    mine = sorted(s.time for s in r.samples if s.thread == "main")
+    assert mine[-1] - mine[0] > 300_000_000  # to the end, not to the last flush
+
+
+def test_kill_loses_at_most_the_last_flush(target, tmp_path):
+    file = tmp_path / "x.jfr"
+    t = target("Split", 30, jvm=[recording.option(file, event="ctimer", interval="5ms")])
+    time.sleep(3)
+    t.proc.kill()
+    t.proc.wait()
+    r = recording.Recording(file)
+    times = [s.time for s in r.cpu()]
+    assert max(times) - min(times) > 500_000_000
+
+
+def test_stop_and_continue(target, tmp_path):
+    file = tmp_path / "x.jfr"
+    t = target("Split", 4, jvm=[recording.option(file, event="cpu", interval="1ms")])
+    for _ in range(5):
+        t.proc.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        t.proc.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
+    assert t.proc.wait(timeout=60) == 0
+    assert recording.Recording(file).cpu()
+
+
+@pytest.mark.parametrize("event,more", [("cpu", {"capture": "ring"}), ("cpu", {"capture": "signal"}), ("ctimer", {}),
+                                        ("itimer", {}), ("wall", {})])
+def test_nothing_is_left_after_stop(target, tmp_path, event, more):
+    file = tmp_path / "x.jfr"
+    t = target("Waits", 60, 2, jvm=[recording.option(file, event=event, interval="5ms", timeout="2s", **more)])
+    deadline = time.monotonic() + 20
+    while any(n.startswith("sparkprof") for n in t.threads().values()):
+        assert time.monotonic() < deadline, t.threads()
+        time.sleep(0.1)
+    fds = t.fds().values()
+    assert not [f for f in fds if "perf_event" in f or "x.jfr" in f or "/task/" in f]
+    timers = pathlib.Path(f"/proc/{t.pid}/timers").read_text()
+    assert timers == ""
+    assert not [m for m in t.maps() if "perf_event" in m or "/dev/zero" in m]
+    samples = len(recording.Recording(file).samples)
+    assert samples > 10
+    # A late SIGPROF, under SIG_DFL, would end the JVM.
+    t.proc.send_signal(signal.SIGPROF)
+    time.sleep(0.3)
+    assert t.alive()
+
+
+def test_fork_in_a_loop_makes_progress_and_children_are_not_sampled(target, tmp_path):
+    lib = recording.native("strangers")
+    for event, more in [("cpu", {"capture": "ring"}), ("cpu", {"capture": "signal"}), ("ctimer", {})]:
+        out = tmp_path / f"counts-{event}-{more}"
+        _, r = record(target, tmp_path, "Waits", 3, 1, event=event, interval="1ms", **more,
+                      jvm=[f"-agentpath:{lib}=fork"], env={"STRANGER": str(out)})
+        forks, _, failed = map(int, out.read_text().split()[:3])
+        assert forks > 20 and failed == 0
+        assert not [s for s in r.cpu() if any("child_spin" in f for f in s.stack)]
+
+
+@pytest.mark.parametrize("event", ["ctimer", "itimer", "cpu"])
+def test_other_users_of_sigprof_are_served(target, tmp_path, event):
+    out = tmp_path / "counts"
+    more = {"capture": "signal"} if event == "cpu" else {}
+    _, r = record(target, tmp_path, "Waits", 3, 1, event=event, interval="10ms", **more,
+                  jvm=[f"-agentpath:{recording.native('strangers')}=timer"], env={"STRANGER": str(out)})
+    ticks, _, _, foreign = map(int, out.read_text().split())
+    assert ticks > 50
+    assert foreign == 0
+    assert len(r.cpu()) > 20
+
+
+@pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
+def test_xcheck_jni_is_silent(target, tmp_path, event):
+    t, _ = record(target, tmp_path, "Churn", 1.5, jvm=["-Xcheck:jni"], event=event, interval="5ms")
+    bare = target("Churn", 0.5, jvm=["-Xcheck:jni"], wait=False)
+    bare.proc.wait(timeout=60)
+    warnings = [l for l in t.stdout().splitlines() + t.stderr().splitlines() if "WARN" in l or "FATAL" in l]
+    expected = [l for l in bare.stdout().splitlines() + bare.stderr().splitlines() if "WARN" in l or "FATAL" in l]
+    assert len(warnings) <= len(expected), warnings
+
+
+@pytest.mark.parametrize("event", ["cpu", "wall"])
+def test_classes_that_come_and_go(target, tmp_path, event):
+    t, r = record(target, tmp_path, "Unload", 6, event=event, interval="1ms", jvm=["-Xmx128m"])
+    assert t.proc.returncode == 0
+    callers = set()
+    for s in r.samples:
+        for callee, caller in zip(s.stack, s.stack[1:]):
+            if callee.startswith("Unload$Generated.twice "):
+                callers.add(caller.split(" ")[0])
+    assert callers <= {"Unload$Generated.applyAsLong"}, callers
+    assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+
+
+def test_disk_full(target, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]).returncode:
+        pytest.skip("needs root, to mount a small disk")
+    try:
+        file = disk / "x.jfr"
+        t = target("Unload", 4, jvm=[recording.option(file, event="cpu", interval="1ms")], wait=False)
+        assert t.proc.wait(timeout=60) == 0
+        assert t.stderr() == ""
+        assert recording.Recording(file).samples is not None  # it opens: every flush before is there
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def test_flight_recorder_beside(target, tmp_path):
+    theirs = tmp_path / "theirs.jfr"
+    t, r = record(target, tmp_path, "Split", 3, event="ctimer", interval="5ms",
+                  jvm=[f"-XX:StartFlightRecording=filename={theirs},settings=profile", "-Xlog:disable"])
+    assert t.proc.returncode == 0
+    assert len(r.cpu()) > 50
+    assert theirs.stat().st_size > 0
+
+
+@pytest.mark.parametrize("event", ["ctimer", "itimer", "wall"])
+def test_async_profiler_beside_is_named(target, tmp_path, event):
+    lib = parts.async_profiler()
+    file = tmp_path / "x.jfr"
+    t = target("Leave", 1, "exit", 5, wait=False, jvm=[
+        f"-agentpath:{lib}=start,event=itimer,file={tmp_path}/theirs.jfr",
+        recording.option(file, event=event, interval="5ms", capture="signal" if event == "wall" else "") .replace(",capture=,", ",").removesuffix(",capture=")])
+    assert t.proc.wait(timeout=60) == 5
+    assert "async-profiler" in t.stderr()
+    assert not file.exists()

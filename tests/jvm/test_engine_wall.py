@@ -1,0 +1,54 @@
+"""The wall clock against threads that do one known thing each."""
+import collections
+
+import pytest
+from kit import recording
+from test_engines import record
+
+
+def spans(r):
+    """Nanoseconds by thread and state."""
+    out = collections.defaultdict(collections.Counter)
+    for s in r.wall():
+        out[s.thread][s.state] += s.span
+    return out
+
+
+@pytest.mark.parametrize("interval", ["10ms", "50ms"])
+def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
+    _, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
+    by = spans(r)
+    for thread, state in [("sleeper", "STATE_SLEEPING"), ("locker", "STATE_LOCK"), ("parker", "STATE_LOCK"),
+                          ("reader", "STATE_NET")]:
+        total = sum(by[thread].values())
+        assert by[thread][state] / total > 0.97, (thread, by[thread])
+    # Three spinners on two cores: running or waiting for a core, never blocked.
+    for i in range(3):
+        got = by[f"spinner-{i}"]
+        busy = got["STATE_RUNNABLE"] + got["STATE_WAITING_FOR_CPU"]
+        assert busy / sum(got.values()) > 0.97, got
+        assert got["STATE_WAITING_FOR_CPU"] > 0
+    # Every thread weighs the same.
+    totals = [sum(by[t].values()) for t in ("sleeper", "locker", "parker", "reader", "spinner-0", "spinner-1")]
+    assert min(totals) > 0.9 * max(totals), totals
+
+
+def test_blocked_stacks_are_whole(target, tmp_path):
+    _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms")
+    for thread, method in [("locker", "Waits.locked"), ("parker", "Waits.parked"), ("sleeper", "Waits.sleeping"),
+                           ("reader", "Waits.reading"), ("owner", "Waits.main")]:
+        mine = [s for s in r.wall() if s.thread == thread]
+        have = sum(s.span for s in mine if any(f.startswith(method + " ") for f in s.stack))
+        assert have > 0.97 * sum(s.span for s in mine), thread
+
+
+@pytest.mark.parametrize("capture", ["ring", "signal"])
+def test_poll_is_not_interrupted(target, tmp_path, capture):
+    out = tmp_path / "counts"
+    lib = recording.native("strangers")
+    _, r = record(target, tmp_path, "Waits", 4, 1, event="wall", interval="10ms", capture=capture,
+                  jvm=[f"-agentpath:{lib}=poll"], env={"STRANGER": str(out)})
+    calls, interrupted = map(int, out.read_text().split()[:2])
+    assert calls > 20
+    assert interrupted <= (0 if capture == "ring" else 0.05 * calls)
+    assert any(s.state == "STATE_POLL" for s in r.wall())

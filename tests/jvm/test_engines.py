@@ -1,0 +1,104 @@
+"""The engines against programs whose truth is known."""
+import os
+
+import pytest
+from kit import recording
+
+ENGINES = {"ring": ("cpu", "ring"), "perf-signal": ("cpu", "signal"), "ctimer": ("ctimer", None), "itimer": ("itimer", None)}
+
+
+def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, env=None, **options):
+    """Runs the target to its end; returns it and its recording."""
+    file = tmp_path / "x.jfr"
+    if user:
+        tmp_path.chmod(0o777)
+        for p in tmp_path.parents:
+            if p.stat().st_mode & 0o005 != 0o005:
+                p.chmod(p.stat().st_mode | 0o005)
+    t = target(main, *args, jvm=[recording.option(file, **options), *jvm], wait=False, user=user, jdk=jdk, env=env)
+    t.proc.wait(timeout=wait)
+    return t, recording.Recording(file)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_known_split_of_cpu(target, tmp_path, engine):
+    event, capture = ENGINES[engine]
+    more = {"capture": capture} if capture else {}
+    t, r = record(target, tmp_path, "Split", 6, event=event, interval="1ms", **more)
+    assert t.proc.returncode == 0
+    spun = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Split.main ") for f in s.stack)]
+    assert len(spun) > 300
+    shares = r.share(spun, "Split.half", "Split.third", "Split.fifth")
+    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.06 if len(spun) < 2000 else 0.03)
+    assert r.counts()["lost"] == 0
+    assert r.counts()["unknown"] <= 0.01 * r.counts()["samples"] + 2
+
+
+@pytest.mark.parametrize("jdk", [11, 21, 25])
+def test_other_jdks(target, tmp_path, jdk):
+    t, r = record(target, tmp_path, "Split", 3, jdk=jdk, event="cpu", interval="1ms")
+    assert t.proc.returncode == 0
+    spun = [s for s in r.cpu() if s.thread == "main"]
+    whole = [s for s in spun if any(f.startswith("Split.main ") for f in s.stack)]
+    assert len(whole) > 100
+    assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+
+
+@pytest.mark.parametrize("user", [None, 12345])
+def test_system_time_is_not_lost(target, tmp_path, user):
+    _, r = record(target, tmp_path, "Syscalls", 5, user=user, event="cpu", interval="2ms")
+    mine = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Syscalls.main ") for f in s.stack)]
+    assert len(mine) > 300
+    assert r.share(mine, "Syscalls.kernel", "Syscalls.user") == pytest.approx([0.5, 0.5], abs=0.06)
+
+
+def test_kernel_frames_where_allowed(target, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    _, r = record(target, tmp_path, "Syscalls", 3, event="cpu", interval="1ms", capture="ring")
+    kernel = [s for s in r.cpu() if s.stack and s.stack[0].endswith("[Kernel]")]
+    assert kernel
+    assert r.share(kernel, "Syscalls.kernel")[0] > 0.8
+
+
+@pytest.mark.parametrize("event", ["page-faults", "context-switches"])
+def test_perf_event_by_name(target, tmp_path, event):
+    _, r = record(target, tmp_path, "Split", 1, event=event, interval=1)
+    assert r.cpu()
+
+
+def test_wrong_options_are_one_line_and_the_job_runs_on(target, tmp_path):
+    for bad, says in [("start,event=cpu,file=x.jfr,bogus=1", "'bogus' is not an option"),
+                      ("start,event=nonsense,file=x.jfr", "'nonsense' is not an event"),
+                      ("start,event=cpu,interval=soon,file=x.jfr", "'soon' is not a time"),
+                      ("start,event=cpu,file=/nonexistent/x.jfr", "/nonexistent/x.jfr: No such file"),
+                      ("event=cpu,file=x.jfr", "write start,")]:
+        t = target("Leave", 0.1, "exit", 3, jvm=[f"-agentpath:{recording.AGENT}={bad}"], wait=False, cwd=tmp_path)
+        assert t.proc.wait(timeout=60) == 3
+        lines = t.stderr().splitlines()
+        assert len(lines) == 1 and lines[0].startswith("sparkprof: ") and says in lines[0], t.stderr()
+
+
+def test_thread_filter(target, tmp_path):
+    _, r = record(target, tmp_path, "Waits", 2, 2, event="ctimer", interval="2ms", thread="spinner-1")
+    assert {s.thread for s in r.cpu()} == {"spinner-1"}
+
+
+def test_threads_that_live_two_milliseconds(target, tmp_path):
+    t, r = record(target, tmp_path, "Churn", 3, event="ctimer", interval="1ms")
+    assert t.proc.returncode == 0
+    churned = [s for s in r.cpu() if s.thread.startswith("churn-")]
+    assert len({s.thread for s in churned}) > 20
+    assert sum(any(f.startswith("Churn.work ") for f in s.stack) for s in churned) > 0.5 * len(churned)
+
+
+def test_names_change_over_time(target, tmp_path):
+    _, r = record(target, tmp_path, "Rename", event="ctimer", interval="4ms")
+    seen = [s.thread for s in sorted(r.cpu(), key=lambda s: s.time) if s.thread.startswith("name-")]
+    assert {"name-a", "name-b"} <= set(seen)
+
+
+def test_metrics_beside(target, tmp_path):
+    _, r = record(target, tmp_path, "Unload", 3, event="cpu", interval="10ms")
+    for kind in ("jdk.CPULoad", "jdk.ResidentSetSize", "jdk.GCHeapSummary", "jdk.GarbageCollection"):
+        assert r.others[kind], kind

@@ -1,0 +1,65 @@
+"""Records Java targets with the agent on their command line, and reads recordings with the JDK's own reader."""
+import collections
+import os
+import pathlib
+import subprocess
+
+from . import jvm, parts
+
+AGENT = pathlib.Path(os.environ.get("SPARKPROF_AGENT", parts.ROOT / "build/libsparkprof.so"))
+
+Sample = collections.namedtuple("Sample", "type time thread tid java_id state span samples truncated stack")
+
+
+def option(file, event="cpu", interval="10ms", agent=AGENT, **more):
+    """The JVM option that records from the start."""
+    words = "".join(f",{k}={v}" for k, v in more.items())
+    return f"-agentpath:{agent}=start,event={event},interval={interval},file={file}{words}"
+
+
+def native(name):
+    """Compiles tests/jvm/native/NAME.c as a JVM agent of its own; returns its path."""
+    source = parts.ROOT / f"tests/jvm/native/{name}.c"
+    out = parts.ROOT / f"build/targets/lib{name}.so"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-g", "-shared", "-fPIC", "-pthread", "-o", out,
+                        source], check=True)
+    return out
+
+
+class Recording:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        done = subprocess.run([parts.jdk(17) / "bin/java", "-Xint", "-cp", jvm.compiled(), "Events", self.path],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self.samples = []
+        self.others = collections.defaultdict(list)
+        for line in done.stdout.splitlines():
+            kind, time, rest = line.split("\t", 2)
+            if kind not in ("jdk.ExecutionSample", "profiler.WallClockSample"):
+                self.others[kind].append(rest)
+                continue
+            thread, tid, jid, state, span, n, cut, stack = rest.split("\t")
+            self.samples.append(Sample(kind, int(time), thread, int(tid), int(jid), state, int(span), int(n),
+                                       cut == "true", stack.split(";") if stack else []))
+
+    def cpu(self):
+        return [s for s in self.samples if s.type == "jdk.ExecutionSample"]
+
+    def wall(self):
+        return [s for s in self.samples if s.type == "profiler.WallClockSample"]
+
+    def counts(self):
+        """The last sparkprof.Counts: samples, lost, truncated, unknown."""
+        words = self.others["sparkprof.Counts"][-1].replace("=", " ").split()
+        return {k: int(words[words.index(k) + 1].replace(",", "")) for k in ("samples", "lost", "truncated", "unknown")}
+
+    def share(self, samples, *methods):
+        """Part of @samples that have one of the methods ("Class.method") on their stack, for each of them."""
+        hits = collections.Counter()
+        for s in samples:
+            for m in methods:
+                hits[m] += any(f.startswith(m + " ") for f in s.stack)
+        return [hits[m] / max(1, len(samples)) for m in methods]
