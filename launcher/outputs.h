@@ -1,0 +1,62 @@
+/* What the -f of a call mean for one target: where the recording lies while it grows, and what is
+ * made of it at the end.
+ *
+ * The recording is a JFR file that is valid at every instant. It is the user's own x.jfr where one
+ * was asked for, else OUT.jfr beside the first other output until all outputs are whole, so that a
+ * killed run loses nothing. With stdout as the only output it has no name; and for -o jfr on stdout
+ * there is none: whole chunks go straight out. */
+#ifndef SP_LAUNCHER_OUTPUTS_H
+#define SP_LAUNCHER_OUTPUTS_H
+
+#include "jvm.h"
+#include "options.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct sp_output {
+	char *path; /* owned: patterns replaced, absolute; "-" is stdout */
+	enum sp_format format;
+};
+
+struct sp_outputs {
+	struct sp_output list[SP_CALL_MAX_OUTPUTS];
+	size_t n;
+	int fd;		 /* the recording; owned, -1: none yet */
+	char *recording; /* owned: its path; NULL: it has no name, or not ours to touch */
+	bool keep;	 /* the recording is one of the outputs */
+	bool stream;	 /* chunks go to stdout; there is nothing to finish */
+};
+
+void sp_outputs_init(struct sp_outputs *o);
+
+/* Names the outputs of @call for @target; nothing is created. Returns 0; -EINVAL for a name that
+ * cannot be had; with a sentence. */
+int sp_outputs_name(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	struct sp_err *err);
+
+/* The outputs as text that the agent keeps for a later `stop`, and back. Returns 0, -EINVAL for
+ * text that sp_outputs_text did not make, or -ENOMEM. */
+int sp_outputs_text(const struct sp_outputs *o, struct sp_buf *ret);
+int sp_outputs_parse(struct sp_outputs *o, const char *text);
+
+/* Creates the recording: o->fd, o->stream. An earlier file of that name is replaced, not written
+ * over: whoever has it open keeps what he sees. Returns 0 or -errno with a sentence. */
+int sp_outputs_record(struct sp_outputs *o, struct sp_err *err);
+
+/* Takes @fd (in every case) as the recording that an earlier launcher made for these outputs. */
+void sp_outputs_adopt(struct sp_outputs *o, int fd);
+
+/* Writes every output from the recording, each under a temporary name and then renamed. With
+ * @complete the recording itself is named (symbols) or, if no output, removed; without it (dump) it
+ * is left alone. Says where things lie. Returns 0, or -errno with a sentence that names the file;
+ * the recording then stays. */
+int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	bool complete, struct sp_err *err);
+
+/* Removes the recording of a run that never started. */
+void sp_outputs_discard(struct sp_outputs *o);
+
+void sp_outputs_done(struct sp_outputs *o);
+
+#endif
