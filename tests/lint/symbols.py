@@ -10,7 +10,7 @@ from lint import end
 
 LIBC = {"libc.so.6", "libpthread.so.0", "libdl.so.2", "libm.so.6", "librt.so.1", "ld-linux-x86-64.so.2"}
 NEWEST = (2, 17)
-NSS = re.compile(r"(getpw|getgr|getaddrinfo|gethostby|getserv|getnetby|getproto)")
+NSS = re.compile(r"(getpw|getgr(nam|gid|ent|ouplist)|getaddrinfo|gethostby|getserv|getnetby|getproto)")
 findings = []
 
 
