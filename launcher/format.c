@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { EXTENSIONS = 3 };
+
 static const struct {
 	const char *name;
-	const char *extensions[3];
+	const char *extensions[EXTENSIONS];
 	bool built;
 } formats[SP_FORMAT_COUNT] = {
 	[SP_FORMAT_TEXT] = {"text", {"txt", "text"}, true},
@@ -21,17 +23,17 @@ static const struct {
 	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", {"speedscope.json", "json"}, false},
 };
 
-/* Words of async-profiler and of habit. */
+#define LATER " once it is built; now there are text, collapsed, jfr"
+
+/* Words of async-profiler. */
 static const struct {
-	const char *name, *ours;
+	const char *name, *ours, *when;
 } other_names[] = {
-	{"txt", "text"},
-	{"flat", "text"},
-	{"traces", "text"},
-	{"folded", "collapsed"},
-	{"flamegraph", "html"},
-	{"tree", "html"},
-	{"otlp", "pprof"},
+	{"flat", "text", ""},
+	{"traces", "text", ""},
+	{"flamegraph", "html", LATER},
+	{"tree", "html", LATER},
+	{"otlp", "pprof", LATER},
 };
 
 static const char choices[] = "text, collapsed, jfr";
@@ -41,10 +43,21 @@ static int not_built(const char *word, struct sp_err *err)
 	return sp_err_set(err, -EINVAL, "'%s' is not built yet; there are %s", word, choices);
 }
 
+static bool is_called(enum sp_format format, const char *name)
+{
+	if (strcmp(formats[format].name, name) == 0)
+		return true;
+	for (size_t i = 0; i < EXTENSIONS && formats[format].extensions[i]; i++) {
+		if (strcmp(formats[format].extensions[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
 int sp_format_parse(const char *name, enum sp_format *ret_format, struct sp_err *err)
 {
 	for (int i = 0; i < SP_FORMAT_COUNT; i++) {
-		if (strcmp(formats[i].name, name) != 0)
+		if (!is_called((enum sp_format)i, name))
 			continue;
 		if (!formats[i].built)
 			return not_built(name, err);
@@ -54,11 +67,7 @@ int sp_format_parse(const char *name, enum sp_format *ret_format, struct sp_err 
 	for (size_t i = 0; i < SP_COUNT(other_names); i++) {
 		if (strcmp(other_names[i].name, name) == 0)
 			return sp_err_set(err, -EINVAL, "'%s' is not a format here; use %s%s", name,
-				other_names[i].ours,
-				strcmp(other_names[i].ours, "text") == 0 ||
-						strcmp(other_names[i].ours, "collapsed") == 0
-					? ""
-					: " once it is built; now there are text, collapsed, jfr");
+				other_names[i].ours, other_names[i].when);
 	}
 	return sp_err_set(err, -EINVAL, "'%s' is not a format; there are %s", name, choices);
 }
@@ -75,7 +84,7 @@ static bool has_extension(const char *path, const char *extension)
 int sp_format_of_path(const char *path, enum sp_format *ret_format, struct sp_err *err)
 {
 	for (int i = 0; i < SP_FORMAT_COUNT; i++) {
-		for (size_t j = 0; j < 3 && formats[i].extensions[j]; j++) {
+		for (size_t j = 0; j < EXTENSIONS && formats[i].extensions[j]; j++) {
 			if (!has_extension(path, formats[i].extensions[j]))
 				continue;
 			if (!formats[i].built)

@@ -15,7 +15,7 @@ enum sp_format {
 	SP_FORMAT_COUNT,
 };
 
-/* The value of -o. Returns 0, or -EINVAL with a sentence for a word that
+/* The value of -o: a name or an extension. Returns 0, or -EINVAL with a sentence for a word that
  * is not a format, or one that is not built yet. */
 int sp_format_parse(const char *name, enum sp_format *ret_format, struct sp_err *err);
 

@@ -33,6 +33,8 @@ CASES = [
     ("options", "man/sparkprof.1.scd", r"\n\*dump\*\n", "\n*drop*\n", "action dump is missing"),
     ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --alloc --wall", "--alloc is refused"),
     ("options", "README.md", r"\Z", "\n    sparkprof --loop 1h executor\n", "README.md:", "--loop is refused"),
+    ("options", "README.md", r"\Z", "\n    sparkprof report x.jfr\n", "README.md:", "action report is refused"),
+    ("options", "README.md", r"\Z", "\n    kubectl exec --tty POD -- sparkprof --cstack vm 1\n", "--cstack is refused", "1 finding"),
     ("options", "completions/sparkprof.bash", r"--timeout --attach-timeout -q", "-q", "resume: --timeout is missing"),
     ("options", "completions/sparkprof.bash", r"ring signal", "ring", "values of --capture"),
     ("options", "completions/sparkprof.bash", r"    cpu ctimer", "    ctimer", "event cpu"),

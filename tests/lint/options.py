@@ -61,15 +61,20 @@ def check_man(path="man/sparkprof.1.scd"):
         say(path, 1, f"action {action} is missing")
 
 
+# Up to " -- ", a backtick or the end the options are another command's.
+OTHERS = re.compile(r"\b(kubectl|meson|ninja|podman|spark-submit|java|jcmd|git|perf|pytest|build\.sh)\b.*?(?= -- |`|$)")
+
+
 def check_words(path):
-    """No option is mentioned that is not taken: unknown, not built or refused. Other commands' lines are theirs."""
+    """No option or action of ours is mentioned that is not taken: unknown, not built or refused."""
     for number, line in lines_of(path):
-        if "sparkprof" not in line and re.match(r"\s*(\./|\$ )?(meson|kubectl|spark-submit|podman|java|git|WARNING)\b", line):
-            continue
-        line = re.split(r"spark-submit|kubectl .*? -- |podman", line)[-1] if "sparkprof" in line else line
+        line = OTHERS.sub("", line)
         for word in re.findall(r"(?<![\w-])--[a-z][a-z-]+", line):
             if word[2:] not in OPTIONS:
                 say(path, number, f"{word} is {'refused' if word in REFUSED else 'not an option'}")
+        for word in re.findall(r"\bsparkprof ([a-z]+)\b", line):
+            if word in table.actions(kept=True):
+                say(path, number, f"action {word} is refused")
 
 
 def check_bash(path="completions/sparkprof.bash"):

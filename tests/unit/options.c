@@ -170,6 +170,8 @@ Test(options, each_file_gets_its_format)
 		{"-o jfr -f a.jfr 1", "a.jfr:jfr "},
 		{"-o collapsed 1", "-:collapsed "},
 		{"-o jfr -f - 1", "-:jfr "},
+		{"-o txt -f a 1", "a:text "},
+		{"-o folded 1", "-:collapsed "},
 		{"-f a.JFR 1", "a.JFR:jfr "},
 		{"-f dir.jfr/.jfr 1", "dir.jfr/.jfr:text "},
 		{"-f %p-%t-%n{3}.jfr 1 2", "%p-%t-%n{3}.jfr:jfr "},
