@@ -1,4 +1,5 @@
 """The lint tests find what they are for: in a copy of the tree one thing is made wrong, and the place is named."""
+import json
 import re
 import shutil
 import subprocess
@@ -121,6 +122,34 @@ def test_symbols_finds_nss_and_a_dynamic_launcher(copy, tmp_path):
     assert r.returncode == 1 and "getpwuid" in r.stdout
     r = lint(copy, "symbols", agent, compile_c(tmp_path, text))
     assert r.returncode == 1 and "is not static" in r.stdout
+
+
+def sigsafe(copy, tmp_path, text):
+    """Runs that lint on a handler of this text."""
+    source = copy / "agent/sig/probe.c"
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(text)
+    subprocess.run(["cc", "-c", "-fPIC", "-ftls-model=initial-exec", "-o", tmp_path / "probe.o", source], check=True)
+    (tmp_path / "compile_commands.json").write_text(
+        json.dumps([{"directory": str(tmp_path), "file": str(source), "output": "probe.o"}]))
+    r = lint(copy, "sigsafe", tmp_path)
+    source.unlink()
+    return r
+
+
+def test_sigsafe_finds_a_call_that_is_not_listed(copy, tmp_path):
+    r = sigsafe(copy, tmp_path, "#include <stdlib.h>\nvoid *f(void) { return malloc(1); }\n")
+    assert r.returncode == 1 and "agent/sig/probe.c:1: calls malloc" in r.stdout
+
+
+def test_sigsafe_finds_thread_local_storage(copy, tmp_path):
+    r = sigsafe(copy, tmp_path, "static __thread int x;\nint f(void) { return ++x; }\n")
+    assert r.returncode == 1 and "agent/sig/probe.c:1: has thread-local storage" in r.stdout
+
+
+def test_sigsafe_lets_a_listed_call_pass(copy, tmp_path):
+    r = sigsafe(copy, tmp_path, "#include <errno.h>\nint g(void) { return errno; }\nint f(void) { return g(); }\n")
+    assert r.returncode == 0 and "1 object" in r.stdout, r.stdout
 
 
 def test_the_release_is_clean(copy):
