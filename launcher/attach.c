@@ -73,7 +73,7 @@ static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t
 
 	sp_buf_init(&data);
 	return fd >= 0 && sp_buf_read_fd(&data, fd, SP_HSPERF_MAX_FILE) == 0 &&
-		sp_hsperf_parse(data.data, data.len, &perf) == 0 && perf.capabilities[0] == '0';
+	       sp_hsperf_parse(data.data, data.len, &perf) == 0 && perf.capabilities[0] == '0';
 }
 
 /* The target's hsperfdata file, by its number in any hsperfdata_* directory of its user. */

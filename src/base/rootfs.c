@@ -107,7 +107,7 @@ int sp_rootfs_walk(int root_fd, const char *path)
 
 	if (strlen(path) >= sizeof(w.rest))
 		return -ENAMETOOLONG;
-	strcpy(w.rest, path);
+	memcpy(w.rest, path, strlen(path) + 1);
 	while (r == 0 && next_component(&w, name))
 		r = step(&w, name);
 	if (r == 0 && w.rest[strspn(w.rest, "/")])

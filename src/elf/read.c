@@ -154,7 +154,7 @@ static bool note_build_id(Elf_Data *data, char *ret_hex)
 			memcmp((char *)data->d_buf + name, "GNU", 4) != 0)
 			continue;
 		for (size_t i = 0; i < nh.n_descsz && i < SP_ELF_BUILD_ID_MAX; i++)
-			sprintf(ret_hex + 2 * i, "%02x", id[i]);
+			snprintf(ret_hex + 2 * i, 3, "%02x", id[i]);
 		return nh.n_descsz > 0;
 	}
 	return false;

@@ -1,5 +1,6 @@
-/* What a JVM looks like from outside, where the real one cannot be had: maps a library called libjvm.so (and others
- * given by name), catches SIGQUIT as HotSpot does, says "ready", and says so if anybody sends it the signal. */
+/* What a JVM looks like from outside, where the real one cannot be had: maps a library called
+ * libjvm.so (and others given by name), catches SIGQUIT as HotSpot does, says "ready", and says so
+ * if anybody sends it the signal. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>

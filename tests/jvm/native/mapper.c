@@ -1,5 +1,5 @@
-/* Maps the files named as its arguments, says "ready" and waits for the end of its input: stands in for
- * virtual machines that cannot be had for tests. */
+/* Maps the files named as its arguments, says "ready" and waits for the end of its input: stands in
+ * for virtual machines that cannot be had for tests. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
