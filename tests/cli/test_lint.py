@@ -47,6 +47,7 @@ CASES = [
     ("options", "completions/sparkprof.fish", r"-l memory -x", "-l memory", "value of --memory"),
     ("options", "completions/sparkprof.fish", r'"print the version"', '"say it"', "action version"),
     ("options", "launcher/options.def", r'"12m"', '"14m"', "default of --memory: says 12m, the table 14m"),
+    ("options", "src/probe/perf_table.c", r'"LLC-loads"', '"LLC-leads"', "event LLC-leads", "event LLC-loads"),
     ("includes", "src/base/err.c", r"\Z", '#include "../../launcher/options.h"\n', "src/base/err.c:", "may not be included"),
     ("includes", "agent/entry.c", r"\Z", '#include "../launcher/options.h"\n', "agent/entry.c:", "may not be included"),
     ("includes", "agent/entry.c", r"\Z", "#include <libelf.h>\n", "agent/entry.c:", "libelf.h"),

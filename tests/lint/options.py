@@ -164,6 +164,16 @@ def check_actions(path, got):
         compare(path, 1, f"action {name}", got.get(name), ACTIONS.get(name))
 
 
+def check_perf(path="src/probe/perf_table.c"):
+    """Every perf event that -e takes can be opened, and the other way round."""
+    rows = re.findall(r'^EVENT\("([^"]+)",\s*(\w+),', (ROOT / "launcher/events.def").read_text(), re.M)
+    want = {name for name, group in rows if group != "ENGINE"}
+    got = set(re.findall(r'^\s*\w+\("([^"]+)", ', (ROOT / path).read_text(), re.M))
+    for name in sorted(want ^ got):
+        findings.append(f"{path}:1: event {name} is in one place only (launcher/events.def)")
+
+
+check_perf()
 check_man()
 check_words("README.md")
 check_bash()
