@@ -106,9 +106,9 @@ static int check_colon(const char *name, const char *colon, struct sp_err *err)
 
 	if (has_prefix(name, "mem:"))
 		return check_form(name, "mem:ADDR[/LEN][:rwx]", is_breakpoint(s), err);
-	if (has_prefix(name, "kprobe:"))
+	if (has_prefix(name, "kprobe:") || has_prefix(name, "kretprobe:"))
 		return check_form(name, "kprobe:FUNCTION[+OFFSET]", *s && !s[place(s)], err);
-	if (has_prefix(name, "uprobe:"))
+	if (has_prefix(name, "uprobe:") || has_prefix(name, "uretprobe:"))
 		return check_form(name, "uprobe:/PATH:FUNCTION or uprobe:/PATH+OFFSET",
 			*s == '/' && strpbrk(s, ":+") && s[strlen(s) - 1] != ':', err);
 	return check_form(name, "SUBSYSTEM:TRACEPOINT",
