@@ -11,6 +11,7 @@ import sys
 
 from lint import PRODUCT, ROOT, end, files
 
+GCC_ONLY = re.compile(r" -f(no-)?tree-\S+")
 build = pathlib.Path(sys.argv[1])
 stamps = build / "tidy-stamps"
 stamps.mkdir(exist_ok=True)
@@ -32,6 +33,7 @@ def sources():
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
         if path.suffix == ".c" and path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PRODUCT:
+            entry["command"] = GCC_ONLY.sub("", entry["command"])
             found[path] = entry
     (stamps / "compile_commands.json").write_text(json.dumps(list(found.values())))
     return sorted(found)
