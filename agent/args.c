@@ -51,7 +51,7 @@ static const struct {
 void sp_args_init(struct sp_args *a)
 {
 	memset(a, 0, sizeof(*a));
-	strcpy(a->event, "cpu");
+	memcpy(a->event, "cpu", 4);
 	a->depth = 2048;
 	a->memory = 12u << 20;
 	a->chunk_bytes = 100u << 20;
@@ -108,7 +108,7 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 	if (w->kind == TEXT) {
 		if (strlen(value) >= w->size)
 			return refuse(w, value, err);
-		strcpy(at, value);
+		memcpy(at, value, strlen(value) + 1);
 		return 0;
 	}
 	if (parse_number(w, value, &n) < 0 || n < w->min || n > w->max)

@@ -104,7 +104,7 @@ static bool is_mangled(const char *name)
 static void hex(const uint8_t *bytes, uint8_t len, char *out)
 {
 	for (uint8_t i = 0; i < len; i++)
-		sprintf(out + 2 * i, "%02x", bytes[i]);
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 	out[2 * len] = 0;
 }
 
@@ -125,9 +125,9 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 	snprintf(name, sizeof(name), "0x%llx", (unsigned long long)f->offset);
 	id[0] = 0;
 	if (mod) {
-		strcpy(id, "()L");
+		memcpy(id, "()L", 3);
 		hex(mod->build_id, mod->build_id_len, id + 3);
-		strcat(id, ";");
+		memcpy(id + 3 + 2 * mod->build_id_len, ";", 2);
 	}
 	ret->method = native_method(in, mod ? mod->name : "", name, id, mod != NULL);
 }

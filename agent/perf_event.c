@@ -183,7 +183,7 @@ static int parse_probe(const char *name, struct sp_perf_event *ret, struct sp_er
 		return sp_err_set(err, -ENOENT, "%s: this kernel offers no such probes", name);
 	if (strlen(what) >= sizeof(ret->probe))
 		return sp_err_set(err, -EINVAL, "%s: too long", name);
-	strcpy(ret->probe, what);
+	memcpy(ret->probe, what, strlen(what) + 1);
 	plus = strrchr(ret->probe, '+');
 	if (plus) {
 		*plus = 0;
