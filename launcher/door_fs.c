@@ -122,7 +122,8 @@ void sp_door_fs_open_early(struct sp_door_fs *fs, const struct sp_door_target *t
 }
 
 /* A directory is trusted if nobody but root and the target's user can replace a name in it that the
- * target's user owns: theirs, and not writable by others, or sticky. */
+ * target's user owns: theirs, and not writable by others, or sticky. Not by glibc's faccessat: it
+ * tries faccessat2 first, and older container runtimes answer EPERM to what they do not know. */
 static void judge(const struct sp_door_fs *fs, struct sp_door_place *p)
 {
 	struct statvfs vfs;
@@ -134,7 +135,7 @@ static void judge(const struct sp_door_fs *fs, struct sp_door_place *p)
 		snprintf(p->why, sizeof(p->why), "belongs to user %u", (unsigned)st.st_uid);
 	} else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
 		snprintf(p->why, sizeof(p->why), "anybody may replace files in it (no sticky bit)");
-	} else if (faccessat(p->fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+	} else if (syscall(SYS_faccessat, p->fd, ".", W_OK | X_OK) < 0) {
 		snprintf(p->why, sizeof(p->why), "%s", strerror(errno));
 	} else {
 		p->writable = true;

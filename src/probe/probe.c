@@ -178,14 +178,15 @@ static int probe_ctimer(struct where *w)
 {
 	struct sigevent none = {.sigev_notify = SIGEV_NONE};
 	char note[120];
-	timer_t timer;
+	int timer; /* the kernel's: glibc to 2.33 has its own in librt, which a JVM need not have
+		      loaded */
 
-	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &none, &timer) < 0) {
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &none, &timer) < 0) {
 		snprintf(note, sizeof(note), "timer_create: %s (limit on pending signals?)",
 			strerror(errno));
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_NO, "ctimer", note);
 	}
-	timer_delete(timer);
+	syscall(SYS_timer_delete, timer);
 	return row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "ctimer", "");
 }
 

@@ -26,7 +26,7 @@ def test_real_aarch64_jvm_under_qemu(sparkprof):
 
 def test_real_native_image_program(sparkprof):
     with strangers.native_image() as p:
-        refused(sparkprof, p.pid, "native-image")
+        refused(sparkprof, p.pid, "native image")
         assert p.alive()
 
 
