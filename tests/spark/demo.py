@@ -93,7 +93,7 @@ def main():
     say("sparkprof demo")
     with workload() as pid:
         run("ps")
-        run("list", pid, shown=40)
+        run("list", pid, shown=20)
         visit(pid)
         profile(pid)
         if not os.path.exists(f"/proc/{pid}"):
