@@ -3,6 +3,9 @@
 #include "cgroup.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #define MB (1024ull * 1024)
 
@@ -187,4 +190,83 @@ Test(cgroup, survives_truncated_files)
 		tree_put_bytes(&t, "7/cgroup", groups, n);
 		left(&v);
 	}
+}
+
+/* A real group with a limit of 96 MB, of whichever version this machine has; "" if none may be
+ * made. */
+static void real_group(char *ret, size_t len)
+{
+	bool v1 = access("/sys/fs/cgroup/memory/memory.limit_in_bytes", F_OK) == 0;
+	char name[512];
+	int fd;
+
+	snprintf(
+		ret, len, "/sys/fs/cgroup/%ssparkprof-test-%d", v1 ? "memory/" : "", (int)getpid());
+	if (mkdir(ret, 0755) < 0) {
+		ret[0] = '\0';
+		return;
+	}
+	snprintf(name, sizeof(name), "%s/%s", ret, v1 ? "memory.limit_in_bytes" : "memory.max");
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "100663296", 9) != 9) {
+		rmdir(ret);
+		ret[0] = '\0';
+	}
+	close(fd);
+}
+
+static void enter(const char *group)
+{
+	char name[512];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/cgroup.procs", group);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		_exit(1);
+	close(fd);
+}
+
+/* Enters the group, takes @bytes and tells through @ready. */
+static pid_t start_member(const char *group, size_t bytes, int ready)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	enter(group);
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, bytes);
+	if (write(ready, "x", 1) == 1)
+		pause();
+	_exit(0);
+}
+
+Test(real_cgroup, what_a_member_takes_is_missing)
+{
+	char group[256], x;
+	uint64_t v = 0;
+	int ready[2], status;
+	pid_t member, guest;
+
+	real_group(group, sizeof(group));
+	if (!group[0])
+		cr_skip("this machine lets no memory cgroup be made");
+	cr_assert_eq(pipe2(ready, O_CLOEXEC), 0);
+	member = start_member(group, 32 * MB, ready[1]);
+	cr_assert_eq(read(ready[0], &x, 1), 1);
+	cr_expect_eq(sp_cgroup_memory_left(member, &v), 0);
+	cr_expect(v <= 64 * MB && v > 48 * MB, "%lu", (unsigned long)v);
+	cr_expect_not(sp_cgroup_is_guest(member));
+	guest = fork();
+	if (guest == 0) {
+		enter(group);
+		_exit(sp_cgroup_is_guest(member) ? 42 : 0);
+	}
+	waitpid(guest, &status, 0);
+	cr_expect_eq(WEXITSTATUS(status), 42);
+	kill(member, SIGKILL);
+	waitpid(member, NULL, 0);
+	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
+		usleep(10000);
 }
