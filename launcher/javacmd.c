@@ -73,7 +73,7 @@ static const char *next_word(const char *s, bool comments, struct sp_buf *ret)
 	return s;
 }
 
-static void add_argfile(const struct sp_proc *p, const char *name, struct sp_buf *ret)
+static void add_argfile(const struct sp_proc *p, uid_t uid, const char *name, struct sp_buf *ret)
 {
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
 	SP_AUTO_BUF struct sp_buf b = {0};
@@ -85,7 +85,7 @@ static void add_argfile(const struct sp_proc *p, const char *name, struct sp_buf
 		snprintf(path, sizeof(path), "%s/%s", cwd, name);
 	else
 		return;
-	fd = sp_proc_open_file(p, path, SP_PROC_ANYONE);
+	fd = sp_proc_open_readable(p, path, uid);
 	if (fd < 0 || sp_buf_read_fd(&b, fd, MAX_ARGFILE) < 0)
 		return;
 	for (const char *s = sp_buf_str(&b); s;)
@@ -94,14 +94,15 @@ static void add_argfile(const struct sp_proc *p, const char *name, struct sp_buf
 
 /* The words behind argv[0], with argfiles in place up to the main class as the JDK has it
  * (--disable-@files ends that). */
-static void expand(const struct sp_buf *argv, const struct sp_proc *p, struct sp_buf *ret)
+static void expand(
+	const struct sp_buf *argv, const struct sp_proc *p, uid_t uid, struct sp_buf *ret)
 {
 	const char *word = sp_proc_next_string(argv, NULL);
 	bool options = true;
 
 	while (word && (word = sp_proc_next_string(argv, word))) {
 		if (options && p && word[0] == '@' && word[1] && word[1] != '@') {
-			add_argfile(p, word + 1, ret);
+			add_argfile(p, uid, word + 1, ret);
 			continue;
 		}
 		add_string(ret, word);
@@ -129,13 +130,14 @@ static void set_class_path(struct sp_javacmd *c)
 	}
 }
 
-int sp_javacmd_parse(const struct sp_buf *argv, const struct sp_proc *p, struct sp_javacmd *ret)
+int sp_javacmd_parse(
+	const struct sp_buf *argv, const struct sp_proc *p, uid_t uid, struct sp_javacmd *ret)
 {
 	SP_AUTO_BUF struct sp_buf words = {0};
 	const char *word = NULL, *main_class = NULL;
 
 	memset(ret, 0, sizeof(*ret));
-	expand(argv, p, &words);
+	expand(argv, p, uid, &words);
 	while ((word = sp_proc_next_string(&words, word))) {
 		bool is_main = strcmp(word, "-jar") == 0 || strcmp(word, "-m") == 0 ||
 			       strcmp(word, "--module") == 0;

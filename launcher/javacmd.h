@@ -15,8 +15,10 @@ struct sp_javacmd {
 };
 
 /* Reads @argv (NUL-terminated strings, argv[0] first). @p: where @argfiles are opened, relative to
- * its cwd and by its root; NULL leaves them out. Owner: sp_javacmd_done. Returns 0 or -ENOMEM. */
-int sp_javacmd_parse(const struct sp_buf *argv, const struct sp_proc *p, struct sp_javacmd *ret);
+ * its cwd and by its root, where @uid may read them; NULL leaves them out. Owner: sp_javacmd_done.
+ * Returns 0 or -ENOMEM. */
+int sp_javacmd_parse(
+	const struct sp_buf *argv, const struct sp_proc *p, uid_t uid, struct sp_javacmd *ret);
 void sp_javacmd_done(struct sp_javacmd *c);
 
 /* What "-XX:+name" and "-XX:-name" leave a flag at: 1 on, 0 off, @otherwise not mentioned. The last

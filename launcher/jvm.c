@@ -29,7 +29,7 @@ static void set_user(const struct sp_look *l, struct sp_jvm *j)
 
 	if (sp_proc_user_name(ours, j->uid, j->user, sizeof(j->user)) == 0)
 		return;
-	theirs = sp_proc_open_file(&l->proc, "/etc/passwd", 0);
+	theirs = sp_proc_open_readable(&l->proc, "/etc/passwd", j->uid);
 	sp_proc_user_name(theirs, j->uid, j->user, sizeof(j->user));
 }
 
@@ -44,7 +44,7 @@ static void set_main_class(struct sp_look *l, struct sp_jvm *j)
 	if (!j->exe[0] && argv0 && strrchr(argv0, '/'))
 		name = strrchr(argv0, '/') + 1;
 	java = java || strcmp(name, "java") == 0;
-	if (java && sp_javacmd_parse(&l->argv, &l->proc, &l->cmd) == 0)
+	if (java && sp_javacmd_parse(&l->argv, &l->proc, j->uid, &l->cmd) == 0)
 		SP_LOOK_SET(j->main_class, l->cmd.main);
 	if (!j->main_class[0] && l->perf.command[0])
 		snprintf(j->main_class, sizeof(j->main_class), "%.*s",

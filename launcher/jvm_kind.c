@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,7 +55,7 @@ static int see_map(const struct sp_proc_map *m, void *arg)
 /* libjvm.so as the process has it mapped; a file that was put in its place does not count. */
 static int open_libjvm(const struct sp_look *l, const struct sp_jvm *j)
 {
-	SP_AUTO_CLOSE int fd = sp_proc_open_file(&l->proc, j->libjvm, SP_PROC_ANYONE);
+	SP_AUTO_CLOSE int fd = sp_proc_open_readable(&l->proc, j->libjvm, j->uid);
 	struct stat st;
 
 	if (fd < 0)
@@ -74,6 +75,13 @@ static int read_head(struct sp_look *l, const struct sp_jvm *j, struct sp_elfhea
 	return fd < 0 ? -errno : sp_elfhead_read(fd, ret);
 }
 
+/* Between fork and exec a child has the mappings and words of its JVM, but one thread only. A JVM
+ * that catches SIGQUIT has many. */
+static bool is_forked_child(const struct sp_look *l)
+{
+	return l->status.threads == 1 && l->status.sigcgt & 1ull << (SIGQUIT - 1);
+}
+
 void sp_look_kind(struct sp_look *l, struct sp_jvm *j)
 {
 	struct seen seen = {l, j};
@@ -88,6 +96,8 @@ void sp_look_kind(struct sp_look *l, struct sp_jvm *j)
 	}
 	if (read_head(l, j, &head) == 0)
 		j->machine = head.machine;
+	if (is_forked_child(l))
+		return;
 	if (l->j9[0])
 		j->kind = SP_JVM_OPENJ9; /* it has a libjvm.so too */
 	else if (j->libjvm[0])
@@ -134,7 +144,7 @@ static void version_from_release(struct sp_look *l, struct sp_jvm *j)
 			return;
 		*slash = '\0';
 		snprintf(path, sizeof(path), "%s/release", dir);
-		fd = sp_proc_open_file(&l->proc, path, SP_PROC_ANYONE);
+		fd = sp_proc_open_readable(&l->proc, path, j->uid);
 		if (fd < 0 || sp_buf_read_fd(&b, fd, 64 << 10) < 0)
 			continue;
 		s = strstr(sp_buf_str(&b), "JAVA_VERSION=\"");

@@ -150,14 +150,11 @@ static bool property(const char *text, const char *key, char *ret, size_t len)
 	return false;
 }
 
-/* Reads a configuration file of the target: its own, or root's (a mounted ConfigMap). */
 static bool read_properties(
 	const struct sp_look *l, const struct sp_jvm *j, const char *path, struct sp_buf *ret)
 {
-	SP_AUTO_CLOSE int fd = sp_proc_open_file(&l->proc, path, j->uid);
+	SP_AUTO_CLOSE int fd = sp_proc_open_readable(&l->proc, path, j->uid);
 
-	if (fd == -EPERM)
-		fd = sp_proc_open_file(&l->proc, path, 0);
 	return fd >= 0 && sp_buf_read_fd(ret, fd, MAX_PROPERTIES) == 0;
 }
 

@@ -144,6 +144,7 @@ int sp_proc_read_status(const struct sp_proc *p, struct sp_proc_status *ret)
 	if (s)
 		snprintf(st.name, sizeof(st.name), "%.*s", (int)strcspn(s, "\n"), s);
 	st.ppid = (pid_t)status_number(text, "PPid", 0, 0);
+	st.threads = (int)status_number(text, "Threads", 0, 0);
 	st.tracer = (pid_t)status_number(text, "TracerPid", 0, 0);
 	st.uid = (uid_t)status_number(text, "Uid", 1, -1);
 	st.gid = (gid_t)status_number(text, "Gid", 1, -1);

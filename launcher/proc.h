@@ -30,6 +30,7 @@ void sp_proc_done(struct sp_proc *p);
 struct sp_proc_status {
 	char state; /* R S D T t Z X */
 	pid_t ppid;
+	int threads;	 /* how many it has */
 	pid_t tracer;	 /* 0: none */
 	pid_t nspid;	 /* in its innermost pid namespace; the pid itself before Linux 4.1 */
 	int ns_depth;	 /* pid namespaces it is in, as seen from here: 1 is ours */
@@ -81,11 +82,14 @@ int sp_proc_parse_map(char *line, struct sp_proc_map *ret);
 /* Opens a regular file of a process for reading, as the process would see @path from its root.
  * Symbolic links are followed inside that root only (an absolute link begins at it again, ".." is
  * refused), so no link of a hostile target leads to a file of ours; FIFOs and devices are never
- * opened for reading. With @owner other than SP_PROC_ANYONE the file must belong to that user.
+ * opened for reading. The file must belong to @uid, the user of the process.
  * Returns: a descriptor that the caller closes, or -errno (-EXDEV for "..", -EPERM for a wrong
  * owner, -EINVAL for what is not a regular file). */
-#define SP_PROC_ANYONE ((uid_t)-1)
-int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t owner);
+int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t uid);
+
+/* The same for a file that belongs to @uid or that everybody may read: a launcher of root's never
+ * reads for a process what the process could not read itself. */
+int sp_proc_open_readable(const struct sp_proc *p, const char *path, uid_t uid);
 
 /* The same for a directory. */
 int sp_proc_open_dir(const struct sp_proc *p, const char *path);

@@ -122,7 +122,7 @@ static int reopen(int pathfd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t owner)
+static int open_regular(const struct sp_proc *p, const char *path, uid_t uid, bool public)
 {
 	SP_AUTO_CLOSE int fd = open_path(p, path);
 	struct stat st;
@@ -133,9 +133,19 @@ int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t owner)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	if (owner != SP_PROC_ANYONE && st.st_uid != owner)
+	if (st.st_uid != uid && !(public && st.st_mode & S_IROTH))
 		return -EPERM;
 	return reopen(fd, 0);
+}
+
+int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t uid)
+{
+	return open_regular(p, path, uid, false);
+}
+
+int sp_proc_open_readable(const struct sp_proc *p, const char *path, uid_t uid)
+{
+	return open_regular(p, path, uid, true);
 }
 
 int sp_proc_open_dir(const struct sp_proc *p, const char *path)

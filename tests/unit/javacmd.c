@@ -42,7 +42,7 @@ Test(javacmd, main_class_behind_options_with_and_without_values)
 		struct sp_javacmd c;
 
 		put(&argv, cases[i].words);
-		cr_assert_eq(sp_javacmd_parse(&argv, NULL, &c), 0);
+		cr_assert_eq(sp_javacmd_parse(&argv, NULL, 0, &c), 0);
 		cr_expect_str_eq(c.main, cases[i].main, "%s: %s", cases[i].words, c.main);
 		cr_expect_str_eq(first(&c.args), cases[i].arg, "%s", cases[i].words);
 		cr_expect_str_eq(
@@ -88,14 +88,14 @@ Test(javacmd, argfiles_are_read_as_java_reads_them)
 	tree_link(&t, "7/cwd", "/job");
 	cr_assert_eq(sp_proc_open(t.fd, 7, &p), 0);
 	put(&argv, "java|-Xmx1g|@opts|@later");
-	cr_assert_eq(sp_javacmd_parse(&argv, &p, &c), 0);
+	cr_assert_eq(sp_javacmd_parse(&argv, &p, geteuid(), &c), 0);
 	cr_expect_str_eq(c.main, "x.Main");
 	cr_expect_eq(sp_javacmd_flag(&c.jvm, "DisableAttachMechanism", 0), 1);
 	cr_expect_str_eq(sp_javacmd_property(&c.jvm, "a"), "b c");
 	sp_javacmd_done(&c);
 	sp_buf_done(&argv);
 	put(&argv, "java|Main|@opts");
-	cr_assert_eq(sp_javacmd_parse(&argv, &p, &c), 0);
+	cr_assert_eq(sp_javacmd_parse(&argv, &p, geteuid(), &c), 0);
 	cr_expect_str_eq(first(&c.args), "@opts", "behind the main class it is an argument");
 	sp_javacmd_done(&c);
 	tree_done(&t);

@@ -1,4 +1,5 @@
 /* Processes that cannot all be had on one machine, as trees of /proc. */
+#include "failing_realloc.h"
 #include "tree.h"
 
 #include "base/cleanup.h"
@@ -405,6 +406,33 @@ Test(jvm, a_shell_with_the_words_of_an_executor_is_no_jvm)
 	cr_assert_eq(sp_jvm_list(t.fd, &list, &n), 0);
 	cr_expect_eq(n, 0);
 	free(list);
+}
+
+Test(jvm, a_child_that_a_jvm_has_forked_is_not_a_jvm)
+{
+	tree_put(&t, "7/status",
+		"Name:\tjava\nState:\tS\nUid:\t0\t%u\t0\t0\nGid:\t0\t%u\t0\t0\nThreads:\t1\n"
+		"SigCgt:\t4\n",
+		(unsigned)geteuid(), (unsigned)getegid());
+	cr_expect_eq(inspect().kind, SP_JVM_NONE);
+}
+
+Test(jvm, survives_every_allocation_that_fails)
+{
+	tree_put_words(&t, "7/cmdline",
+		"java|org.apache.spark.executor.CoarseGrainedExecutorBackend" FLAGS);
+	for (unsigned nth = 1; nth < 100; nth++) {
+		struct sp_jvm *list = NULL;
+		size_t n = 0;
+
+		realloc_fails_at = nth;
+		if (sp_jvm_list(t.fd, &list, &n) == 0)
+			free(list);
+		if (realloc_fails_at)
+			break; /* there were not that many */
+		cr_assert_lt(nth, 99);
+	}
+	realloc_fails_at = 0;
 }
 
 Test(jvm, spark_jar_names)

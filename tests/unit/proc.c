@@ -154,18 +154,18 @@ Test(proc, links_stay_inside_the_targets_root)
 	tree_link(&t, "7/root/out", "../../secret");
 	tree_link(&t, "7/root/host", t.path);
 	tree_link(&t, "7/root/loop", "loop");
-	cr_expect_eq(open_in("/abs", SP_PROC_ANYONE, text), 0);
+	cr_expect_eq(open_in("/abs", geteuid(), text), 0);
 	cr_expect_str_eq(text, "theirs");
-	cr_expect_eq(open_in("dir/./rel", SP_PROC_ANYONE, text), 0);
-	cr_expect_eq(open_in("/out", SP_PROC_ANYONE, text), -EXDEV);
-	cr_expect_eq(open_in("/data/../../../secret", SP_PROC_ANYONE, text), -EXDEV);
-	cr_expect_eq(open_in("/host/secret", SP_PROC_ANYONE, text), -ENOENT);
-	cr_expect_eq(open_in("/loop", SP_PROC_ANYONE, text), -ELOOP);
-	cr_expect_eq(open_in("/nothing", SP_PROC_ANYONE, text), -ENOENT);
+	cr_expect_eq(open_in("dir/./rel", geteuid(), text), 0);
+	cr_expect_eq(open_in("/out", geteuid(), text), -EXDEV);
+	cr_expect_eq(open_in("/data/../../../secret", geteuid(), text), -EXDEV);
+	cr_expect_eq(open_in("/host/secret", geteuid(), text), -ENOENT);
+	cr_expect_eq(open_in("/loop", geteuid(), text), -ELOOP);
+	cr_expect_eq(open_in("/nothing", geteuid(), text), -ENOENT);
 	memset(deep + 1, 'a', sizeof(deep) - 2);
-	cr_expect_eq(open_in(deep, SP_PROC_ANYONE, text), -ENAMETOOLONG);
+	cr_expect_eq(open_in(deep, geteuid(), text), -ENAMETOOLONG);
 	deep[400] = '\0';
-	cr_expect_eq(open_in(deep, SP_PROC_ANYONE, text), -ENAMETOOLONG);
+	cr_expect_eq(open_in(deep, geteuid(), text), -ENAMETOOLONG);
 }
 
 Test(proc, only_regular_files_of_the_right_owner_are_opened)
@@ -176,9 +176,13 @@ Test(proc, only_regular_files_of_the_right_owner_are_opened)
 	cr_assert_eq(mkfifoat(t.fd, "7/root/fifo", 0644), 0);
 	cr_expect_eq(open_in("/mine", geteuid(), text), 0);
 	cr_expect_eq(open_in("/mine", geteuid() + 1, text), -EPERM);
-	cr_expect_eq(open_in("/fifo", SP_PROC_ANYONE, text), -EINVAL);
-	cr_expect_eq(open_in("/etc", SP_PROC_ANYONE, text), -EINVAL);
+	cr_expect_eq(open_in("/fifo", geteuid(), text), -EINVAL);
+	cr_expect_eq(open_in("/etc", geteuid(), text), -EINVAL);
 	cr_expect_eq(sp_proc_open_dir(&p, "/mine"), -ENOTDIR);
+	SP_AUTO_CLOSE int fd = sp_proc_open_readable(&p, "/mine", geteuid() + 1);
+	cr_expect_geq(fd, 0);
+	cr_assert_eq(fchmodat(t.fd, "7/root/mine", 0640, 0), 0);
+	cr_expect_eq(sp_proc_open_readable(&p, "/mine", geteuid() + 1), -EPERM);
 }
 
 Test(proc, a_real_process_is_not_mistaken_after_its_end)
