@@ -75,11 +75,18 @@ static int read_head(struct sp_look *l, const struct sp_jvm *j, struct sp_elfhea
 	return fd < 0 ? -errno : sp_elfhead_read(fd, ret);
 }
 
-/* Between fork and exec a child has the mappings and words of its JVM, but one thread only. A JVM
- * that catches SIGQUIT has many. */
+/* Between fork and exec a child has the mappings and the words of its JVM, but one thread only; a
+ * JVM that catches SIGQUIT has many. */
 static bool is_forked_child(const struct sp_look *l)
 {
-	return l->status.threads == 1 && l->status.sigcgt & 1ull << (SIGQUIT - 1);
+	SP_AUTO_BUF struct sp_buf parent = {0};
+	char file[32];
+
+	if (l->status.threads != 1 || !(l->status.sigcgt & 1ull << (SIGQUIT - 1)))
+		return false;
+	snprintf(file, sizeof(file), "../%d/cmdline", (int)l->status.ppid);
+	return sp_proc_read(&l->proc, file, l->argv.len, &parent) == 0 && parent.len &&
+	       parent.len == l->argv.len && memcmp(parent.data, l->argv.data, parent.len) == 0;
 }
 
 void sp_look_kind(struct sp_look *l, struct sp_jvm *j)
@@ -125,7 +132,7 @@ static void set_version(struct sp_jvm *j, const char *version)
 		return;
 	j->jdk = major;
 	snprintf(j->jdk_version, sizeof(j->jdk_version), "%.*s",
-		(int)strcspn(version, "+\"(), \r\n"), version);
+		(int)strcspn(version, "+-\"(), \r\n"), version);
 }
 
 /* JAVA_VERSION="17.0.15" of the file `release`, one to four directories above libjvm.so's. */

@@ -411,9 +411,12 @@ Test(jvm, a_shell_with_the_words_of_an_executor_is_no_jvm)
 Test(jvm, a_child_that_a_jvm_has_forked_is_not_a_jvm)
 {
 	tree_put(&t, "7/status",
-		"Name:\tjava\nState:\tS\nUid:\t0\t%u\t0\t0\nGid:\t0\t%u\t0\t0\nThreads:\t1\n"
+		"Name:\tjava\nState:\tS\nPPid:\t3\nUid:\t0\t%u\t0\t0\nGid:\t0\t%u\t0\t0\nThreads:"
+		"\t1\n"
 		"SigCgt:\t4\n",
 		(unsigned)geteuid(), (unsigned)getegid());
+	cr_expect_eq(inspect().kind, SP_JVM_HOTSPOT);
+	tree_put_words(&t, "3/cmdline", "/jdk/bin/java|Main");
 	cr_expect_eq(inspect().kind, SP_JVM_NONE);
 }
 
