@@ -91,10 +91,10 @@ static int look(struct sp_look *l, struct sp_jvm *j)
 		if (j->kind == SP_JVM_HOTSPOT)
 			l->has_perf =
 				sp_hsperf_read(&l->proc, j->nspid, j->uid, j->user, &l->perf) == 0;
+		sp_cgroup_path(&l->proc, j->cgroup, sizeof(j->cgroup));
 		set_main_class(l, j);
 		sp_look_version(l, j);
 		sp_look_spark(l, j);
-		sp_cgroup_path(&l->proc, j->cgroup, sizeof(j->cgroup));
 	}
 	sp_look_attach(l, j);
 	return 0;

@@ -80,7 +80,7 @@ struct sp_jvm {
 	char app_id[128];
 	char app_name[256];
 	char executor_id[64];	/* "driver" for a driver */
-	char container_id[128]; /* YARN's */
+	char container_id[128]; /* YARN's, else the first 12 digits of the runtime's */
 	char pod[256];		/* Kubernetes' */
 	char hostname[256];	/* what it calls its host */
 	char driver_url[256];	/* an executor's driver */

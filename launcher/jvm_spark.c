@@ -308,21 +308,31 @@ static void look_role(const struct sp_look *l, struct sp_jvm *j)
 	}
 }
 
-void sp_look_spark(struct sp_look *l, struct sp_jvm *j)
+/* The id that docker, podman and containerd put into the name of a cgroup: 64 hexadecimal digits,
+ * of which people use the first 12. */
+static void container_from_cgroup(struct sp_jvm *j)
 {
-	bool yarn_launcher = is_main(j, "org.apache.spark.deploy.yarn.ExecutorLauncher");
+	for (const char *s = j->cgroup; *s;) {
+		size_t n = strspn(s, "0123456789abcdef");
 
-	find_version(l, j);
-	look_role(l, j);
-	if (j->role == SP_ROLE_OTHER && !yarn_launcher)
-		return;
+		if (n == 64)
+			snprintf(j->container_id, sizeof(j->container_id), "%.12s", s);
+		s += n ? n : 1;
+	}
+}
+
+/* Where it runs, and under which id of the cluster: for every JVM, Spark's or not. */
+static void look_place(const struct sp_look *l, struct sp_jvm *j)
+{
 	SP_LOOK_SET(j->container_id, sp_proc_env(&l->env, "CONTAINER_ID"));
+	if (strncmp(j->container_id, "container_", 10) != 0)
+		j->container_id[0] = '\0';
 	if (!j->app_id[0])
 		SP_LOOK_SET(j->app_id, sp_proc_env(&l->env, "SPARK_APPLICATION_ID"));
 	if (!j->app_id[0])
-		SP_LOOK_SET(j->app_id, sp_javacmd_property(&l->cmd.jvm, "spark.app.id"));
-	if (!j->app_id[0])
 		app_from_container(j);
+	if (!j->container_id[0])
+		container_from_cgroup(j);
 	if (!j->pod[0])
 		SP_LOOK_SET(j->pod, sp_proc_env(&l->env, "SPARK_EXECUTOR_POD_NAME"));
 	/* the kubelet sets a pod's host name to its own */
@@ -330,6 +340,18 @@ void sp_look_spark(struct sp_look *l, struct sp_jvm *j)
 		SP_LOOK_SET(j->pod, sp_proc_env(&l->env, "HOSTNAME"));
 	if (!j->hostname[0])
 		SP_LOOK_SET(j->hostname, sp_proc_env(&l->env, "NM_HOST"));
+}
+
+void sp_look_spark(struct sp_look *l, struct sp_jvm *j)
+{
+	find_version(l, j);
+	look_role(l, j);
+	look_place(l, j);
+	if (j->role == SP_ROLE_OTHER &&
+		!is_main(j, "org.apache.spark.deploy.yarn.ExecutorLauncher"))
+		return;
+	if (!j->app_id[0])
+		SP_LOOK_SET(j->app_id, sp_javacmd_property(&l->cmd.jvm, "spark.app.id"));
 	if (!j->app_name[0])
 		SP_LOOK_SET(j->app_name, sp_javacmd_property(&l->cmd.jvm, "spark.app.name"));
 	if (!j->app_name[0])

@@ -160,7 +160,8 @@ static void add_notes(struct sp_buf *b, const struct sp_jvm *j, const size_t wid
 
 	if (!widths[APPLICATION])
 		add_note(b, indent, "", j->app_id);
-	add_note(b, indent, "", j->container_id);
+	add_note(b, indent, strncmp(j->container_id, "container_", 10) == 0 ? "" : "container ",
+		j->container_id);
 	add_note(b, indent, "pod ", j->pod);
 	if (j->attach != SP_ATTACH_YES)
 		add_note(b, indent, "", j->reason);

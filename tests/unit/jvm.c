@@ -337,6 +337,27 @@ Test(jvm, kubernetes_driver_from_its_properties_file)
 	cr_expect_str_eq(j.pod, "b-driver");
 }
 
+Test(jvm, container_of_a_runtime_from_its_cgroup)
+{
+	static const char *const groups[] = {
+		"0::/system.slice/docker-%s.scope\n",
+		"0::/libpod_parent/libpod-%s/container\n",
+		"3:memory:/kubepods/burstable/pod0c1b2a3d-1111-2222-3333-444455556666/%s\n",
+	};
+
+	for (size_t i = 0; i < SP_COUNT(groups); i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), groups[i],
+			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+		tree_put(&t, "7/cgroup", "%s", text);
+		cr_expect_str_eq(inspect().container_id, "0123456789ab", "%s", text);
+		cr_expect_str_eq(inspect().app_id, "");
+	}
+	tree_put_words(&t, "7/environ", "CONTAINER_ID=container_1700000000000_0042_01_000001");
+	cr_expect_str_eq(inspect().container_id, "container_1700000000000_0042_01_000001");
+}
+
 Test(jvm, which_submit_is_a_driver)
 {
 	static const struct {
