@@ -231,7 +231,7 @@ static int locate(int procfd, pid_t pid, struct group *g, struct mount *m, char 
 int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_bytes)
 {
 	char rel[PATH_MAX];
-	struct group g;
+	struct group g = {0};
 	struct mount m;
 	uint64_t least = UNLIMITED;
 	int r = locate(procfd, pid, &g, &m, rel, sizeof(rel));
@@ -273,7 +273,7 @@ bool sp_cgroup_is_guest_at(int procfd, int rootfd, pid_t pid)
 {
 	SP_AUTO_PROC struct sp_proc self = {.dir = -1};
 	char rel[PATH_MAX];
-	struct group ours, theirs;
+	struct group ours = {0}, theirs = {0};
 	struct mount m;
 
 	self.dir = openat(procfd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -165,7 +165,8 @@ static void version_from_libjvm(struct sp_look *l, struct sp_jvm *j)
 {
 	static const char mark[] = " JRE (";
 	SP_AUTO_CLOSE int fd = open_libjvm(l, j);
-	SP_AUTO_FREE char *chunk = malloc((256 << 10) + 1);
+	SP_AUTO_BUF struct sp_buf b = {0};
+	char *chunk = sp_buf_reserve(&b, (256 << 10) + 1);
 	off_t at = 0;
 	ssize_t n;
 
