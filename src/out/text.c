@@ -59,7 +59,10 @@ static void percent(const struct text *t, double p)
 	char s[16];
 
 	snprintf(s, sizeof(s), "%5.1f %%", p);
-	paint(t, p >= 20 ? "31" : p >= 5 ? "33" : "0", s);
+	if (p >= 5)
+		paint(t, p >= 20 ? "31" : "33", s);
+	else
+		sp_sink_puts(t->sink, s);
 }
 
 static void bar(const struct text *t, double p)
@@ -156,10 +159,11 @@ static void amount(const struct sp_view *v, uint64_t samples, uint64_t weight, s
 static void write_event(const struct text *t, const struct sp_view *v)
 {
 	const struct sp_event *e = v->event;
-	SP_AUTO_BUF struct sp_buf b;
+	SP_AUTO_BUF struct sp_buf b, wrapped;
 	char n[SP_NUMBER_SIZE];
 
 	sp_buf_init(&b);
+	sp_buf_init(&wrapped);
 	sp_buf_addf(&b, "%s", string(t, e->name_id));
 	if (e->interval)
 		sp_buf_addf(&b, ", every %s", sp_number_unit(e->interval, e->unit, n));
@@ -170,7 +174,8 @@ static void write_event(const struct text *t, const struct sp_view *v)
 			(double)v->weight / (double)t->p->duration_ns);
 	if (v->filtered)
 		sp_buf_addf(&b, "; %s left out by filters", sp_number(v->filtered, n));
-	heading(t, sp_buf_str(&b));
+	sp_fit_wrap(sp_buf_str(&b), 0, 2, t->width, &wrapped);
+	heading(t, sp_buf_str(&wrapped));
 }
 
 static void write_states(const struct text *t, const struct sp_view *v)

@@ -399,7 +399,7 @@ Test(elf, own_vdso_and_maps_by_last_part)
 	cr_assert_null(sp_symbols_problem(s, 2));
 	for (addr = 0; addr < 0x2000 && sp_symbols_find(s, "[vdso]", NULL, addr, &name) < 0;)
 		addr += 16;
-	cr_assert(addr < 0x2000 && strstr(name, "vdso"), "%s", name);
+	cr_assert(addr < 0x2000 && (strstr(name, "time") || strstr(name, "getcpu")), "%s", name);
 	sp_symtab_free(t);
 	sp_symbols_free(s);
 	free((char *)src.path);

@@ -1,0 +1,270 @@
+/* Reports of one sample profile against files in tests/data/out, and the files they go to.
+ * SP_UPDATE=1 writes the files anew: read the difference before you commit it. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "out/fit.h"
+#include "out/out.h"
+#include "out/outfile.h"
+#include "sample_profile.h"
+
+static char *read_golden(const char *name, char *path, size_t len)
+{
+	const char *data = getenv("SP_DATA");
+	SP_AUTO_BUF struct sp_buf b;
+	SP_AUTO_CLOSE int fd = -1;
+
+	snprintf(path, len, "%s/out/%s", data ? data : "tests/data", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	sp_buf_init(&b);
+	if (fd >= 0)
+		cr_assert(sp_buf_read_fd(&b, fd, 1 << 20) == 0);
+	return strdup(sp_buf_str(&b));
+}
+
+static void check(const char *format, const struct sp_out_opts *o, const char *golden)
+{
+	struct sp_profile *p = sample_profile();
+	char path[PATH_MAX], *want = read_golden(golden, path, sizeof(path));
+	struct sp_sink s;
+
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_by_name(format)->write(p, o, &s) == 0);
+	if (getenv("SP_UPDATE")) {
+		FILE *f = fopen(path, "w");
+
+		cr_assert(f && fputs(sp_buf_str(&s.buf), f) >= 0 && fclose(f) == 0);
+	} else {
+		cr_assert_str_eq(sp_buf_str(&s.buf), want, "%s:\n%s", golden, sp_buf_str(&s.buf));
+	}
+	cr_assert(sp_sink_done(&s) == 0);
+	sp_profile_free(p);
+	free(want);
+}
+
+Test(out, collapsed_plain)
+{
+	check("collapsed", &(struct sp_out_opts){0}, "plain.collapsed");
+}
+
+Test(out, collapsed_with_everything)
+{
+	struct sp_out_opts o = {.view = {.threads = true,
+					.total = true,
+					.style = {.signatures = true,
+						.annotate = true,
+						.libraries = true,
+						.simple = true}}};
+
+	check("collapsed", &o, "all.collapsed");
+}
+
+Test(out, collapsed_wall_by_state)
+{
+	check("collapsed", &(struct sp_out_opts){.view = {.event = "wall", .state = "lock"}},
+		"lock.collapsed");
+}
+
+Test(out, text_ascii)
+{
+	check("text", &(struct sp_out_opts){0}, "plain.txt");
+}
+
+Test(out, text_coloured_utf8_narrow)
+{
+	check("text", &(struct sp_out_opts){.colour = true, .utf8 = true, .width = 60},
+		"colour.txt");
+}
+
+Test(out, text_fits_the_width)
+{
+	for (unsigned width = 50; width < 120; width += 3) {
+		struct sp_profile *p = sample_profile();
+		struct sp_sink s;
+		char *line, *save = NULL;
+
+		sp_sink_init(&s, -1);
+		sp_profile_lost(p, "a reason that is longer than most and goes on for a while", 7);
+		cr_assert(sp_out_text(p, &(struct sp_out_opts){.width = width, .utf8 = true}, &s) ==
+			  0);
+		for (line = strtok_r((char *)sp_buf_str(&s.buf), "\n", &save); line;
+			line = strtok_r(NULL, "\n", &save))
+			cr_assert(
+				sp_fit_columns(line, strlen(line)) <= width, "%u: %s", width, line);
+		sp_sink_done(&s);
+		sp_profile_free(p);
+	}
+}
+
+Test(out, text_of_nothing)
+{
+	struct sp_profile *p;
+	struct sp_sink s;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_text(p, &(struct sp_out_opts){0}, &s) == 0);
+	cr_assert(strstr(sp_buf_str(&s.buf), "Nothing was sampled"));
+	cr_assert(strstr(sp_buf_str(&s.buf), "Lost       0"));
+	sp_sink_done(&s);
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_collapsed(p, &(struct sp_out_opts){0}, &s) == 0 && s.buf.len == 0);
+	sp_sink_done(&s);
+	sp_profile_free(p);
+}
+
+Test(out, collapsed_names_cannot_break_the_format)
+{
+	struct sp_profile *p;
+	struct sp_sink s;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+	struct sp_frame_ref f = native(p, "x", "a;b\nc\td 7", SP_FRAME_NATIVE);
+	struct sp_sample one = {.stack = sp_dict_stack(p->dict, &f, 1, 0),
+		.thread = thread(p, "x;y\r\n", 5),
+		.count = 2};
+
+	cr_assert(sp_profile_add(p, &one) == 0);
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_collapsed(p, &(struct sp_out_opts){.view.threads = true}, &s) == 0);
+	cr_assert_str_eq(sp_buf_str(&s.buf), "[x|y   tid=5];a|b c d 7 2\n");
+	sp_sink_done(&s);
+	sp_profile_free(p);
+}
+
+Test(out, formats_by_name_and_extension)
+{
+	cr_assert_str_eq(sp_out_by_path("/a.b/x.TXT")->name, "text");
+	cr_assert_str_eq(sp_out_by_path("x.tar.folded")->name, "collapsed");
+	cr_assert_null(sp_out_by_path("/a.txt/x"));
+	cr_assert_null(sp_out_by_path("x.tx"));
+	cr_assert_null(sp_out_by_path("x."));
+	cr_assert_null(sp_out_by_name("Text"));
+}
+
+Test(out, summary_in_a_line)
+{
+	struct sp_profile *p = sample_profile();
+	SP_AUTO_BUF struct sp_buf b;
+
+	sp_buf_init(&b);
+	sp_out_summary(p, &b);
+	cr_assert_str_eq(sp_buf_str(&b),
+		"124 samples, 4 lost (ring full 3, thread ended 1), 1 truncated, 1 unknown");
+	sp_profile_free(p);
+}
+
+Test(fit, what_is_lost_first)
+{
+	static const struct {
+		const char *name;
+		size_t width;
+		const char *want;
+	} cases[] = {
+		{"short", 10, "short"},
+		{"org.apache.spark.Foo.bar", 20, "o.a.spark.Foo.bar"},
+		{"org.apache.spark.Foo.bar", 12, "...s.Foo.bar"},
+		{"std::map<int, std::less<int> >::find", 20, "std::map<>::find"},
+		{"A::operator<<B", 40, "A::operator<<B"},
+		{"aaaaaaaaaaaaaaaaaaaaaaaa", 10, "...aaaaaaa"},
+		{"äöüäöüäöüäöü", 10, "...üäöüäöü"},
+		{"a\tb", 10, "a b"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b;
+
+		sp_buf_init(&b);
+		sp_fit(cases[i].name, cases[i].width, &b);
+		cr_assert_str_eq(
+			sp_buf_str(&b), cases[i].want, "%s: %s", cases[i].name, sp_buf_str(&b));
+	}
+}
+
+static char dir[64];
+
+static void make_dir(void)
+{
+	strcpy(dir, "/tmp/sparkprof-out-XXXXXX");
+	cr_assert(mkdtemp(dir));
+	cr_assert(chdir(dir) == 0);
+}
+
+static void remove_dir(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	cr_assert(system(cmd) == 0);
+}
+
+TestSuite(outfile, .init = make_dir, .fini = remove_dir);
+
+/* Is there nothing in the directory but what the shell pattern @names? */
+static bool only(const char *names)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "[ \"$(ls -A | tr '\\n' ' ')\" = '%s' ]", names);
+	return system(cmd) == 0;
+}
+
+Test(outfile, appears_when_it_is_whole)
+{
+	struct sp_outfile o;
+	struct sp_err err;
+
+	cr_assert(sp_outfile_open(&o, "x.txt", &err) == 0, "%s", err.text);
+	cr_assert(write(o.fd, "new", 3) == 3);
+	cr_assert(access("x.txt", F_OK) < 0);
+	cr_assert(sp_outfile_commit(&o, &err) == 0);
+	cr_assert(only("x.txt "));
+	sp_outfile_abort(&o); /* nothing happens */
+	cr_assert(only("x.txt "));
+	cr_assert(sp_outfile_open(&o, "x.txt", &err) == 0);
+	sp_outfile_abort(&o);
+	cr_assert(only("x.txt ") && system("[ $(cat x.txt) = new ]") == 0);
+}
+
+Test(outfile, link_stays_and_its_file_is_replaced)
+{
+	struct sp_outfile o;
+
+	cr_assert(system("mkdir d && echo old >d/real && ln -s d/real link") == 0);
+	cr_assert(sp_outfile_open(&o, "link", NULL) == 0);
+	cr_assert(write(o.fd, "new", 3) == 3);
+	cr_assert(sp_outfile_commit(&o, NULL) == 0);
+	cr_assert(system("[ -L link ] && [ $(cat d/real) = new ]") == 0);
+}
+
+Test(outfile, refusals_are_sentences)
+{
+	struct sp_outfile o;
+	struct sp_err err;
+
+	cr_assert(sp_outfile_open(&o, "/", &err) == -EISDIR);
+	cr_assert(sp_outfile_open(&o, "none/x", &err) == -ENOENT);
+	cr_assert_str_eq(err.text, "none/x: cannot be written: No such file or directory");
+	cr_assert(sp_outfile_open(&o, "/dev/null", &err) == 0);
+	cr_assert(write(o.fd, "x", 1) == 1 && sp_outfile_commit(&o, &err) == 0);
+	cr_assert(access("/dev/null", W_OK) == 0 && only(""));
+}
+
+Test(outfile, full_disk_is_told_once)
+{
+	struct sp_sink s;
+	SP_AUTO_CLOSE int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	sp_sink_init(&s, fd);
+	for (int i = 0; i < 100000; i++)
+		sp_sink_puts(&s, "0123456789");
+	cr_assert(sp_sink_done(&s) == -ENOSPC);
+}

@@ -1,0 +1,201 @@
+/* Profiles: sums, patterns, spelling of frames, and views. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "prof/framename.h"
+#include "prof/match.h"
+#include "prof/view.h"
+#include "sample_profile.h"
+
+Test(match, wildcards_at_the_ends_only)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool want;
+	} cases[] = {
+		{"java/lang/Thread.run", "java/lang/Thread.run", true},
+		{"java/lang/Thread.run", "java/lang/Thread.run2", false},
+		{"java/lang/Thread.run", "xjava/lang/Thread.run", false},
+		{"java/*", "java/lang/Thread.run", true},
+		{"java/*", "xjava/lang", false},
+		{"*.run", "java/lang/Thread.run", true},
+		{"*.run", "java/lang/Thread.runs", false},
+		{"*lang*", "java/lang/Thread.run", true},
+		{"*lang*", "java/util/List.get", false},
+		{"java*run", "java/lang/Thread.run", false}, /* a '*' inside is a plain one */
+		{"java*run", "java*run", true},
+		{"*", "", true},
+		{"*", "anything", true},
+		{"**", "anything", true},
+		{"", "", true},
+		{"", "x", false},
+		{"*long-pattern", "n", false},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		cr_assert(sp_match(cases[i].pattern, cases[i].name) == cases[i].want, "%s on %s",
+			cases[i].pattern, cases[i].name);
+}
+
+Test(framename, styles)
+{
+	struct sp_profile *p = sample_profile();
+	struct {
+		struct sp_frame_ref frame;
+		struct sp_style style;
+		const char *want;
+	} cases[] = {
+		{java(p, "a/b/C", "m", "(LX;)V", SP_FRAME_C2), {0}, "a/b/C.m"},
+		{java(p, "a/b/C", "m", "(LX;)V", SP_FRAME_C2), {.simple = true}, "C.m"},
+		{java(p, "a/b/C", "m", "(LX;)V", SP_FRAME_C2), {.signatures = true},
+			"a/b/C.m(LX;)V"},
+		{java(p, "a/b/C", "m", "()V", SP_FRAME_C2), {.annotate = true}, "a/b/C.m_[j]"},
+		{java(p, "a/b/C", "m", "()V", SP_FRAME_C1), {.annotate = true}, "a/b/C.m_[1]"},
+		{java(p, "a/b/C", "m", "()V", SP_FRAME_INLINED), {.annotate = true}, "a/b/C.m_[i]"},
+		{java(p, "a/b/C", "m", "()V", SP_FRAME_INTERPRETED), {.annotate = true},
+			"a/b/C.m_[0]"},
+		{java(p, "a/b/C", "m", "()V", SP_FRAME_C2), {.dotted = true}, "a.b.C.m"},
+		{java(p, "a/M$$Lambda$14/0x0000000800c03000", "apply", "", SP_FRAME_C2), {0},
+			"a/M$$Lambda$14.apply"},
+		{java(p, "a/M$$Lambda$14/1234", "apply", "", SP_FRAME_C2), {.simple = true},
+			"M$$Lambda$14.apply"},
+		{java(p, "a/M$$Lambda+0x00007f0a0c001000", "apply", "", SP_FRAME_C2), {0},
+			"a/M$$Lambda.apply"},
+		{java(p, "a/b/2D", "m", "", SP_FRAME_C2), {0}, "a/b.m"}, /* as async-profiler */
+		{java(p, "NoPackage", "m", "", SP_FRAME_C2), {.simple = true}, "NoPackage.m"},
+		{native(p, "/lib/libc.so.6", "read", SP_FRAME_NATIVE), {0}, "read"},
+		{native(p, "/lib/libc.so.6", "read", SP_FRAME_NATIVE), {.libraries = true},
+			"libc.so.6`read"},
+		{native(p, "libx.so", "_ZN1A1fEi", SP_FRAME_NATIVE), {0}, "A::f"},
+		{native(p, "libx.so", "_ZN1A1fEi", SP_FRAME_NATIVE), {.signatures = true},
+			"A::f(int)"},
+		{native(p, "libx.so", "_ZN1A1fEi", SP_FRAME_NATIVE), {.libraries = true},
+			"libx.so`A::f"},
+		{native(p, "/opt/libx.so", "0x12", SP_FRAME_NATIVE), {0}, "[libx.so]"},
+		{native(p, "", "0x12", SP_FRAME_NATIVE), {0}, "[unknown]"},
+		{native(p, "[kernel]", "do_futex", SP_FRAME_KERNEL), {.annotate = true},
+			"do_futex_[k]"},
+		{{0}, {0}, "[unknown]"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b;
+
+		sp_buf_init(&b);
+		sp_framename(p->dict, &cases[i].frame, &cases[i].style, &b);
+		cr_assert_str_eq(sp_buf_str(&b), cases[i].want, "%zu: %s", i, sp_buf_str(&b));
+	}
+	cr_assert(sp_framename_type(p->dict, &cases[15].frame) == SP_FRAME_CPP);
+	cr_assert(sp_framename_type(p->dict, &cases[13].frame) == SP_FRAME_NATIVE);
+	sp_profile_free(p);
+}
+
+Test(profile, sums_rows_and_totals)
+{
+	struct sp_profile *p = sample_profile();
+
+	cr_assert(p->row_count == 9); /* ten were added, two of one key */
+	cr_assert(p->samples == 124 && p->truncated == 1 && p->unknown == 1);
+	cr_assert(p->lost_total == 4 && p->lost_count == 2);
+	cr_assert(p->events[0].samples == 100 && p->events[0].weight == 1000000000);
+	cr_assert(sp_profile_event(p, "wall", SP_UNIT_NS, 1, false) == 1);
+	cr_assert(sp_profile_add(p, &(struct sp_sample){.event = 9}) == -EINVAL);
+	sp_profile_free(p);
+}
+
+Test(profile, many_rows_are_found_again)
+{
+	struct sp_profile *p;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	cr_assert(sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false) == 0);
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 5000; i++)
+			cr_assert(sp_profile_add(p, &(struct sp_sample){.stack = i % 100,
+							    .thread = i,
+							    .count = 1,
+							    .weight = i}) == 0);
+	cr_assert(p->row_count == 5000 && p->samples == 10000);
+	for (size_t i = 0; i < p->row_count; i++)
+		cr_assert(p->rows[i].count == 2 && p->rows[i].weight == 2 * p->rows[i].thread);
+	sp_profile_free(p);
+}
+
+static void check_view(
+	const struct sp_view_opts *o, size_t stacks, uint64_t samples, uint64_t filtered)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_view *v;
+
+	cr_assert(sp_view_new(p, o, &v) == 0);
+	cr_assert(v->stack_count == stacks && v->samples == samples && v->filtered == filtered,
+		"%zu stacks, %lu samples, %lu filtered", v->stack_count, (long)v->samples,
+		(long)v->filtered);
+	sp_view_free(v);
+	sp_profile_free(p);
+}
+
+Test(view, filters)
+{
+	const char *hash[] = {"java/lang/String.hashCode"}, *dotted[] = {"java.lang.String.hash*"};
+	const char *task[] = {"*TaskRunner*"}, *client[] = {"shuffle-client-*"};
+	const char *simple[] = {"String.hashCode"};
+
+	check_view(&(struct sp_view_opts){0}, 5, 100, 0);
+	check_view(&(struct sp_view_opts){.include = hash, .include_count = 1}, 2, 21, 79);
+	check_view(&(struct sp_view_opts){.include = dotted, .include_count = 1}, 2, 21, 79);
+	check_view(&(struct sp_view_opts){.exclude = hash, .exclude_count = 1}, 3, 79, 21);
+	check_view(
+		&(struct sp_view_opts){
+			.include = task, .include_count = 1, .exclude = hash, .exclude_count = 1},
+		1, 75, 25);
+	check_view(&(struct sp_view_opts){.include = client, .include_count = 1}, 0, 0, 100);
+	check_view(&(struct sp_view_opts){.include = client, .include_count = 1, .threads = true},
+		3, 7, 93);
+	check_view(&(struct sp_view_opts){.include = simple, .include_count = 1}, 0, 0, 100);
+	check_view(
+		&(struct sp_view_opts){.include = simple, .include_count = 1, .style.simple = true},
+		2, 21, 79);
+	check_view(&(struct sp_view_opts){.event = "wall"}, 2, 40, 0);
+	check_view(&(struct sp_view_opts){.event = "wall", .state = "lock"}, 1, 20, 20);
+	check_view(&(struct sp_view_opts){.event = "none"}, 0, 0, 0);
+}
+
+Test(view, depth_keeps_the_leaf_and_merges)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_view_opts o = {.depth = 1};
+	struct sp_view *v;
+
+	cr_assert(sp_view_new(p, &o, &v) == 0);
+	cr_assert(v->stack_count == 5);
+	cr_assert(v->stacks[0].count == 1 && v->stacks[0].samples == 75);
+	sp_view_free(v);
+	sp_profile_free(p);
+}
+
+Test(view, types_are_kept_apart_on_request)
+{
+	struct sp_profile *p;
+	struct sp_view *v;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+	for (int type = SP_FRAME_INTERPRETED; type <= SP_FRAME_C2; type++) {
+		struct sp_frame_ref f = java(p, "A", "m", "", (enum sp_frame_type)type);
+		struct sp_sample s = {
+			.stack = sp_dict_stack(p->dict, &f, 1, 0), .count = 1, .weight = 1};
+
+		cr_assert(sp_profile_add(p, &s) == 0);
+	}
+	cr_assert(sp_view_new(p, &(struct sp_view_opts){0}, &v) == 0);
+	cr_assert(v->stack_count == 1 && v->stacks[0].samples == 3);
+	sp_view_free(v);
+	cr_assert(sp_view_new(p, &(struct sp_view_opts){.split_types = true}, &v) == 0);
+	cr_assert(v->stack_count == 3);
+	cr_assert(sp_view_get_frame(v, v->stacks[2].frames[0]).type == SP_FRAME_C2);
+	sp_view_free(v);
+	sp_profile_free(p);
+}
