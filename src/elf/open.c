@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
@@ -54,7 +56,7 @@ static int try_debug_file(
 	SP_AUTO_CLOSE int fd = sp_rootfs_open_regular(root_fd, path, NULL);
 	AUTO_ELF struct sp_elf im = {0};
 	char id[2 * SP_ELF_BUILD_ID_MAX + 1];
-	uint32_t crc;
+	uint32_t crc = 0;
 	int r;
 
 	if (fd < 0)
@@ -148,7 +150,9 @@ static int collect(struct sp_symtab *t, struct sp_elf *im, const struct sp_symta
 			try_debuglink(t, src->root_fd, src->path, &link) == 0)
 			return 0;
 	}
-	if (try_debugdata(t, im, &detail) == 0 || t->count > 0 || r == -ENOENT)
+	if (try_debugdata(t, im, &detail) == -ENOMEM)
+		t->failed = true;
+	if (t->count > 0 || t->failed || r == -ENOENT)
 		return 0;
 	return sp_err_set(err, r, "%s", detail.text);
 }
@@ -173,14 +177,23 @@ static int build(struct sp_elf *im, const struct sp_symtab_source *src, struct s
 	return 0;
 }
 
+/* These show another device number in stat than in maps; inode numbers agree. */
+static bool device_differs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
 /* Is the opened file the one that was mapped? */
-static int check_identity(struct sp_elf *im, const struct sp_symtab_source *src,
+static int check_identity(struct sp_elf *im, int fd, const struct sp_symtab_source *src,
 	const struct stat *st, struct sp_err *err)
 {
 	char id[2 * SP_ELF_BUILD_ID_MAX + 1];
 	bool recorded = src->build_id && src->build_id[0];
 	bool same_file = (src->dev == 0 && src->ino == 0) ||
-			 (src->dev == st->st_dev && src->ino == st->st_ino);
+			 (src->ino == st->st_ino && (src->dev == st->st_dev || device_differs(fd)));
 
 	if (recorded) {
 		sp_elf_build_id(im, id);
@@ -207,7 +220,7 @@ int sp_symtab_open(const struct sp_symtab_source *src, struct sp_symtab **ret, s
 			fd == -EINVAL ? "not a regular file" : strerror(-fd));
 	r = sp_elf_init_fd(&im, fd, err);
 	if (r == 0)
-		r = check_identity(&im, src, &st, err);
+		r = check_identity(&im, fd, src, &st, err);
 	if (r == 0)
 		r = build(&im, src, ret, err);
 	return r < 0 ? sp_err_prefix(err, r, "%s", src->path) : 0;

@@ -310,7 +310,7 @@ int sp_elf_symbols(struct sp_elf *im, bool dynamic, struct sp_symtab *t, struct 
 int sp_elf_debugdata(struct sp_elf *im, struct sp_buf *ret, struct sp_err *err)
 {
 	Elf_Scn *scn = find_section(im, SHT_PROGBITS, ".gnu_debugdata");
-	Elf_Data *data;
+	Elf_Data *data = NULL;
 	int r;
 
 	if (!scn)

@@ -28,12 +28,13 @@ struct sp_symtab_source {
 };
 
 /* Opens the module of @src and collects its functions.
- * Only a regular file that is the mapped one is read: same device and inode, and the recorded build
- * id where there is one. A file whose device or inode differ (overlay file systems report their
- * own) is believed if its build id equals the recorded one, else refused. Owner:   *ret belongs to
- * the caller: sp_symtab_free. Returns: 0, then the table may be empty (sp_symtab_count); -ESTALE if
- * the file is another one by now; -EINVAL if it is not a regular file; -ENOEXEC if it is not a
- * 64-bit little-endian ELF file; else -errno. @err then holds a sentence. */
+ * Only a regular file that is the mapped one is read: with the recorded build id or, where none
+ * was recorded, of the same device and inode. Overlay file systems and btrfs show another device in
+ * stat than in maps: there the inode decides.
+ * Owner:   *ret belongs to the caller: sp_symtab_free.
+ * Returns: 0, then the table may be empty (sp_symtab_count); -ESTALE if the file is another one by
+ *          now; -EINVAL if it is not a regular file; -ENOEXEC if it is not a 64-bit little-endian
+ *          ELF file; else -errno. @err then holds a sentence. */
 int sp_symtab_open(const struct sp_symtab_source *src, struct sp_symtab **ret, struct sp_err *err);
 
 /* The same from an image in memory (the vdso); no debug files. @image is not kept. */
@@ -46,7 +47,7 @@ void sp_symtab_free(struct sp_symtab *t);
 
 /* @size 0: up to the next symbol or @limit, whichever comes first (0: no limit).
  * @rank: of symbols at one address the lowest is kept.
- * Returns: 0 or -ENOMEM (also where names would pass 4 GB). */
+ * Returns: 0 or -ENOMEM (also where names would pass 4 GB); sp_symtab_finish then says it again. */
 int sp_symtab_add(struct sp_symtab *t, uint64_t addr, uint64_t size, uint64_t limit,
 	const char *name, size_t name_len, unsigned rank);
 int sp_symtab_finish(struct sp_symtab *t);

@@ -61,15 +61,17 @@ int sp_symtab_add(struct sp_symtab *t, uint64_t addr, uint64_t size, uint64_t li
 {
 	struct sp_symtab_entry e = {addr, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, 0};
 
-	if (t->names.len + name_len + 1 > UINT32_MAX)
+	if (t->names.len + name_len + 1 > UINT32_MAX || (t->count == t->cap && grow(t) < 0)) {
+		t->failed = true;
 		return -ENOMEM;
-	if (t->count == t->cap && grow(t) < 0)
-		return -ENOMEM;
+	}
 	e.name = (uint32_t)t->names.len;
 	sp_buf_add(&t->names, name, name_len);
 	sp_buf_addc(&t->names, 0);
-	if (t->names.failed)
+	if (t->names.failed) {
+		t->failed = true;
 		return -ENOMEM;
+	}
 	t->entries[t->count] = e;
 	t->ranks[t->count] = (uint8_t)(rank > 255 ? 255 : rank);
 	t->limits[t->count++] = limit;
@@ -106,7 +108,7 @@ int sp_symtab_finish(struct sp_symtab *t)
 	struct sp_symtab_entry *sorted = calloc(t->count + 1, sizeof(*sorted));
 	size_t n = 0;
 
-	if (!order || !sorted || t->count > UINT32_MAX) {
+	if (!order || !sorted || t->count > UINT32_MAX || t->failed || t->origin.failed) {
 		free(sorted);
 		return -ENOMEM;
 	}

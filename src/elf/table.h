@@ -23,6 +23,7 @@ struct sp_symtab {
 		uint64_t offset, addr, size;
 	} segments[SP_SYMTAB_SEGMENTS];
 	unsigned segment_count;
+	bool failed; /* memory ran out: sp_symtab_finish says so */
 	char build_id[2 * SP_ELF_BUILD_ID_MAX + 1];
 };
 

@@ -28,6 +28,16 @@ static const char *string(const struct text *t, uint32_t id)
 	return sp_dict_get_string(t->p->dict, id, NULL);
 }
 
+/* The words in @b. Where memory ran out the report fails, rather than lack them. */
+static const char *words(const struct text *t, struct sp_buf *b)
+{
+	const char *s = sp_buf_str(b);
+
+	if (b->failed && t->sink->error == 0)
+		t->sink->error = -ENOMEM;
+	return s;
+}
+
 static void paint(const struct text *t, const char *code, const char *s)
 {
 	if (t->o->colour)
@@ -44,13 +54,13 @@ static void heading(const struct text *t, const char *s)
 }
 
 /* "Label      words that are broken to fit" */
-static void labelled(const struct text *t, const char *label, const char *words)
+static void labelled(const struct text *t, const char *label, const char *text)
 {
 	SP_AUTO_BUF struct sp_buf b;
 
 	sp_buf_init(&b);
-	sp_fit_wrap(words, LABEL, LABEL, t->width, &b);
-	sp_sink_printf(t->sink, "%-*s%s\n", LABEL, label, sp_buf_str(&b));
+	sp_fit_wrap(text, LABEL, LABEL, t->width, &b);
+	sp_sink_printf(t->sink, "%-*s%s\n", LABEL, label, words(t, &b));
 }
 
 /* "12.3 %" in seven columns, painted by how hot it is. */
@@ -88,7 +98,7 @@ static void name_to_end(const struct text *t, const char *name, size_t used)
 
 	sp_buf_init(&b);
 	sp_fit(name, t->width > used + 8 ? t->width - used : 8, &b);
-	sp_sink_printf(t->sink, "%s\n", sp_buf_str(&b));
+	sp_sink_printf(t->sink, "%s\n", words(t, &b));
 }
 
 static void write_lost(const struct text *t)
@@ -104,7 +114,7 @@ static void write_lost(const struct text *t)
 		sp_buf_addf(&b, "%s%s", i == 0 ? ": " : ", ", string(t, p->lost[i].text_id));
 		sp_buf_addf(&b, " %s", sp_number(p->lost[i].count, n));
 	}
-	labelled(t, "Lost", sp_buf_str(&b));
+	labelled(t, "Lost", words(t, &b));
 }
 
 static void write_count(const struct text *t, const char *label, uint64_t count, const char *what)
@@ -116,7 +126,7 @@ static void write_count(const struct text *t, const char *label, uint64_t count,
 	sp_buf_addf(&b, "%s (%.2f %%)", sp_number(count, n), sp_percent(count, t->p->samples));
 	if (count > 0)
 		sp_buf_addf(&b, ": %s", what);
-	labelled(t, label, sp_buf_str(&b));
+	labelled(t, label, words(t, &b));
 }
 
 /* What was sampled, where, for how long, and what is missing. */
@@ -174,8 +184,8 @@ static void write_event(const struct text *t, const struct sp_view *v)
 			(double)v->weight / (double)t->p->duration_ns);
 	if (v->filtered)
 		sp_buf_addf(&b, "; %s left out by filters", sp_number(v->filtered, n));
-	sp_fit_wrap(sp_buf_str(&b), 0, 2, t->width, &wrapped);
-	heading(t, sp_buf_str(&wrapped));
+	sp_fit_wrap(words(t, &b), 0, 2, t->width, &wrapped);
+	heading(t, words(t, &wrapped));
 }
 
 static void write_states(const struct text *t, const struct sp_view *v)
@@ -260,7 +270,7 @@ static void write_stack(
 	amount(v, s->samples, s->weight, &b);
 	sp_sink_puts(t->sink, "  ");
 	percent(t, sp_percent(s->weight, v->weight));
-	sp_sink_printf(t->sink, "  %s%s\n", sp_buf_str(&b), s->truncated ? ", truncated" : "");
+	sp_sink_printf(t->sink, "  %s%s\n", words(t, &b), s->truncated ? ", truncated" : "");
 	for (uint32_t i = 0; i < s->count && i < max; i++) {
 		sp_sink_printf(t->sink, "    [%2u] ", i);
 		name_to_end(t, sp_view_get_frame(v, s->frames[s->count - 1 - i]).name, 9);

@@ -55,11 +55,10 @@ struct sp_view {
 	size_t frames_len, frames_cap;
 };
 
-/* A frame is matched by -I and -X without its suffix, in its full form with slashes, in the dotted
- * one or as it is shown; a thread (only with -t) by its name. A stack is kept if it has a frame
- * that an include matches (or there is none) and no frame that an exclude matches. Owner:   *ret
- * belongs to the caller: sp_view_free; it must go before @p. Returns: 0 (also without any sample)
- * or -ENOMEM. */
+/* A frame is matched by -I and -X without its suffix: in its full form with slashes, in the dotted
+ * one, or as it is shown; a thread (only with -t) by its name. A stack is kept if no exclude
+ * matches one of its frames, and an include does (or there are none). Owner:   *ret belongs to the
+ * caller: sp_view_free; it must go before @p. Returns: 0 (also without any sample) or -ENOMEM. */
 int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, struct sp_view **ret);
 void sp_view_free(struct sp_view *v);
 
