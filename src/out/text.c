@@ -192,8 +192,8 @@ static void write_states(const struct text *t, const struct sp_view *v)
 {
 	char n[SP_NUMBER_SIZE];
 
-	if (v->state_count == 0 || (v->state_count == 1 && v->states[0].id == 0))
-		return;
+	if (v->state_count < 2)
+		return; /* running, or not told */
 	heading(t, "Thread states");
 	for (size_t i = 0; i < v->state_count; i++) {
 		const struct sp_view_share *s = &v->states[i];

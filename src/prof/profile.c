@@ -17,6 +17,7 @@ int sp_profile_new(struct sp_profile **ret, size_t cap)
 		free(p);
 		return r;
 	}
+	p->unknown_id = sp_dict_string(p->dict, "[unknown]", strlen("[unknown]"));
 	*ret = p;
 	return 0;
 }
@@ -101,6 +102,13 @@ static int grow(struct sp_profile *p)
 	return 0;
 }
 
+static bool is_unknown(const struct sp_profile *p, uint32_t method)
+{
+	const struct sp_method *m = sp_dict_get_method(p->dict, method);
+
+	return !m || (m->native && m->name_id == p->unknown_id);
+}
+
 /* Counts what the stack of a sample lacks. */
 static void judge_stack(struct sp_profile *p, const struct sp_sample *s)
 {
@@ -113,22 +121,18 @@ static void judge_stack(struct sp_profile *p, const struct sp_sample *s)
 	if (st->truncated)
 		p->truncated += s->count;
 	for (uint32_t i = 0; i < st->count; i++) {
-		if (st->frames[i].method == 0) {
+		if (is_unknown(p, st->frames[i].method)) {
 			p->unknown += s->count;
 			return;
 		}
 	}
 }
 
-int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
+/* Adds to the row of the same key; there is room for a new one. */
+static void sum_row(struct sp_profile *p, const struct sp_sample *s)
 {
-	uint32_t *slot;
+	uint32_t *slot = find_slot(p, s);
 
-	if (s->event >= p->event_count)
-		return -EINVAL;
-	if (grow(p) < 0)
-		return -ENOMEM;
-	slot = find_slot(p, s);
 	if (*slot) {
 		p->rows[*slot - 1].count += s->count;
 		p->rows[*slot - 1].weight += s->weight;
@@ -136,11 +140,37 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 		p->rows[p->row_count++] = *s;
 		*slot = (uint32_t)p->row_count;
 	}
+}
+
+int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
+{
+	if (s->event >= p->event_count)
+		return -EINVAL;
+	if (grow(p) < 0)
+		return -ENOMEM;
+	sum_row(p, s);
 	p->events[s->event].samples += s->count;
 	p->events[s->event].weight += s->weight;
 	p->samples += s->count;
 	judge_stack(p, s);
 	return 0;
+}
+
+void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count)
+{
+	size_t n = p->row_count;
+
+	if (n == 0)
+		return;
+	memset(p->index, 0, p->index_size * sizeof(*p->index));
+	p->row_count = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct sp_sample s = p->rows[i];
+
+		if (s.stack < count)
+			s.stack = map[s.stack];
+		sum_row(p, &s); /* never more rows than before: those read are behind us */
+	}
 }
 
 /* Adds to the remark of that text; what does not fit is summed under the last one. */

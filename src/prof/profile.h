@@ -56,7 +56,7 @@ struct sp_profile {
 
 	uint64_t samples;   /* all events; without the lost ones */
 	uint64_t truncated; /* samples whose stack was deeper than could be kept */
-	uint64_t unknown;   /* samples with no stack, or with a frame of unknown method */
+	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
 	uint64_t lost_total;
 	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */
 	unsigned lost_count;
@@ -64,6 +64,7 @@ struct sp_profile {
 	unsigned note_count;
 
 	uint64_t start_ns, duration_ns; /* wall clock; 0 unknown */
+	uint32_t unknown_id;		/* string: "[unknown]", as recordings name such methods */
 	uint32_t target_id;		/* string: "executor 3 of application_… (pid 4711)" */
 	uint32_t runtime_id;		/* string: "OpenJDK 17.0.15+6" */
 	uint32_t title_id;		/* string: --title */
@@ -81,6 +82,10 @@ int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, 
 /* Adds to the row of its stack, thread, state and event, and to the totals.
  * Returns: 0; -EINVAL for an event that does not exist; -ENOMEM. */
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
+
+/* Replaces the stack of each row by @map[stack] (ids from @count on stay) and merges rows that have
+ * become equal. Totals stay. */
+void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count);
 
 /* Counts samples that were lost, by a reason in words ("ring full"). */
 void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "prof/framename.h"
 #include "prof/match.h"
+#include "prof/resolve.h"
 #include "prof/view.h"
 #include "sample_profile.h"
 
@@ -197,5 +198,52 @@ Test(view, types_are_kept_apart_on_request)
 	cr_assert(v->stack_count == 3);
 	cr_assert(sp_view_get_frame(v, v->stacks[2].frames[0]).type == SP_FRAME_C2);
 	sp_view_free(v);
+	sp_profile_free(p);
+}
+
+static int find_even(
+	void *ctx, const char *module, const char *build_id, uint64_t addr, const char **ret_name)
+{
+	(*(int *)ctx)++;
+	cr_assert_str_eq(module, "liba.so");
+	cr_assert_str_eq(build_id, "beef");
+	if (addr % 2)
+		return -ENOENT;
+	*ret_name = addr < 0x100 ? "low" : "high";
+	return 0;
+}
+
+Test(resolve, names_are_put_in_and_rows_merge)
+{
+	struct sp_profile *p;
+	struct sp_view *v;
+	int asked = 0;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+	for (int i = 0; i < 6; i++) { /* 0x10 0x12 0x14: low, 0x102: high, odd ones: no name */
+		static const char *const names[] = {
+			"0x10", "0x12", "0x102", "0x11", "0x14", "0x13"};
+		struct sp_method m = {.class_id = str(p, "liba.so"),
+			.name_id = str(p, names[i]),
+			.sig_id = str(p, "beef"),
+			.native = 1,
+			.unresolved = 1};
+		struct sp_frame_ref f = {sp_dict_method(p->dict, &m), -1, -1, SP_FRAME_NATIVE};
+		struct sp_sample s = {
+			.stack = sp_dict_stack(p->dict, &f, 1, 0), .count = 1, .weight = 1};
+
+		cr_assert(sp_profile_add(p, &s) == 0);
+	}
+	cr_assert(p->row_count == 6);
+	cr_assert(sp_profile_resolve(p, find_even, &asked) == 4);
+	cr_assert(asked == 6 && p->row_count == 4 && p->samples == 6);
+	cr_assert(p->rows[0].count == 3);
+	cr_assert(sp_view_new(p, &(struct sp_view_opts){0}, &v) == 0);
+	cr_assert(v->stack_count == 3 && v->samples == 6); /* low, high, [liba.so] */
+	cr_assert_str_eq(sp_view_get_frame(v, v->stacks[0].frames[0]).name, "low");
+	sp_view_free(v);
+	asked = 0;
+	cr_assert(sp_profile_resolve(p, find_even, &asked) == 0 && asked == 2 + 4);
 	sp_profile_free(p);
 }
