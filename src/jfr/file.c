@@ -117,13 +117,15 @@ static void put_front(uint8_t *to, uint64_t size, uint64_t pool, uint64_t wall_n
 }
 
 /* An empty chunk: what it takes before its pad is written to @to, the pad's head included.
- * Its metadata declares nothing; its start differs from its neighbours', for Mission Control takes
- * chunks that start together for copies. Returns the bytes written, at most EMPTY. */
+ * Its metadata declares one type, for Mission Control wants one; its start differs from its
+ * neighbours', for it takes chunks that start together for copies. Returns the bytes written, at
+ * most EMPTY. */
 static size_t put_empty(uint8_t *to, uint64_t size, uint64_t wall_ns, uint64_t mono_ns)
 {
-	static const char *const words[] = {
-		"root", "metadata", "region", "locale", "en_US", "gmtOffset", "0"};
-	static const uint8_t tree[] = {0, 0, 2, 1, 0, 0, 2, 2, 3, 4, 5, 6, 0};
+	static const char *const words[] = {"root", "metadata", "region", "locale", "en_US",
+		"gmtOffset", "0", "class", "name", "boolean", "id", "4"};
+	static const uint8_t tree[] = {
+		0, 0, 2, 1, 0, 1, 7, 2, 8, 9, 10, 11, 0, 2, 2, 3, 4, 5, 6, 0};
 	uint8_t *meta = to + SP_JFR_HEADER + BRIDGE, *p = meta + 4;
 	size_t link;
 

@@ -100,7 +100,7 @@ static void put_field(struct meta *m, const struct sp_jfr_field *f)
 
 static void put_category(struct meta *m, const char *const category[3])
 {
-	char key[16];
+	char key[24];
 	uint32_t n = 0;
 
 	while (n < 3 && category[n])

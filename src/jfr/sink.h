@@ -37,12 +37,9 @@ static inline void sp_jfr_sink_long(struct sp_jfr_sink *s, uint64_t v)
 	s->len += (size_t)(sp_jfr_put_long(p, v) - p);
 }
 
+/* UTF-8 also when it is empty: async-profiler's reader knows no other encoding of a symbol. */
 static inline void sp_jfr_sink_text(struct sp_jfr_sink *s, const char *text, size_t len)
 {
-	if (!len) {
-		sp_jfr_sink_long(s, SP_JFR_STR_EMPTY);
-		return;
-	}
 	sp_jfr_sink_long(s, SP_JFR_STR_UTF8);
 	sp_jfr_sink_long(s, len);
 	sp_jfr_sink_bytes(s, text, len);
