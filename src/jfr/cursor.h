@@ -1,0 +1,127 @@
+/* Bounded reading of JFR bytes: past the end everything reads as 0 and @bad says so, so that a
+ * decoder asks once. No length in a file is trusted. */
+#ifndef SP_JFR_CURSOR_H
+#define SP_JFR_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct sp_jfr_cursor {
+	const uint8_t *p, *end;
+	bool bad;
+	bool raw; /* integers are big-endian, not compressed */
+};
+
+static inline const uint8_t *sp_jfr_take(struct sp_jfr_cursor *c, uint64_t n)
+{
+	const uint8_t *p = c->p;
+
+	if (n > (uint64_t)(c->end - c->p)) {
+		c->bad = true;
+		c->p = c->end;
+		return NULL;
+	}
+	c->p += n;
+	return p;
+}
+
+static inline uint64_t sp_jfr_get_be(struct sp_jfr_cursor *c, unsigned n)
+{
+	const uint8_t *p = sp_jfr_take(c, n);
+	uint64_t v = 0;
+
+	for (unsigned i = 0; p && i < n; i++)
+		v = v << 8 | p[i];
+	return v;
+}
+
+/* A compressed number, whatever its type. */
+static inline uint64_t sp_jfr_get_packed(struct sp_jfr_cursor *c)
+{
+	uint64_t v = 0;
+
+	if (c->p < c->end && *c->p < 0x80)
+		return *c->p++;
+	for (unsigned i = 0; i < 9; i++) {
+		uint8_t b;
+
+		if (c->p == c->end) {
+			c->bad = true;
+			return 0;
+		}
+		b = *c->p++;
+		if (i == 8)
+			return v | (uint64_t)b << 56;
+		v |= (uint64_t)(b & 0x7f) << (7 * i);
+		if (!(b & 0x80))
+			break;
+	}
+	return v;
+}
+
+static inline uint64_t sp_jfr_get_long(struct sp_jfr_cursor *c)
+{
+	return c->raw ? sp_jfr_get_be(c, 8) : sp_jfr_get_packed(c);
+}
+
+static inline uint32_t sp_jfr_get_int(struct sp_jfr_cursor *c)
+{
+	return (uint32_t)(c->raw ? sp_jfr_get_be(c, 4) : sp_jfr_get_packed(c));
+}
+
+static inline uint32_t sp_jfr_get_short(struct sp_jfr_cursor *c)
+{
+	return (uint32_t)(c->raw ? sp_jfr_get_be(c, 2) : sp_jfr_get_packed(c)) & 0xffff;
+}
+
+static inline uint8_t sp_jfr_get_byte(struct sp_jfr_cursor *c)
+{
+	const uint8_t *p = sp_jfr_take(c, 1);
+
+	return p ? *p : 0;
+}
+
+/* A string as it stands in the file. */
+struct sp_jfr_text {
+	uint8_t encoding;    /* SP_JFR_STR_… */
+	uint64_t key;	     /* of the string pool, for SP_JFR_STR_POOL */
+	const uint8_t *data; /* borrowed from the file */
+	const uint8_t *end;
+	uint32_t len; /* in bytes; UTF-16: in characters, each a number */
+	bool raw;     /* the characters are not compressed */
+};
+
+static inline struct sp_jfr_text sp_jfr_get_text(struct sp_jfr_cursor *c)
+{
+	struct sp_jfr_text t = {.encoding = sp_jfr_get_byte(c), .raw = c->raw};
+
+	switch (t.encoding) {
+	case 0:
+	case 1:
+		break;
+	case 2:
+		t.key = sp_jfr_get_long(c);
+		break;
+	case 3:
+	case 5:
+		t.len = sp_jfr_get_int(c);
+		t.data = sp_jfr_take(c, t.len);
+		break;
+	case 4:
+		t.len = sp_jfr_get_int(c);
+		t.data = c->p;
+		for (uint32_t i = 0; i < t.len && !c->bad; i++)
+			sp_jfr_get_short(c);
+		break;
+	default:
+		c->bad = true;
+	}
+	if (c->bad)
+		return (struct sp_jfr_text){0};
+	t.end = c->p;
+	return t;
+}
+
+#endif

@@ -1,0 +1,488 @@
+/* Constants into the dictionary: see resolve.h. What a constant became is kept beside its key. */
+#include "jfr/resolve.h"
+
+#include "base/cleanup.h"
+#include "jfr/put.h"
+#include "jfr/types.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct {
+	const char *type, *member; /* type NULL: of any event */
+	uint8_t role;
+} role_table[] = {
+	{NULL, "startTime", SP_JFR_R_START},
+	{NULL, "duration", SP_JFR_R_DURATION},
+	{NULL, "sampledThread", SP_JFR_R_THREAD},
+	{NULL, "eventThread", SP_JFR_R_THREAD},
+	{NULL, "stackTrace", SP_JFR_R_STACK},
+	{NULL, "state", SP_JFR_R_STATE},
+	{"jdk.types.Symbol", "string", SP_JFR_R_NAME},
+	{"java.lang.Class", "name", SP_JFR_R_NAME},
+	{"jdk.types.Package", "name", SP_JFR_R_NAME},
+	{"jdk.types.ThreadGroup", "name", SP_JFR_R_NAME},
+	{"jdk.types.Method", "type", SP_JFR_R_CLASS},
+	{"jdk.types.Method", "name", SP_JFR_R_NAME},
+	{"jdk.types.Method", "descriptor", SP_JFR_R_DESCRIPTOR},
+	{"jdk.types.Method", "modifiers", SP_JFR_R_MODIFIERS},
+	{"jdk.types.StackTrace", "truncated", SP_JFR_R_TRUNCATED},
+	{"jdk.types.StackTrace", "frames", SP_JFR_R_FRAMES},
+	{"jdk.types.StackFrame", "method", SP_JFR_R_METHOD},
+	{"jdk.types.StackFrame", "lineNumber", SP_JFR_R_LINE},
+	{"jdk.types.StackFrame", "bytecodeIndex", SP_JFR_R_BCI},
+	{"jdk.types.StackFrame", "type", SP_JFR_R_FRAME_TYPE},
+	{"java.lang.Thread", "osName", SP_JFR_R_OS_NAME},
+	{"java.lang.Thread", "osThreadId", SP_JFR_R_OS_ID},
+	{"java.lang.Thread", "javaName", SP_JFR_R_JAVA_NAME},
+	{"java.lang.Thread", "javaThreadId", SP_JFR_R_JAVA_ID},
+	{"java.lang.Thread", "group", SP_JFR_R_GROUP},
+};
+
+static uint8_t role_of(const struct sp_jfr_decl *t, const struct sp_jfr_member *m)
+{
+	for (size_t i = 0; i < SP_COUNT(role_table); i++) {
+		bool same =
+			role_table[i].type ? strcmp(role_table[i].type, t->name) == 0 : t->event;
+
+		if (same && strcmp(role_table[i].member, m->name) == 0)
+			return role_table[i].role;
+	}
+	return SP_JFR_R_OTHER;
+}
+
+/* A field has its role only if it is encoded as the role needs it. */
+static bool fits(const struct sp_jfr_resolver *r, uint8_t role, const struct sp_jfr_member *m)
+{
+	uint8_t prim = m->type >= 0 ? r->chunk->schema.types[m->type].prim : SP_JFR_P_STRUCT;
+
+	switch (role) {
+	case SP_JFR_R_START:
+	case SP_JFR_R_DURATION:
+	case SP_JFR_R_OS_ID:
+	case SP_JFR_R_JAVA_ID:
+		return prim == SP_JFR_P_LONG && !m->pool && !m->array;
+	case SP_JFR_R_LINE:
+	case SP_JFR_R_BCI:
+	case SP_JFR_R_MODIFIERS:
+		return prim == SP_JFR_P_INT && !m->pool && !m->array;
+	case SP_JFR_R_TRUNCATED:
+		return prim == SP_JFR_P_BOOLEAN && !m->pool && !m->array;
+	case SP_JFR_R_FRAMES:
+		return m->array && !m->pool && m->type >= 0 && prim == SP_JFR_P_STRUCT;
+	case SP_JFR_R_OS_NAME:
+	case SP_JFR_R_JAVA_NAME:
+		return prim == SP_JFR_P_STRING && !m->pool && !m->array;
+	case SP_JFR_R_NAME:
+		return !m->array && (m->pool || prim == SP_JFR_P_STRING);
+	case SP_JFR_R_THREAD:
+		return m->pool && !m->array && m->type == r->thread;
+	case SP_JFR_R_STACK:
+		return m->pool && !m->array && m->type == r->stack;
+	case SP_JFR_R_STATE:
+		return m->pool && !m->array && m->type == r->state;
+	case SP_JFR_R_OTHER:
+		return true;
+	default:
+		return m->pool && !m->array;
+	}
+}
+
+int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
+{
+	memset(r, 0, sizeof(*r));
+	r->dict = dict;
+	sp_buf_init(&r->scratch);
+	sp_buf_init(&r->constant);
+	r->frames = malloc(SP_DICT_MAX_FRAMES * sizeof(*r->frames));
+	return r->frames ? 0 : -ENOMEM;
+}
+
+int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk)
+{
+	struct sp_jfr_schema *s = &chunk->schema;
+
+	r->chunk = chunk;
+	free(r->roles);
+	r->roles = calloc(s->member_count + 1, 1);
+	if (!r->roles)
+		return -ENOMEM;
+	r->string = sp_jfr_schema_named(s, "java.lang.String");
+	r->symbol = sp_jfr_schema_named(s, "jdk.types.Symbol");
+	r->cls = sp_jfr_schema_named(s, "java.lang.Class");
+	r->method = sp_jfr_schema_named(s, "jdk.types.Method");
+	r->stack = sp_jfr_schema_named(s, "jdk.types.StackTrace");
+	r->thread = sp_jfr_schema_named(s, "java.lang.Thread");
+	r->group = sp_jfr_schema_named(s, "jdk.types.ThreadGroup");
+	r->frame_type = sp_jfr_schema_named(s, "jdk.types.FrameType");
+	r->state = sp_jfr_schema_named(s, "jdk.types.ThreadState");
+	for (uint32_t t = 0; t < s->type_count; t++) {
+		for (uint32_t i = s->types[t].first; i < s->types[t].first + s->types[t].count;
+			i++) {
+			uint8_t role = role_of(&s->types[t], &s->members[i]);
+
+			r->roles[i] = fits(r, role, &s->members[i]) ? role : SP_JFR_R_OTHER;
+		}
+	}
+	return 0;
+}
+
+void sp_jfr_resolver_done(struct sp_jfr_resolver *r)
+{
+	free(r->roles);
+	free(r->frames);
+	sp_buf_done(&r->scratch);
+	sp_buf_done(&r->constant);
+}
+
+static struct sp_jfr_const *find(struct sp_jfr_resolver *r, int type, uint64_t key)
+{
+	return type >= 0 ? sp_jfr_table_find(&r->chunk->tables[type], key) : NULL;
+}
+
+static void put_utf8(struct sp_buf *b, uint32_t ch)
+{
+	if (ch < 0x80) {
+		sp_buf_addc(b, (char)ch);
+	} else if (ch < 0x800) {
+		sp_buf_addc(b, (char)(0xc0 | ch >> 6));
+		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
+	} else if (ch < 0x10000) {
+		sp_buf_addc(b, (char)(0xe0 | ch >> 12));
+		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
+		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
+	} else {
+		sp_buf_addc(b, (char)(0xf0 | ch >> 18));
+		sp_buf_addc(b, (char)(0x80 | (ch >> 12 & 0x3f)));
+		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
+		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
+	}
+}
+
+static void decode_utf16(struct sp_buf *b, const struct sp_jfr_text *t)
+{
+	struct sp_jfr_cursor c = {.p = t->data, .end = t->end, .raw = t->raw};
+	uint32_t high = 0;
+
+	for (uint32_t i = 0; i < t->len; i++) {
+		uint32_t ch = sp_jfr_get_short(&c);
+
+		if (high && ch >= 0xdc00 && ch < 0xe000)
+			put_utf8(b, 0x10000 + ((high - 0xd800) << 10) + (ch - 0xdc00));
+		else if (ch < 0xd800 || ch >= 0xe000)
+			put_utf8(b, ch);
+		high = ch >= 0xd800 && ch < 0xdc00 ? ch : 0;
+	}
+}
+
+/* Text that is not UTF-8 is converted at the end of @b. */
+static const char *convert(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len)
+{
+	size_t at = b->len;
+
+	if (!sp_buf_reserve(b, 4ull * t->len + 1))
+		return NULL;
+	if (t->encoding == SP_JFR_STR_UTF16) {
+		decode_utf16(b, t);
+	} else {
+		for (uint32_t i = 0; i < t->len; i++)
+			put_utf8(b, t->data[i]);
+	}
+	*ret_len = b->len - at;
+	return b->data + at;
+}
+
+static bool is_ascii(const uint8_t *p, size_t len)
+{
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < len; i++)
+		any |= p[i];
+	return any < 0x80;
+}
+
+static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key, int depth);
+
+static const char *text_of(struct sp_jfr_resolver *r, struct sp_buf *b, const struct sp_jfr_text *t,
+	int depth, size_t *ret_len)
+{
+	uint32_t id;
+
+	*ret_len = 0;
+	switch (t->encoding) {
+	case SP_JFR_STR_EMPTY:
+		return "";
+	case SP_JFR_STR_POOL:
+		id = resolve_string(r, r->string, t->key, depth + 1);
+		return id ? sp_dict_get_string(r->dict, id, ret_len) : NULL;
+	case SP_JFR_STR_UTF8:
+		break;
+	case SP_JFR_STR_LATIN1:
+		if (is_ascii(t->data, t->len))
+			break;
+		return convert(b, t, ret_len);
+	case SP_JFR_STR_UTF16:
+		return convert(b, t, ret_len);
+	default:
+		return NULL;
+	}
+	*ret_len = t->len;
+	return t->len ? (const char *)t->data : "";
+}
+
+const char *sp_jfr_resolve_text(
+	struct sp_jfr_resolver *r, const struct sp_jfr_text *t, size_t *ret_len)
+{
+	return text_of(r, &r->scratch, t, 0, ret_len);
+}
+
+/* As a string of the dictionary. */
+static uint32_t intern_text(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int depth)
+{
+	struct sp_jfr_text t = sp_jfr_get_text(c);
+	size_t len;
+	const char *s;
+
+	sp_buf_clear(&r->constant);
+	s = text_of(r, &r->constant, &t, depth, &len);
+	return s ? sp_dict_string(r->dict, s, len) : 0;
+}
+
+/* The name in a constant: the struct's member with that role, else its first string. */
+static uint32_t name_in(struct sp_jfr_resolver *r, int type, uint32_t at, int depth)
+{
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t = &s->types[type];
+	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
+
+	if (t->prim == SP_JFR_P_STRING)
+		return intern_text(r, &c, depth);
+	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
+		const struct sp_jfr_member *m = &s->members[i];
+		bool text = !m->pool && !m->array && m->type >= 0 &&
+			    s->types[m->type].prim == SP_JFR_P_STRING;
+
+		if (text && (r->roles[i] == SP_JFR_R_NAME || t->count == 1))
+			return intern_text(r, &c, depth);
+		if (m->pool && r->roles[i] == SP_JFR_R_NAME)
+			return resolve_string(r, m->type, sp_jfr_get_long(&c), depth + 1);
+		sp_jfr_schema_skip_member(s, &c, m);
+	}
+	return 0;
+}
+
+/* A constant that is or has a name, as a string of the dictionary. */
+static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key, int depth)
+{
+	struct sp_jfr_const *k = find(r, type, key);
+
+	if (!k || depth > 4)
+		return 0;
+	if (!k->id)
+		k->id = name_in(r, type, k->at, depth) + 1;
+	return k->id - 1;
+}
+
+const char *sp_jfr_resolve_name(struct sp_jfr_resolver *r, int type, uint64_t key, size_t *ret_len)
+{
+	uint32_t id;
+
+	*ret_len = 0;
+	if (type == r->thread || type == r->stack || type == r->method)
+		return NULL; /* these keep other ids beside their keys */
+	id = resolve_string(r, type, key, 0);
+	return id ? sp_dict_get_string(r->dict, id, ret_len) : NULL;
+}
+
+/* "()L;" or "()L<hex>;" with nothing but ACC_NATIVE: a function, not a Java method. */
+static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
+{
+	size_t len;
+	const char *sig = sp_dict_get_string(r->dict, m->sig_id, &len);
+	bool hex = len >= 4 && memcmp(sig, "()L", 3) == 0 && sig[len - 1] == ';';
+
+	if (m->modifiers != 0x100)
+		return;
+	for (size_t i = 3; hex && i < len - 1; i++)
+		hex = isxdigit((unsigned char)sig[i]);
+	if (!hex)
+		return;
+	m->native = 1;
+	m->unresolved = len > 4;
+	m->modifiers = 0;
+	if (len == 4)
+		m->sig_id = 0;
+}
+
+static uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->method, key);
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t;
+	struct sp_jfr_cursor c;
+	struct sp_method m = {0};
+
+	if (!k)
+		return 0;
+	if (k->id)
+		return k->id - 1;
+	t = &s->types[r->method];
+	c = sp_jfr_chunk_at(r->chunk, k->at);
+	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
+		const struct sp_jfr_member *f = &s->members[i];
+
+		if (r->roles[i] == SP_JFR_R_CLASS)
+			m.class_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
+		else if (r->roles[i] == SP_JFR_R_NAME && f->pool)
+			m.name_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
+		else if (r->roles[i] == SP_JFR_R_DESCRIPTOR)
+			m.sig_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
+		else if (r->roles[i] == SP_JFR_R_MODIFIERS)
+			m.modifiers = (uint16_t)sp_jfr_get_int(&c);
+		else
+			sp_jfr_schema_skip_member(s, &c, f);
+	}
+	set_native(r, &m);
+	k->id = sp_dict_method(r->dict, &m) + 1;
+	return k->id - 1;
+}
+
+static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
+{
+	static const uint8_t types[SP_JFR_FRAMES] = {
+		[SP_JFR_FRAME_INTERPRETED] = SP_FRAME_INTERPRETED,
+		[SP_JFR_FRAME_JIT] = SP_FRAME_C2,
+		[SP_JFR_FRAME_INLINED] = SP_FRAME_INLINED,
+		[SP_JFR_FRAME_NATIVE] = SP_FRAME_NATIVE,
+		[SP_JFR_FRAME_CPP] = SP_FRAME_CPP,
+		[SP_JFR_FRAME_KERNEL] = SP_FRAME_KERNEL,
+		[SP_JFR_FRAME_C1] = SP_FRAME_C1,
+	};
+	uint32_t id = resolve_string(r, r->frame_type, key, 0);
+	size_t len;
+	const char *name = sp_dict_get_string(r->dict, id, &len);
+
+	for (uint8_t i = 0; i < SP_JFR_FRAMES; i++) {
+		if (len == strlen(sp_jfr_frame_names[i]) &&
+			memcmp(name, sp_jfr_frame_names[i], len) == 0)
+			return types[i];
+	}
+	return SP_FRAME_INTERPRETED;
+}
+
+uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->state, key);
+	size_t len;
+	const char *name;
+
+	if (!k)
+		return SP_STATE_UNKNOWN;
+	name = sp_dict_get_string(r->dict, resolve_string(r, r->state, key, 0), &len);
+	for (uint8_t i = 0; i < SP_STATES; i++) {
+		if (len == strlen(sp_jfr_state_names[i]) &&
+			memcmp(name, sp_jfr_state_names[i], len) == 0)
+			return i;
+	}
+	return SP_STATE_UNKNOWN;
+}
+
+/* Frames of a stack; those beyond what the dictionary takes are skipped. Returns how many. */
+static uint32_t read_frames(
+	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int type, int *ret_truncated)
+{
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t = &s->types[type];
+	uint32_t total = sp_jfr_get_int(c), count = 0;
+
+	if (!t->flat)
+		return 0;
+	for (uint32_t n = 0; n < total && !c->bad; n++) {
+		struct sp_frame_ref f = {.bci = -1};
+
+		for (uint32_t i = t->first; i < t->first + t->count && !c->bad; i++) {
+			if (r->roles[i] == SP_JFR_R_METHOD)
+				f.method = resolve_method(r, sp_jfr_get_long(c));
+			else if (r->roles[i] == SP_JFR_R_LINE)
+				f.line = (int32_t)sp_jfr_get_int(c);
+			else if (r->roles[i] == SP_JFR_R_BCI)
+				f.bci = (int32_t)sp_jfr_get_int(c);
+			else if (r->roles[i] == SP_JFR_R_FRAME_TYPE)
+				f.type = resolve_frame_type(r, sp_jfr_get_long(c));
+			else
+				sp_jfr_schema_skip_member(s, c, &s->members[i]);
+		}
+		if (f.type >= SP_FRAME_NATIVE)
+			f.bci = -1;
+		if (count < SP_DICT_MAX_FRAMES)
+			r->frames[count++] = f;
+		else
+			*ret_truncated = 1;
+	}
+	return count;
+}
+
+uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->stack, key);
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t;
+	struct sp_jfr_cursor c;
+	uint32_t count = 0;
+	int truncated = 0;
+
+	if (!k)
+		return 0;
+	if (k->id)
+		return k->id - 1;
+	t = &s->types[r->stack];
+	c = sp_jfr_chunk_at(r->chunk, k->at);
+	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
+		if (r->roles[i] == SP_JFR_R_TRUNCATED)
+			truncated |= sp_jfr_get_byte(&c) != 0;
+		else if (r->roles[i] == SP_JFR_R_FRAMES)
+			count = read_frames(r, &c, s->members[i].type, &truncated);
+		else
+			sp_jfr_schema_skip_member(s, &c, &s->members[i]);
+	}
+	k->id = sp_dict_stack(r->dict, r->frames, count, truncated) + 1;
+	return k->id - 1;
+}
+
+uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->thread, key);
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t;
+	struct sp_jfr_cursor c;
+	struct sp_thread out = {0};
+	uint32_t os_name = 0;
+
+	if (!k)
+		return 0;
+	if (k->id)
+		return k->id - 1;
+	t = &s->types[r->thread];
+	c = sp_jfr_chunk_at(r->chunk, k->at);
+	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
+		const struct sp_jfr_member *m = &s->members[i];
+
+		if (r->roles[i] == SP_JFR_R_OS_NAME)
+			os_name = intern_text(r, &c, 0);
+		else if (r->roles[i] == SP_JFR_R_JAVA_NAME)
+			out.name_id = intern_text(r, &c, 0);
+		else if (r->roles[i] == SP_JFR_R_OS_ID)
+			out.tid = (uint32_t)sp_jfr_get_long(&c);
+		else if (r->roles[i] == SP_JFR_R_JAVA_ID)
+			out.java_id = sp_jfr_get_long(&c);
+		else if (r->roles[i] == SP_JFR_R_GROUP)
+			out.group_id = resolve_string(r, m->type, sp_jfr_get_long(&c), 0);
+		else
+			sp_jfr_schema_skip_member(s, &c, m);
+	}
+	if (!out.name_id)
+		out.name_id = os_name;
+	k->id = sp_dict_thread(r->dict, &out) + 1;
+	return k->id - 1;
+}

@@ -1,0 +1,63 @@
+/* From a chunk's constants to the dictionary: each is decoded when an event first refers to it. */
+#ifndef SP_JFR_RESOLVE_H
+#define SP_JFR_RESOLVE_H
+
+#include "base/buf.h"
+#include "jfr/chunk.h"
+#include "prof/dict.h"
+
+/* What a field means to us, whoever wrote the recording. */
+enum sp_jfr_role {
+	SP_JFR_R_OTHER,
+	SP_JFR_R_START,
+	SP_JFR_R_DURATION,
+	SP_JFR_R_THREAD,
+	SP_JFR_R_STACK,
+	SP_JFR_R_STATE,
+	SP_JFR_R_NAME, /* of a class, package, group … */
+	SP_JFR_R_CLASS,
+	SP_JFR_R_DESCRIPTOR,
+	SP_JFR_R_MODIFIERS,
+	SP_JFR_R_TRUNCATED,
+	SP_JFR_R_FRAMES,
+	SP_JFR_R_METHOD,
+	SP_JFR_R_LINE,
+	SP_JFR_R_BCI,
+	SP_JFR_R_FRAME_TYPE,
+	SP_JFR_R_OS_NAME,
+	SP_JFR_R_OS_ID,
+	SP_JFR_R_JAVA_NAME,
+	SP_JFR_R_JAVA_ID,
+	SP_JFR_R_GROUP,
+};
+
+struct sp_jfr_resolver {
+	struct sp_jfr_chunk_data *chunk; /* borrowed */
+	struct sp_dict *dict;		 /* borrowed */
+	uint8_t *roles;			 /* by index of the member */
+	int string, symbol, cls, method, stack, thread, group, frame_type, state;
+	struct sp_frame_ref *frames; /* SP_DICT_MAX_FRAMES */
+	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
+	struct sp_buf constant;	     /* the same for a constant */
+};
+
+/* One resolver serves all chunks. Returns 0 or -ENOMEM. */
+int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
+int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
+void sp_jfr_resolver_done(struct sp_jfr_resolver *r);
+
+/* Ids of the dictionary; 0 for a key that stands for nothing. */
+uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key);
+uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key);
+uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key);
+
+/* The name that a constant of @type is or has: UTF-8, borrowed until the scratch buffer is cleared
+ * (or from the dictionary). NULL if it has none. */
+const char *sp_jfr_resolve_name(struct sp_jfr_resolver *r, int type, uint64_t key, size_t *ret_len);
+
+/* A string in UTF-8, borrowed likewise; NULL for null. Four bytes for each of the text's must be
+ * reserved in the scratch buffer. */
+const char *sp_jfr_resolve_text(
+	struct sp_jfr_resolver *r, const struct sp_jfr_text *t, size_t *ret_len);
+
+#endif

@@ -1,0 +1,66 @@
+/* The types a chunk declares about itself, read from its metadata event. */
+#ifndef SP_JFR_SCHEMA_H
+#define SP_JFR_SCHEMA_H
+
+#include "jfr/cursor.h"
+
+/* How a value is encoded. */
+enum sp_jfr_prim {
+	SP_JFR_P_STRUCT, /* its fields, one after the other */
+	SP_JFR_P_BOOLEAN,
+	SP_JFR_P_BYTE,
+	SP_JFR_P_CHAR,
+	SP_JFR_P_SHORT,
+	SP_JFR_P_INT,
+	SP_JFR_P_LONG,
+	SP_JFR_P_FLOAT,
+	SP_JFR_P_DOUBLE,
+	SP_JFR_P_STRING,
+};
+
+struct sp_jfr_member {
+	const char *name;
+	uint64_t type_id;
+	int type; /* index into the schema's types, -1 where it is not declared */
+	bool pool, array;
+	bool ticks, nanos, millis; /* unit of a number */
+};
+
+struct sp_jfr_decl {
+	uint64_t id;
+	const char *name;
+	bool event;
+	uint8_t prim;	       /* enum sp_jfr_prim */
+	uint32_t first, count; /* its members */
+	uint32_t flat;	       /* values in it, with those of structs in it */
+	int wanted;	       /* for the reader: see there */
+};
+
+struct sp_jfr_schema {
+	char *words; /* the strings, decoded */
+	uint32_t *word_at;
+	uint32_t word_count;
+	struct sp_jfr_decl *types;
+	uint32_t type_count, type_cap;
+	struct sp_jfr_member *members;
+	uint32_t member_count, member_cap;
+	uint32_t *index; /* by id, open addressing */
+	uint32_t index_mask;
+	int64_t gmt_offset;
+};
+
+/* Reads the metadata event at @c. Returns 0; -EBADMSG if it cannot be one; -ENOMEM. On failure
+ * there is nothing to free. */
+int sp_jfr_schema_read(struct sp_jfr_schema *s, struct sp_jfr_cursor c);
+void sp_jfr_schema_done(struct sp_jfr_schema *s);
+
+/* Index of the type with that id or name, -1 if there is none. */
+int sp_jfr_schema_find(const struct sp_jfr_schema *s, uint64_t id);
+int sp_jfr_schema_named(const struct sp_jfr_schema *s, const char *name);
+
+/* Moves @c behind a value of type @type. */
+void sp_jfr_schema_skip(const struct sp_jfr_schema *s, struct sp_jfr_cursor *c, int type);
+void sp_jfr_schema_skip_member(
+	const struct sp_jfr_schema *s, struct sp_jfr_cursor *c, const struct sp_jfr_member *m);
+
+#endif
