@@ -97,30 +97,38 @@ static struct module *add_module(struct sp_symbols *s, const char *name, const c
 	return &s->modules[s->module_count++];
 }
 
-/* One line of /proc/PID/maps. Returns 0 or -ENOMEM. */
-static int add_mapping(struct sp_symbols *s, const char *line)
+int sp_symbols_add_module(struct sp_symbols *s, const char *path, uint64_t dev, uint64_t ino)
 {
-	struct mapping m;
-	unsigned int maj, min;
-	char perms[8];
-	int at = 0;
+	struct mapping m = {.dev = dev, .ino = ino};
 
-	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %" SCNu64 " %n", perms, &maj, &min, &m.ino, &at) <
-			4 ||
-		at == 0 || perms[2] != 'x' || line[at] != '/')
+	if (path[0] != '/')
 		return 0;
-	m.dev = makedev(maj, min);
 	for (size_t i = 0; i < s->mapping_count; i++)
-		if (s->mappings[i].ino == m.ino && s->mappings[i].dev == m.dev &&
-			strcmp(s->mappings[i].path, line + at) == 0)
+		if (s->mappings[i].ino == ino && s->mappings[i].dev == dev &&
+			strcmp(s->mappings[i].path, path) == 0)
 			return 0;
-	m.path = strdup(line + at);
+	m.path = strdup(path);
 	if (!m.path || reserve(&s->mappings, &s->mapping_cap, s->mapping_count, sizeof(m)) < 0) {
 		free(m.path);
 		return -ENOMEM;
 	}
 	s->mappings[s->mapping_count++] = m;
 	return 0;
+}
+
+/* One line of /proc/PID/maps. Returns 0 or -ENOMEM. */
+static int add_line(struct sp_symbols *s, const char *line)
+{
+	unsigned int maj, min;
+	uint64_t ino;
+	char perms[8];
+	int at = 0;
+
+	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %" SCNu64 " %n", perms, &maj, &min, &ino, &at) <
+			4 ||
+		at == 0 || perms[2] != 'x')
+		return 0;
+	return sp_symbols_add_module(s, line + at, makedev(maj, min), ino);
 }
 
 int sp_symbols_add_maps(struct sp_symbols *s, const char *maps, size_t len)
@@ -133,7 +141,7 @@ int sp_symbols_add_maps(struct sp_symbols *s, const char *maps, size_t len)
 		return -ENOMEM;
 	for (char *line = strtok_r(text, "\n", &save); r == 0 && line;
 		line = strtok_r(NULL, "\n", &save))
-		r = add_mapping(s, line);
+		r = add_line(s, line);
 	return r;
 }
 

@@ -23,6 +23,9 @@ void sp_symbols_free(struct sp_symbols *s);
  * Returns: 0 or -ENOMEM. */
 int sp_symbols_add_maps(struct sp_symbols *s, const char *maps, size_t len);
 
+/* The same for one module, as a recording tells of it. A path that is not absolute is ignored. */
+int sp_symbols_add_module(struct sp_symbols *s, const char *path, uint64_t dev, uint64_t ino);
+
 /* The image of the target's [vdso], read from its memory; copied. Without it the launcher's own is
  * taken: the kernel gives all processes of one class the same.
  * Returns: 0 or as sp_symtab_open_image. */

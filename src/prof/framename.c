@@ -64,7 +64,7 @@ static void add_native(const struct sp_dict *d, const struct sp_method *m,
 	const char *module = base_name(sp_dict_get_string(d, m->class_id, NULL));
 	const char *name = sp_dict_get_string(d, m->name_id, NULL);
 
-	if (m->unresolved || !name[0]) {
+	if (m->unresolved || !name[0] || strncmp(name, "0x", 2) == 0) {
 		if (!module[0])
 			sp_buf_adds(out, "[unknown]");
 		else

@@ -3,10 +3,19 @@
 #include "prof/resolve.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+
+/* "()L<hex>;" holds the build id (dict.h). */
+static void build_id_of(const char *sig, char *buf, size_t size)
+{
+	size_t n = strncmp(sig, "()L", 3) == 0 ? strspn(sig + 3, "0123456789abcdef") : 0;
+
+	snprintf(buf, size, "%.*s", (int)n, n ? sig + 3 : "");
+}
 
 /* Interns the method @id under its name. Returns the new id, @id where there is no name, or 0 when
  * out of memory. */
@@ -14,14 +23,16 @@ static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_resolve_fn 
 {
 	struct sp_method m = *sp_dict_get_method(p->dict, id);
 	const char *name = sp_dict_get_string(p->dict, m.name_id, NULL), *found;
-	char *end;
+	char build_id[160], *end;
 	uint64_t addr;
 
-	if (!m.native || !m.unresolved || strncmp(name, "0x", 2) != 0)
+	/* the name tells: a module without build id leaves nothing in the signature */
+	if (!m.native || strncmp(name, "0x", 2) != 0)
 		return id;
 	addr = strtoull(name, &end, 16);
-	if (*end || find(ctx, sp_dict_get_string(p->dict, m.class_id, NULL),
-			    sp_dict_get_string(p->dict, m.sig_id, NULL), addr, &found) < 0)
+	build_id_of(sp_dict_get_string(p->dict, m.sig_id, NULL), build_id, sizeof(build_id));
+	if (*end || find(ctx, sp_dict_get_string(p->dict, m.class_id, NULL), build_id, addr,
+			    &found) < 0)
 		return id;
 	m.name_id = sp_dict_string(p->dict, found, strlen(found));
 	m.sig_id = 0;

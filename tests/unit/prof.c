@@ -226,7 +226,7 @@ Test(resolve, names_are_put_in_and_rows_merge)
 			"0x10", "0x12", "0x102", "0x11", "0x14", "0x13"};
 		struct sp_method m = {.class_id = str(p, "liba.so"),
 			.name_id = str(p, names[i]),
-			.sig_id = str(p, "beef"),
+			.sig_id = str(p, "()Lbeef;"),
 			.native = 1,
 			.unresolved = 1};
 		struct sp_frame_ref f = {sp_dict_method(p->dict, &m), -1, -1, SP_FRAME_NATIVE};
@@ -243,7 +243,7 @@ Test(resolve, names_are_put_in_and_rows_merge)
 	cr_assert(v->stack_count == 3 && v->samples == 6); /* low, high, [liba.so] */
 	cr_assert_str_eq(sp_view_get_frame(v, v->stacks[0].frames[0]).name, "low");
 	sp_view_free(v);
-	asked = 0;
-	cr_assert(sp_profile_resolve(p, find_even, &asked) == 0 && asked == 2 + 4);
+	cr_assert(sp_profile_resolve(p, find_even, &asked) >= 0);
+	cr_assert(p->row_count == 4 && p->samples == 6); /* once more changes nothing */
 	sp_profile_free(p);
 }

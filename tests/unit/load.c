@@ -1,0 +1,231 @@
+/* Recordings made by the writer become profiles: events, weights, states, losses and native names.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "elf/symtab.h"
+#include "jfr/writer.h"
+#include "out/out.h"
+#include "prof/load.h"
+
+static struct sp_dict *dict;
+static struct sp_jfrw *w;
+static int fd;
+
+static void setup(void)
+{
+	fd = memfd_create("recording", MFD_CLOEXEC);
+	cr_assert(fd >= 0 && sp_dict_new(&dict, 16u << 20) == 0);
+	cr_assert(sp_jfrw_new(&w, fd, dict, &(struct sp_jfrw_cfg){0}, NULL) == 0);
+}
+
+static void teardown(void)
+{
+	sp_dict_free(dict);
+	close(fd);
+}
+
+TestSuite(load, .init = setup, .fini = teardown);
+
+static uint32_t str(const char *s)
+{
+	return sp_dict_string(dict, s, strlen(s));
+}
+
+static uint32_t stack_of(struct sp_method m, enum sp_frame_type type, int truncated)
+{
+	struct sp_frame_ref f = {sp_dict_method(dict, &m), -1, -1, (uint8_t)type};
+
+	return sp_dict_stack(dict, &f, 1, truncated);
+}
+
+static uint32_t java_stack(const char *cls, const char *name)
+{
+	return stack_of((struct sp_method){.class_id = str(cls),
+				.name_id = str(name),
+				.sig_id = str("()V"),
+				.modifiers = 1},
+		SP_FRAME_C2, 0);
+}
+
+static uint32_t native_stack(const char *module, const char *name, const char *sig, bool open)
+{
+	return stack_of((struct sp_method){.class_id = module[0] ? str(module) : 0,
+				.name_id = str(name),
+				.sig_id = sig[0] ? str(sig) : 0,
+				.native = 1,
+				.unresolved = open},
+		SP_FRAME_NATIVE, 0);
+}
+
+static void setting(const char *name, const char *value)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
+		{.s = name}, {.s = value}};
+
+	sp_jfrw_event(w, SP_JFR_ACTIVE_SETTING, v);
+}
+
+static void lost(const char *reason, uint64_t n)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = n}};
+
+	sp_jfrw_event(w, SP_JFR_LOST, v);
+}
+
+static void counts(uint64_t n)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}};
+
+	sp_jfrw_event(w, SP_JFR_COUNTS, v);
+}
+
+/* Ends the recording and loads it. */
+static struct sp_profile *load(struct sp_symbols *symbols)
+{
+	struct sp_profile *p = NULL;
+	struct sp_err err = {""};
+
+	cr_assert(sp_jfrw_close(w) == 0);
+	cr_assert(lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load(fd, symbols, &p, &err) == 0, "%s", err.text);
+	return p;
+}
+
+static void expect_collapsed(const struct sp_profile *p, const char *event, const char *want)
+{
+	struct sp_out_opts o = {.view = {.event = event, .total = true}};
+	struct sp_sink s;
+
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_collapsed(p, &o, &s) == 0);
+	cr_assert_str_eq(sp_buf_str(&s.buf), want, "%s", sp_buf_str(&s.buf));
+	sp_sink_done(&s);
+}
+
+Test(load, cpu_and_wall_with_their_intervals)
+{
+	struct sp_thread th = {.tid = 7, .java_id = 1, .name_id = str("main")};
+	uint32_t t = sp_dict_thread(dict, &th), a = java_stack("a/A", "run"),
+		 b = java_stack("b/B", "wait");
+	struct sp_profile *p;
+
+	setting("event", "ctimer");
+	setting("interval", "2000000");
+	setting("wall", "50000000");
+	for (uint64_t i = 1; i <= 3; i++)
+		sp_jfrw_sample(w, sp_clock_mono_ns(), t, a, SP_STATE_RUNNING);
+	sp_jfrw_wall(w, sp_clock_mono_ns(), t, b, SP_STATE_LOCK, 2, 90000000);
+	sp_jfrw_wall(w, sp_clock_mono_ns(), t, b, SP_STATE_NET, 1, 10000000);
+	p = load(NULL);
+	cr_assert(p->event_count == 2 && p->samples == 6);
+	expect_collapsed(p, "ctimer", "a/A.run 6000000\n");
+	expect_collapsed(p, "wall", "b/B.wait 100000000\n");
+	cr_assert(p->events[1].measured && p->events[1].interval == 50000000);
+	cr_assert_str_eq(sp_dict_get_string(p->dict, p->rows[1].state, NULL), "lock");
+	cr_assert_str_eq(sp_dict_get_string(p->dict, p->rows[2].state, NULL), "net");
+	sp_profile_free(p);
+}
+
+Test(load, losses_are_the_last_sums)
+{
+	struct sp_profile *p;
+	SP_AUTO_BUF struct sp_buf b;
+
+	lost("ring full", 2);
+	counts(3);
+	lost("ring full", 5);
+	lost("late", 1);
+	counts(9);
+	p = load(NULL);
+	sp_buf_init(&b);
+	sp_out_summary(p, &b);
+	cr_assert_str_eq(sp_buf_str(&b),
+		"0 samples, 9 lost (ring full 5, late 1, reason not told 3), "
+		"0 truncated, 0 unknown");
+	sp_profile_free(p);
+}
+
+Test(load, unknown_and_truncated_are_counted)
+{
+	struct sp_profile *p;
+
+	sp_jfrw_sample(w, 1, 0, native_stack("", "[unknown]", "", false), SP_STATE_RUNNING);
+	sp_jfrw_sample(w, 1, 0,
+		stack_of((struct sp_method){.class_id = str("a/A"),
+				 .name_id = str("m"),
+				 .sig_id = str("()V"),
+				 .modifiers = 1},
+			SP_FRAME_C2, 1),
+		SP_STATE_RUNNING);
+	p = load(NULL);
+	cr_assert(p->samples == 2 && p->unknown == 1 && p->truncated == 1);
+	sp_profile_free(p);
+}
+
+/* malloc of the libc that this program runs with, as the agent would write it. */
+Test(load, native_frames_get_names)
+{
+	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct sp_symtab_source src = {.root_fd = root, .host_fd = root};
+	struct sp_symbols *symbols;
+	struct sp_symtab *t;
+	struct sp_profile *p;
+	const char *name;
+	char path[4096] = "", line[4096], offset[32], sig[160];
+	uint64_t addr = 0;
+	struct stat st;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	while (fgets(line, sizeof(line), f) && !strstr(line, "/libc.so.6"))
+		;
+	fclose(f);
+	cr_assert(sscanf(line, "%*s %*s %*s %*s %*s %4095s", path) == 1 && stat(path, &st) == 0);
+	src.path = path;
+	cr_assert(sp_symtab_open(&src, &t, NULL) == 0);
+	for (size_t i = 0; sp_symtab_get(t, i, &addr, &name) && strcmp(name, "malloc") != 0; i++)
+		;
+	snprintf(offset, sizeof(offset), "0x%lx", (unsigned long)addr + 3);
+	snprintf(sig, sizeof(sig), "()L%s;", sp_symtab_build_id(t));
+
+	union sp_jfr_val module[] = {{.u = 1}, {.s = path}, {.s = sp_symtab_build_id(t)}, {.u = 0},
+		{.u = 0}, {.u = st.st_dev}, {.u = st.st_ino}};
+
+	setting("interval", "1");
+	sp_jfrw_event(w, SP_JFR_MODULE, module);
+	sp_jfrw_sample(w, 1, 0, native_stack("libc.so.6", offset, sig, true), SP_STATE_RUNNING);
+	sp_jfrw_sample(w, 1, 0, native_stack("libc.so.6", "0x1", sig, true), SP_STATE_RUNNING);
+	cr_assert(sp_symbols_new(&symbols, root, NULL) == 0);
+	p = load(symbols);
+	expect_collapsed(p, NULL, "[libc.so.6] 1\nmalloc 1\n");
+	sp_profile_free(p);
+	sp_symbols_free(symbols);
+	sp_symtab_free(t);
+}
+
+Test(load, damage_gives_what_can_be_read_or_a_sentence)
+{
+	struct sp_profile *p = NULL;
+	struct sp_err err = {""};
+
+	sp_jfrw_sample(w, 1, 0, java_stack("a/A", "run"), SP_STATE_RUNNING);
+	sp_profile_free(load(NULL));
+	for (off_t n = lseek(fd, 0, SEEK_END); n >= 0; n -= 3) {
+		cr_assert(ftruncate(fd, n) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+		p = NULL;
+		if (sp_load(fd, NULL, &p, &err) == 0)
+			sp_profile_free(p);
+		else
+			cr_assert(err.text[0], "at %ld", (long)n);
+	}
+}
