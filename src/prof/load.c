@@ -239,6 +239,19 @@ static void weigh_alike(struct sp_profile *p, unsigned event)
 	e->weight = e->samples * e->interval;
 }
 
+/* async-profiler gives running threads no time span: such a sample stands for its intervals. */
+static void weigh_missing(struct sp_profile *p, unsigned event)
+{
+	struct sp_event *e = &p->events[event];
+
+	for (size_t i = 0; i < p->row_count; i++) {
+		if (p->rows[i].event != event || p->rows[i].weight > 0)
+			continue;
+		p->rows[i].weight = p->rows[i].count * e->interval;
+		e->weight += p->rows[i].weight;
+	}
+}
+
 static bool is_time(const char *event)
 {
 	static const char *const names[] = {
@@ -272,7 +285,9 @@ static void settle_events(struct load *l)
 			e->unit = !l->event[0] || is_time(l->event) ? SP_UNIT_NS : SP_UNIT_COUNT;
 			e->interval = l->interval;
 		}
-		if (!e->measured)
+		if (e->measured)
+			weigh_missing(p, i);
+		else
 			weigh_alike(p, i);
 	}
 }
@@ -290,7 +305,7 @@ static int settle(struct load *l, int r, const struct sp_jfr_stats *st, struct s
 		return sp_err_set(
 			err, l->error, "the recording is too large: %s", strerror(-l->error));
 	if (r < 0 && (r != -EBADMSG || st->events == 0))
-		return r;
+		return err->text[0] ? r : sp_err_set(err, r, "cannot be read: %s", strerror(-r));
 	if (r == -EBADMSG)
 		sp_profile_note(l->p, err->text);
 	if (st->unfinished)
@@ -316,6 +331,7 @@ int sp_load(int fd, struct sp_symbols *symbols, struct sp_profile **ret, struct 
 
 	if (!err)
 		err = &local;
+	err->text[0] = 0;
 	if (!l)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
 	l->symbols = symbols;
