@@ -7,26 +7,13 @@
 #include "base/cleanup.h"
 #include "jfr/put.h"
 #include "jfr/resolve.h"
+#include "jfr/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define PIPE_MAX (1ull << 32)
-
-/* The file, by pieces; a pipe is read whole first. */
-struct source {
-	int fd;
-	uint64_t size;
-	struct sp_buf all; /* a pipe's contents */
-	bool whole;
-	uint8_t *piece; /* owned */
-	size_t cap;
-};
 
 struct reader {
-	struct source src;
+	struct sp_jfr_source src;
 	struct sp_jfr_resolver res;
 	const struct sp_jfr_visitor *v;
 	struct sp_jfr_stats stats;
@@ -35,63 +22,6 @@ struct reader {
 	struct sp_err first; /* the first damage */
 	bool damaged;
 };
-
-static int source_open(struct source *s, int fd, struct sp_err *err)
-{
-	struct stat st;
-	int r;
-
-	memset(s, 0, sizeof(*s));
-	s->fd = fd;
-	sp_buf_init(&s->all);
-	if (fstat(fd, &st) < 0)
-		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
-	s->size = (uint64_t)st.st_size;
-	if (S_ISREG(st.st_mode))
-		return 0;
-	s->whole = true;
-	r = sp_buf_read_fd(&s->all, fd, PIPE_MAX);
-	s->size = s->all.len;
-	return r < 0 ? sp_err_set(err, r, "the recording cannot be read: %s", strerror(-r)) : 0;
-}
-
-static void source_done(struct source *s)
-{
-	sp_buf_done(&s->all);
-	free(s->piece);
-}
-
-/* @len bytes at @offset, fewer if the file has become shorter. Returns how many, or -errno. */
-static int64_t source_get(struct source *s, uint64_t offset, uint64_t len, const uint8_t **ret)
-{
-	uint64_t got = 0;
-
-	if (s->whole) {
-		*ret = (const uint8_t *)s->all.data + offset;
-		return (int64_t)len;
-	}
-	if (len > s->cap) {
-		free(s->piece);
-		s->cap = 0;
-		s->piece = malloc(len);
-		if (!s->piece)
-			return -ENOMEM;
-		s->cap = len;
-	}
-	while (got < len) {
-		ssize_t n = pread(s->fd, s->piece + got, len - got, (off_t)(offset + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		got += (uint64_t)n;
-	}
-	*ret = s->piece;
-	return (int64_t)got;
-}
 
 static void note_damage(struct reader *r, const struct sp_err *what)
 {
@@ -315,53 +245,15 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 	return n == -EBADMSG ? 0 : n;
 }
 
-/* Where the next chunk starts at or behind @at; the file's size if there is none. */
-static int64_t find_chunk(struct source *s, uint64_t at)
-{
-	const uint8_t *p, *hit;
-
-	while (at + SP_JFR_HEADER <= s->size) {
-		uint64_t len = s->size - at < 1 << 20 ? s->size - at : 1 << 20;
-		int64_t got = source_get(s, at, len, &p);
-
-		if (got < 6)
-			return got < 0 ? got : (int64_t)s->size;
-		hit = memmem(p, (size_t)got, "FLR\0\0", 5);
-		if (hit)
-			return (int64_t)(at + (uint64_t)(hit - p));
-		at += (uint64_t)got - 4;
-		if ((uint64_t)got < len || at + 5 > s->size)
-			break;
-	}
-	return (int64_t)s->size;
-}
-
-/* How many bytes of the chunk at @at to load: what its header says, at most what there is. */
-static int64_t load_chunk(struct source *s, uint64_t at, const uint8_t **ret)
-{
-	struct sp_jfr_cursor h;
-	int64_t got =
-		source_get(s, at, SP_JFR_HEADER < s->size - at ? SP_JFR_HEADER : s->size - at, ret);
-	uint64_t size;
-
-	if (got < SP_JFR_HEADER)
-		return got;
-	h = (struct sp_jfr_cursor){.p = *ret + 8, .end = *ret + SP_JFR_HEADER};
-	size = sp_jfr_get_be(&h, 8);
-	if (size < SP_JFR_HEADER || size > s->size - at)
-		size = s->size - at;
-	return source_get(s, at, size, ret);
-}
-
 static int read_all(struct reader *r, struct sp_err *err)
 {
-	struct source *s = &r->src;
+	struct sp_jfr_source *s = &r->src;
 	uint64_t at = 0;
 
 	while (at < s->size) {
 		struct sp_jfr_chunk_data c;
 		const uint8_t *data;
-		int64_t got = load_chunk(s, at, &data), next;
+		int64_t got = sp_jfr_source_chunk(s, at, &data), next;
 		bool killed;
 		int n;
 
@@ -372,13 +264,13 @@ static int read_all(struct reader *r, struct sp_err *err)
 		killed = n == 0 && c.unfinished;
 		if (n < 0) {
 			note_damage(r, err);
-			next = find_chunk(s, at + 1);
+			next = sp_jfr_source_find(s, at + 1);
 		} else {
 			n = read_chunk(r, &c, err);
 			if (n != 0)
 				return n;
 			at += c.len;
-			next = killed ? find_chunk(s, at) : (int64_t)at;
+			next = killed ? sp_jfr_source_find(s, at) : (int64_t)at;
 		}
 		if (next < 0)
 			return sp_err_set(err, (int)next, "the recording cannot be read");
@@ -400,7 +292,7 @@ int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 	if (!r)
 		return sp_err_set(err, -ENOMEM, "no memory for reading the recording");
 	r->v = v;
-	n = source_open(&r->src, fd, err);
+	n = sp_jfr_source_open(&r->src, fd, err);
 	if (n == 0 && r->src.size < SP_JFR_HEADER)
 		n = sp_err_set(err, -EBADMSG, "not a recording: only %llu bytes",
 			(unsigned long long)r->src.size);
@@ -419,7 +311,7 @@ int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 	if (ret)
 		*ret = r->stats;
 	sp_jfr_resolver_done(&r->res);
-	source_done(&r->src);
+	sp_jfr_source_done(&r->src);
 	free(r);
 	return n;
 }

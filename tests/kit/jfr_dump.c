@@ -1,8 +1,10 @@
 /* Prints what the reader finds in a recording, for comparison with other readers:
  *   jfr-dump FILE            counts per event type, sorted by first appearance
- *   jfr-dump --stacks FILE   each sample: type, thread, state, frames leaf first */
+ *   jfr-dump --stacks FILE   each sample: type, thread, state, frames leaf first
+ *   jfr-dump --rewrite IN OUT   copies with native frames named "fn_<offset>" */
 #include "base/cleanup.h"
 #include "jfr/reader.h"
+#include "jfr/rewrite.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,6 +67,30 @@ static int event(void *ctx, const struct sp_jfr_event *e)
 	return 0;
 }
 
+static const char *name_of(void *ctx, const char *module, uint64_t offset, const char *build_id)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "fn_%llx", (unsigned long long)offset);
+	return text;
+}
+
+static int rewrite(const char *from, const char *to)
+{
+	SP_AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	SP_AUTO_CLOSE int out = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	struct sp_jfr_rewrite_stats st;
+	struct sp_err err;
+	int r = sp_jfr_rewrite(in, out, name_of, NULL, &st, &err);
+
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.text);
+	printf("chunks %llu renamed %llu kept %llu copied %llu\n", (unsigned long long)st.chunks,
+		(unsigned long long)st.renamed, (unsigned long long)st.kept,
+		(unsigned long long)st.copied);
+	return r < 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct dump d;
@@ -76,6 +102,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	if (argc == 4 && strcmp(argv[1], "--rewrite") == 0)
+		return rewrite(argv[2], argv[3]);
 	d.stacks = strcmp(argv[1], "--stacks") == 0;
 	fd = open(argv[argc - 1], O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || sp_dict_new(&d.dict, 1u << 30) < 0)

@@ -1,0 +1,93 @@
+#include "prof/dict.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+Test(dict, equal_contents_have_one_id)
+{
+	struct sp_dict *d;
+	struct sp_method m = {0};
+	struct sp_thread t = {.tid = 7, .java_id = 1};
+	struct sp_frame_ref f[2] = {{.method = 1, .line = -1, .bci = -1, .type = SP_FRAME_NATIVE},
+		{.method = 300, .line = 70000, .bci = 12, .type = SP_FRAME_C2}};
+	const struct sp_stack *s;
+	size_t len;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	cr_expect_eq(sp_dict_string(d, "a", 1), 1);
+	cr_expect_eq(sp_dict_string(d, "", 0), 2);
+	cr_expect_eq(sp_dict_string(d, "a\0b", 3), 3);
+	cr_expect_eq(sp_dict_string(d, "a", 1), 1);
+	cr_expect_str_eq(sp_dict_get_string(d, 1, &len), "a");
+	cr_expect_str_eq(sp_dict_get_string(d, 99, &len), "");
+	cr_expect_eq(len, 0);
+	m.class_id = 1;
+	cr_expect_eq(sp_dict_method(d, &m), 1);
+	m.modifiers = 1;
+	cr_expect_eq(sp_dict_method(d, &m), 2);
+	cr_expect_eq(sp_dict_get_method(d, 2)->modifiers, 1);
+	cr_expect_eq(sp_dict_thread(d, &t), 1);
+	t.name_id = 3; /* renamed: another entry */
+	cr_expect_eq(sp_dict_thread(d, &t), 2);
+	cr_expect_eq(sp_dict_stack(d, f, 2, 0), 1);
+	cr_expect_eq(sp_dict_stack(d, f, 2, 1), 2, "truncated is another stack");
+	cr_expect_eq(sp_dict_stack(d, f, 1, 0), 3);
+	cr_expect_eq(sp_dict_stack(d, NULL, 0, 0), 4);
+	cr_expect_eq(sp_dict_stack(d, f, 2, 0), 1);
+	s = sp_dict_get_stack(d, 2);
+	cr_assert_eq(s->count, 2);
+	cr_expect_eq(s->truncated, 1);
+	cr_expect_eq(s->frames[0].line, -1);
+	cr_expect_eq(s->frames[1].line, 70000);
+	cr_expect_eq(s->frames[1].method, 300);
+	cr_expect_null(sp_dict_get_stack(d, 5));
+	sp_dict_set_marks(d, 1, 0x8001);
+	cr_expect_eq(sp_dict_marks(d, 1), 0x8001);
+	sp_dict_reset(d);
+	cr_expect_eq(sp_dict_string(d, "b", 1), 1);
+	cr_expect_eq(sp_dict_marks(d, 1), 0);
+	sp_dict_free(d);
+}
+
+Test(dict, full_is_counted_and_what_is_there_stays)
+{
+	struct sp_dict *d;
+	uint32_t last = 0, id;
+	char text[64];
+
+	cr_assert_eq(sp_dict_new(&d, 256 << 10), 0);
+	for (unsigned i = 0; i < 20000; i++) {
+		id = sp_dict_string(d, text, (size_t)snprintf(text, sizeof(text), "string %u", i));
+		if (id)
+			last = id;
+	}
+	cr_expect_gt(sp_dict_refused(d), 0);
+	cr_expect_leq(sp_dict_used(d), sp_dict_cap(d));
+	cr_expect_gt(last, 2000);
+	for (unsigned i = 0; i < last; i++) {
+		snprintf(text, sizeof(text), "string %u", i);
+		cr_assert_str_eq(sp_dict_get_string(d, i + 1, NULL), text);
+		cr_assert_eq(sp_dict_string(d, text, strlen(text)), i + 1);
+	}
+	sp_dict_reset(d);
+	cr_expect_eq(sp_dict_string(d, "x", 1), 1);
+	sp_dict_free(d);
+}
+
+Test(dict, deep_stacks_are_cut)
+{
+	static struct sp_frame_ref f[SP_DICT_MAX_FRAMES + 10];
+	struct sp_dict *d;
+	const struct sp_stack *s;
+
+	for (unsigned i = 0; i < SP_DICT_MAX_FRAMES + 10; i++)
+		f[i] = (struct sp_frame_ref){UINT32_MAX, INT32_MAX, INT32_MIN, SP_FRAME_KERNEL};
+	cr_assert_eq(sp_dict_new(&d, 4 << 20), 0);
+	s = sp_dict_get_stack(d, sp_dict_stack(d, f, SP_DICT_MAX_FRAMES + 10, 0));
+	cr_expect_eq(s->count, SP_DICT_MAX_FRAMES);
+	cr_expect_eq(s->truncated, 1);
+	cr_expect_eq(s->frames[9].bci, INT32_MIN);
+	cr_expect_eq(s->frames[9].line, INT32_MAX);
+	sp_dict_free(d);
+}
