@@ -165,12 +165,22 @@ static uint64_t real_pc(struct sp_walk *w, const struct sp_blob *b)
 
 static enum sp_unwind_reason to_caller(struct sp_walk *w, const struct sp_place *p)
 {
+	struct sp_cfi_regs saved;
 	uint64_t ret = p->ret, callee;
 
 	if (p->ret_slot && !sp_walk_word(w, p->ret_slot, &ret))
 		return SP_WHY_MEMORY;
 	callee = w->callee_blob;
+	saved = w->regs;
 	sp_walk_set(w, ret, p->sp, p->fp, p->fp_known);
+	if (p->keeps) {
+		uint32_t keep = saved.known & SP_ARCH_SAVED & ~SP_KNOWN(SP_ARCH_FP);
+
+		for (unsigned reg = 0; reg < SP_ARCH_REGS; reg++)
+			if (keep & SP_KNOWN(reg))
+				w->regs.r[reg] = saved.r[reg];
+		w->regs.known |= keep;
+	}
 	w->callee_blob = callee;
 	w->exact = false;
 	return SP_WHY_NONE;
@@ -184,6 +194,23 @@ static bool full_frame(
 	*ret = (struct sp_place){.ret_slot = sp - 8, .sp = sp};
 	ret->fp_known = sp_walk_word(w, sp - 16, &ret->fp);
 	return ret->fp_known;
+}
+
+/* The frame of a compiled method that called something; @extra bytes may lie on top of it. */
+static bool caller_frame(
+	struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_place *ret)
+{
+	uint64_t word;
+
+	if (extra && full_frame(w, b, extra, ret) && sp_walk_word(w, ret->ret_slot, &word) &&
+		sp_java_return_ok(w, word)) {
+		struct sp_place plain;
+
+		if (!full_frame(w, b, 0, &plain) || !sp_walk_word(w, plain.ret_slot, &word) ||
+			!sp_java_return_ok(w, word))
+			return true;
+	}
+	return full_frame(w, b, 0, ret);
 }
 
 static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_blob *b)
@@ -202,12 +229,12 @@ static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_bl
 		emit_scopes(w, b, scopes, n);
 	else
 		emit_whole(w, b);
-	if (!b->frame_size)
+	if (!b->frame_size && !w->exact)
 		return SP_WHY_STUB;
 	if (w->exact)
 		ok = sp_top_compiled(w, b, &place);
 	else
-		ok = full_frame(w, b, exact ? 0 : sp_top_extra(w, b, pc), &place);
+		ok = caller_frame(w, b, exact ? 0 : sp_top_extra(w, b, pc), &place);
 	if (!ok)
 		return w->cut ? SP_WHY_MEMORY : SP_WHY_NO_PCDESC;
 	w->callee_blob = b->addr;
@@ -243,7 +270,7 @@ static void emit_entry(struct sp_walk *w, uint64_t method)
 
 /* A call on its way into the interpreter, or out of it: no frame yet. rbx = Method*, r13 = the
  * caller's sp, return address at [sp] or already taken into rax. */
-static bool frameless(struct sp_walk *w, struct sp_place *ret)
+static bool frameless(struct sp_walk *w, bool adapter, struct sp_place *ret)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP], r13 = w->regs.r[SP_REG_R13],
 		 rax = w->regs.r[SP_REG_RAX];
@@ -259,7 +286,8 @@ static bool frameless(struct sp_walk *w, struct sp_place *ret)
 	}
 	if (sp_walk_word(w, sp, &word) && sp_java_return_ok(w, word)) {
 		ret->ret = word;
-		ret->sp = r13_ok && r13 > sp ? r13 : sp + 8;
+		/* an adapter still has to set r13 */
+		ret->sp = r13_ok && r13 > sp && !adapter ? r13 : sp + 8;
 		return true;
 	}
 	if (r13_ok && r13 > sp && sp_java_return_ok(w, rax)) {
@@ -305,7 +333,7 @@ static bool interpreter_top(struct sp_walk *w, const struct sp_blob *b, uint64_t
 	struct sp_place place;
 
 	if (c && c->entry && (!c->enter || pc <= c->enter)) {
-		if (frameless(w, &place)) {
+		if (frameless(w, false, &place)) {
 			emit_entry(w, w->regs.r[SP_REG_RBX]);
 			*why = to_caller(w, &place);
 			return true;
@@ -322,6 +350,19 @@ static bool interpreter_top(struct sp_walk *w, const struct sp_blob *b, uint64_t
 		return true;
 	}
 	return false;
+}
+
+/* Entries for Math.sin and the like have no frame and call a stub. */
+static bool interpreter_intrinsic(struct sp_walk *w, enum sp_unwind_reason *why)
+{
+	const struct sp_codelet *c = codelet_of(w->u->hotspot, w->regs.r[SP_ARCH_PC]);
+	struct sp_place place;
+
+	if (!c || !c->entry || c->enter || !frameless(w, false, &place))
+		return false;
+	emit_entry(w, w->regs.r[SP_REG_RBX]);
+	*why = to_caller(w, &place);
+	return true;
 }
 
 static int32_t interpreter_bci(struct sp_walk *w, uint64_t fp, uint64_t cm)
@@ -362,22 +403,31 @@ static enum sp_unwind_reason step_interpreter(struct sp_walk *w, const struct sp
 {
 	uint64_t fp = w->regs.r[SP_ARCH_FP], sender_fp, ret, sender_sp;
 	enum sp_unwind_reason why;
-	bool in_rbx = false;
+	bool in_rbx = false, unsure = false;
 
 	if (!sp_walk_knows(w, SP_ARCH_FP))
 		return SP_WHY_REGISTER;
 	if (w->exact && interpreter_top(w, b, &fp, &in_rbx, &why))
 		return why;
-	if (!in_stack(w, fp) || !emit_interpreted(w, fp, in_rbx))
-		return w->cut ? SP_WHY_MEMORY : SP_WHY_INTERPRETER;
+	if (!w->exact && interpreter_intrinsic(w, &why))
+		return why;
+	if (!in_stack(w, fp))
+		return SP_WHY_INTERPRETER;
+	if (!emit_interpreted(w, fp, in_rbx)) {
+		if (w->cut || w->exact)
+			return w->cut ? SP_WHY_MEMORY : SP_WHY_INTERPRETER;
+		emit_unknown(w); /* laid out by deoptimisation, its method not filled in yet */
+		unsure = true;
+	}
 	if (!sp_walk_word(w, fp, &sender_fp) || !sp_walk_word(w, at(fp, I_RETURN), &ret))
 		return SP_WHY_MEMORY;
-	sender_sp = w->regs.r[SP_REG_R13];
-	if (!in_rbx && !sp_walk_word(w, at(fp, I_SENDER_SP), &sender_sp))
+	sender_sp = w->regs.r[SP_REG_R13]; /* until it is pushed */
+	if (w->regs.r[SP_ARCH_SP] <= at(fp, I_SENDER_SP) &&
+		!sp_walk_word(w, at(fp, I_SENDER_SP), &sender_sp))
 		return SP_WHY_MEMORY;
 	if (sender_sp < fp + 16 || !in_stack(w, sender_sp))
 		sender_sp = fp + 16;
-	if (!sp_walk_in_java(w, ret))
+	if (!sp_walk_in_java(w, ret) || (unsure && !sp_java_return_ok(w, ret)))
 		return SP_WHY_INTERPRETER;
 	w->callee_blob = b->addr;
 	sp_walk_set(w, ret, sender_sp, sender_fp, true);
@@ -468,6 +518,7 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 	if (!ok)
 		return w->cut ? SP_WHY_MEMORY : SP_WHY_STUB;
 	w->callee_blob = b->addr;
+	place.keeps = b->kind == SP_BLOB_STUB_ROUTINES; /* called as C functions are */
 	return to_caller(w, &place);
 }
 
@@ -479,7 +530,7 @@ static enum sp_unwind_reason step_adapter(struct sp_walk *w, const struct sp_blo
 
 	emit_stub(w, b);
 	if (w->exact) {
-		if (!frameless(w, &place))
+		if (!frameless(w, true, &place))
 			return w->cut ? SP_WHY_MEMORY : SP_WHY_STUB;
 		return to_caller(w, &place);
 	}

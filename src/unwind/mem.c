@@ -113,6 +113,11 @@ static int live_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return 0;
 }
 
+static void live_forget(void *ctx)
+{
+	sp_mem_live_refresh(ctx);
+}
+
 /* Tries the ways to read in order, on a word that is surely there. */
 static int choose(struct sp_mem_live *l)
 {
@@ -153,7 +158,7 @@ int sp_mem_live_new(struct sp_mem_live **ret, size_t cache, const struct sp_mem 
 	l->fd = -1;
 	if (guard)
 		l->guard = *guard;
-	l->mem = (struct sp_mem){live_read, l};
+	l->mem = (struct sp_mem){live_read, l, live_forget};
 	l->stats.bytes = arena.cap;
 	l->arena = arena;
 	r = choose(l);

@@ -15,6 +15,7 @@ typedef int sp_mem_read_fn(void *ctx, uint64_t addr, void *buf, size_t len);
 struct sp_mem {
 	sp_mem_read_fn *read;
 	void *ctx;
+	void (*forget)(void *ctx); /* makes the next reads fresh; NULL where nothing is kept */
 };
 
 static inline int sp_mem_read(const struct sp_mem *m, uint64_t addr, void *buf, size_t len)

@@ -8,7 +8,8 @@
 #define PROLOGUE 192
 #define SCAN	 128
 
-enum state { COMPLETE, NONE, PUSHED, SUBTRACTED };
+/* WORD_ON_TOP, TWO_ON_TOP: complete, and intrinsics (string_compare …) pushed what they need. */
+enum state { COMPLETE, NONE, PUSHED, SUBTRACTED, WORD_ON_TOP, TWO_ON_TOP };
 
 static uint32_t imm32(const uint8_t *p)
 {
@@ -179,7 +180,7 @@ static bool place_for(
 	case SUBTRACTED:
 		ret->ret_slot = sp + b->frame_size - 8;
 		break;
-	case COMPLETE:
+	default:
 		ret->ret_slot = sp + b->frame_size - 8;
 		ret->fp_known = sp_walk_word(w, sp + b->frame_size - 16, &ret->fp);
 		break;
@@ -190,12 +191,14 @@ static bool place_for(
 
 bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
-	static const enum state others[] = {COMPLETE, NONE, PUSHED};
+	static const enum state others[] = {COMPLETE, NONE, PUSHED, WORD_ON_TOP, TWO_ON_TOP};
 	struct sp_place first;
 	enum state state;
 	bool cut;
 
-	if (!in_prologue(w, b, &state))
+	if (!b->frame_size)
+		state = NONE; /* method handle intrinsics jump on */
+	else if (!in_prologue(w, b, &state))
 		state = epilogue_state(w, b);
 	if (!place_for(w, b, state, ret))
 		return false;
@@ -203,22 +206,13 @@ bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place
 		return true;
 	first = *ret;
 	cut = w->cut;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 5 && b->frame_size; i++)
 		if (others[i] != state && place_for(w, b, others[i], ret) &&
 			sp_java_return_ok(w, ret->ret))
 			return true;
 	w->cut = cut;
 	*ret = first;
 	return sp_walk_in_java(w, ret->ret);
-}
-
-/* Whether @ret follows a call into this blob, at or before the pc. */
-static bool calls_here(struct sp_walk *w, const struct sp_blob *b, uint64_t ret)
-{
-	uint64_t target;
-
-	return sp_call_before(w->u->mem, ret, &target) && target >= b->code_begin &&
-	       target <= w->regs.r[SP_ARCH_PC];
 }
 
 static bool fp_place(struct sp_walk *w, struct sp_place *ret)
@@ -231,25 +225,71 @@ static bool fp_place(struct sp_walk *w, struct sp_place *ret)
 	return sp_walk_word(w, fp, &ret->fp) && sp_walk_word(w, fp + 8, &ret->ret);
 }
 
-/* A stub's return address by its call: the slot whose call leads here. */
-static bool scan_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+/* Candidates for a stub's return address. A call into this blob leads to the stub that starts last
+ * before the pc: other ones are leftovers of earlier calls. */
+struct best {
+	struct sp_place place;
+	uint64_t target;
+};
+
+/* Takes @place if the call before its return address leads closer to the pc. */
+static void consider(
+	struct sp_walk *w, const struct sp_blob *b, const struct sp_place *place, struct best *best)
+{
+	uint64_t target;
+
+	if (sp_call_before(w->u->mem, place->ret, &target) && target >= b->code_begin &&
+		target <= w->regs.r[SP_ARCH_PC] && target > best->target) {
+		best->target = target;
+		best->place = *place;
+	}
+}
+
+/* The slots above the stack pointer, for stubs that push more than a frame pointer. */
+static void scan(struct sp_walk *w, const struct sp_blob *b, struct best *best)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP], fp = w->regs.r[SP_ARCH_FP];
 
-	for (unsigned i = 0; i < SCAN; i++) {
-		if (!sp_walk_word(w, sp + 8ull * i, &ret->ret))
-			return false;
-		if (!calls_here(w, b, ret->ret))
-			continue;
-		ret->ret_slot = sp + 8ull * i;
-		ret->sp = ret->ret_slot + 8;
-		ret->fp = fp;
-		ret->fp_known = sp_walk_knows(w, SP_ARCH_FP);
-		if (i > 0 && fp == ret->ret_slot - 8) /* the stub's own frame pointer */
-			ret->fp_known = sp_walk_word(w, fp, &ret->fp);
-		return true;
+	for (unsigned i = 2; i < SCAN; i++) {
+		struct sp_place p = {.fp = fp, .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
+
+		p.ret_slot = sp + 8ull * i;
+		p.sp = p.ret_slot + 8;
+		if (!sp_walk_word(w, p.ret_slot, &p.ret))
+			return;
+		if (fp == p.ret_slot - 8) /* the stub's own frame pointer */
+			p.fp_known = sp_walk_word(w, fp, &p.fp);
+		consider(w, b, &p, best);
 	}
-	return false;
+}
+
+/* Whether a function that starts at @target sets up a frame pointer before the pc. */
+static bool has_fp(struct sp_walk *w, uint64_t target)
+{
+	uint8_t c[4];
+
+	return w->regs.r[SP_ARCH_PC] >= target + 4 && sp_mem_read(w->u->mem, target, c, 4) == 0 &&
+	       c[0] == 0x55 && c[1] == 0x48 && (c[2] == 0x8b || c[2] == 0x89);
+}
+
+static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	struct best best = {.target = 0}, framed = {.target = 0};
+	struct sp_place p;
+
+	if (fp_place(w, &p))
+		consider(w, b, &p, &framed);
+	if (place_for(w, b, NONE, &p))
+		consider(w, b, &p, &best);
+	if (place_for(w, b, PUSHED, &p))
+		consider(w, b, &p, &best);
+	if (b->kind != SP_BLOB_LEAF)
+		scan(w, b, &best);
+	if (framed.target > best.target ||
+		(framed.target && framed.target == best.target && has_fp(w, framed.target)))
+		best = framed;
+	*ret = best.place;
+	return best.target != 0;
 }
 
 /* Code at @ret that can call a stub: compiled code or native code after a call. */
@@ -263,27 +303,29 @@ static bool plausible(struct sp_walk *w, uint64_t ret)
 	       sp_call_before(w->u->mem, ret, &target);
 }
 
+/* A stub that the compilers made: its frame size is known, and only Java code calls it. */
+static bool runtime_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	enum state state = w->regs.r[SP_ARCH_PC] == b->code_begin ? NONE : epilogue_state(w, b);
+	uint64_t target;
+
+	if (!place_for(w, b, state, ret))
+		return false;
+	return sp_call_before(w->u->mem, ret->ret, &target) ? target == b->code_begin : false;
+}
+
 bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
 	bool cut = w->cut;
 
-	if (place_for(w, b, NONE, ret) && calls_here(w, b, ret->ret))
+	if (b->kind == SP_BLOB_RUNTIME && runtime_place(w, b, ret))
 		return true;
-	if (place_for(w, b, PUSHED, ret) && calls_here(w, b, ret->ret))
-		return true;
-	if (fp_place(w, ret) && calls_here(w, b, ret->ret))
-		return true;
-	if (b->frame_size && b->kind == SP_BLOB_RUNTIME) {
-		enum state state = epilogue_state(w, b);
-
-		if (w->regs.r[SP_ARCH_PC] == b->code_begin)
-			state = NONE;
-		if (place_for(w, b, state, ret) && plausible(w, ret->ret))
-			return true;
-	}
-	if (b->kind != SP_BLOB_LEAF && scan_place(w, b, ret))
+	if (by_call(w, b, ret))
 		return true;
 	w->cut = cut;
+	if (b->kind == SP_BLOB_RUNTIME && place_for(w, b, epilogue_state(w, b), ret) &&
+		sp_java_return_ok(w, ret->ret))
+		return true;
 	if (place_for(w, b, NONE, ret) && plausible(w, ret->ret))
 		return true;
 	if (fp_place(w, ret) && plausible(w, ret->ret))

@@ -202,6 +202,32 @@ static enum sp_unwind_reason why_cfi(int err)
 	}
 }
 
+/* Hand-written functions without a row (libjvm's copy loops): leaves, whose return address is on top
+ * of the stack, or behind a pushed rbp. Only where the thread stands in one itself. */
+static bool leaf_step(struct sp_walk *w)
+{
+	uint64_t sp = w->regs.r[SP_ARCH_SP], ret, target;
+
+	if (!w->exact)
+		return false;
+	for (unsigned i = 0; i < 2; i++, sp += 8) {
+		if (!sp_walk_word(w, sp, &ret))
+			return false;
+		if ((sp_modules_find(w->u->modules, ret) || sp_walk_in_java(w, ret)) &&
+			sp_call_before(w->u->mem, ret, &target)) {
+			if (i == 1)
+				sp_walk_word(w, sp - 8, &w->regs.r[SP_ARCH_FP]);
+			w->regs.r[SP_ARCH_PC] = ret;
+			w->regs.r[SP_ARCH_SP] = sp + 8;
+			w->regs.known &= SP_ARCH_SAVED | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
+			w->exact = false;
+			w->callee_blob = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum sp_unwind_reason native_step(struct sp_walk *w)
 {
 	uint64_t pc = w->regs.r[SP_ARCH_PC] - !w->exact, func;
@@ -218,6 +244,8 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	f->module = mod->id;
 	f->offset = pc - mod->base;
 	r = sp_walk_row(w, pc, &row, &func);
+	if (r == -ENOENT && leaf_step(w))
+		return SP_WHY_NONE;
 	if (r < 0)
 		return why_cfi(r);
 	r = sp_cfi_step(w->u->mem, row, sp_walk_load, w, &w->regs);
@@ -257,6 +285,7 @@ static void loop(struct sp_walk *w)
 {
 	for (;;) {
 		uint64_t sp = w->regs.r[SP_ARCH_SP];
+		bool top = w->exact; /* a frame whose return address was popped already may be empty */
 		enum sp_unwind_reason why;
 
 		if (w->res->count >= w->max) {
@@ -271,7 +300,7 @@ static void loop(struct sp_walk *w)
 			finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
 			return;
 		}
-		if (why == SP_WHY_NONE && w->regs.r[SP_ARCH_SP] <= sp && w->res->count < w->max)
+		if (why == SP_WHY_NONE && w->regs.r[SP_ARCH_SP] < sp + !top && w->res->count < w->max)
 			why = SP_WHY_NO_PROGRESS;
 		if (why == SP_WHY_NONE)
 			continue;
@@ -287,7 +316,7 @@ static void loop(struct sp_walk *w)
 	}
 }
 
-void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
+static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
 	uint32_t max, struct sp_unwind_result *ret)
 {
 	struct sp_walk w = {.u = u, .snap = snap, .exact = true, .frames = frames, .max = max};
@@ -315,6 +344,18 @@ void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_
 		return;
 	}
 	loop(&w);
+}
+
+void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
+	uint32_t max, struct sp_unwind_result *ret)
+{
+	attempt(u, snap, frames, max, ret);
+	if ((ret->status != SP_UNWIND_BROKEN && !ret->unknown) || ret->reason == SP_WHY_NO_STACK ||
+		!u->mem->forget)
+		return;
+	/* code may have been made since the kept memory was read */
+	u->mem->forget(u->mem->ctx);
+	attempt(u, snap, frames, max, ret);
 }
 
 const char *sp_unwind_reason_text(enum sp_unwind_reason reason)

@@ -107,6 +107,7 @@ struct sp_place {
 	uint64_t sp; /* the caller's */
 	uint64_t fp; /* the caller's frame pointer … */
 	bool fp_known;
+	bool keeps; /* the registers that C functions keep are still the caller's */
 };
 bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);
 bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);

@@ -3,12 +3,14 @@
  * copy later with our library in a thread of its own. At VM death it writes how often stacks were
  * whole and Java frames equal, and describes the first failures.
  *   -agentpath:liboracle.so=interval_us=1000,out=FILE,show=20,record=DIR,cases=5 */
+#include "unwind/code.h"
 #include "unwind/names.h"
 #include "unwind/unwind.h"
 
 #include "base/clock.h"
 #include "recorder.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <jvmti.h>
@@ -19,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -58,7 +59,8 @@ static struct {
 	long env_offset; /* JNIEnv - JavaThread */
 	struct sp_anchor_layout anchor;
 	bool have_anchor, same_ids;
-	pthread_t collector;
+	pthread_t collector, sampler;
+	int collector_tid;
 	/* options */
 	int interval_us, show, cases;
 	char out[256], record[256];
@@ -72,7 +74,7 @@ static struct {
 	/* counts */
 	uint64_t samples, whole, truncated, depth_cap, broken, unknown_samples, anchors;
 	uint64_t reasons[SP_WHY_COUNT];
-	uint64_t answered, equal, equal_methods, differ, no_answer, java_samples;
+	uint64_t answered, equal, leaf_bci, near, entering, stopped, differ, no_answer, java_samples;
 	uint64_t unwind_ns, frames, names_ok, names_stale, lines;
 	uint64_t recorded;
 } o = {.interval_us = 1000, .show = 10};
@@ -194,8 +196,15 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 		s->regs[SP_REG_RBP], s->regs[SP_REG_RBX], s->regs[SP_REG_R13], s->regs[SP_REG_RAX],
 		s->stack_end, s->stack_len, s->anchor.last_java_sp, s->anchor.last_java_pc,
 		s->anchor.last_java_fp);
-	for (uint32_t i = 0; i < r->count && i < 25; i++)
+	for (uint32_t i = 0; i < r->count && i < 12; i++)
 		print_frame(&frames[i]);
+	{
+		struct sp_blob b;
+
+		if (sp_code_find(o.hotspot, r->stop_pc, &b) == 0)
+			fprintf(o.f, "    J blob frame %u complete %d pc +%lx\n", b.frame_size, b.frame_complete,
+				r->stop_pc - b.code_begin);
+	}
 	fprintf(o.f, "  top");
 	print_code(s->regs[SP_REG_PC]);
 	fprintf(o.f, "  stop");
@@ -223,47 +232,122 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 	fprintf(o.f, "\n");
 }
 
-/* Java frames of both, innermost first. */
+/* Our Java frames, innermost first, as AsyncGetCallTrace would tell them: for the innermost compiled
+ * frame it always takes the debug information behind the pc, as if the thread stood there, also where
+ * a stub was called (forte.cpp). With @entry, without a method that is just being entered. */
+static int expected(const struct sp_frame *frames, uint32_t count, bool near, bool entry,
+	struct sp_scope *ret, bool *ret_native, bool *ret_interpreted)
+{
+	int n = 0;
+	bool in_first = false;
+
+	*ret_interpreted = false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sp_frame *f = &frames[i];
+		struct sp_blob b;
+		bool exact;
+
+		if (f->kind != SP_KIND_JAVA)
+			continue;
+		if (in_first) {
+			in_first = f->type == SP_FRAME_INLINED;
+			continue;
+		}
+		if (n == 0 && entry && i == 0 && f->type == SP_FRAME_INTERPRETED)
+			continue;
+		if (near && n == 0 && f->type != SP_FRAME_INTERPRETED &&
+			f->type != SP_FRAME_NATIVE && i > 0 && sp_code_find(o.hotspot, f->pc, &b) == 0) {
+			int k = sp_code_scopes(o.hotspot, &b, f->pc, true, ret, SP_SCOPES_MAX, &exact);
+
+			if (k > 0) {
+				memset(ret_native, 0, (size_t)k);
+				n = k;
+				in_first = f->type == SP_FRAME_INLINED;
+				continue;
+			}
+		}
+		if (n == 0)
+			*ret_interpreted = f->type == SP_FRAME_INTERPRETED;
+		ret_native[n] = f->flags & SP_FRAMEFLAG_NATIVE_METHOD;
+		ret[n++] = (struct sp_scope){f->method, f->bci};
+	}
+	return n;
+}
+
+enum verdict { EQUAL, LEAF_BCI, BCI, DIFFERENT };
+
+static enum verdict same(const struct slot *slot, const struct sp_frame *frames, uint32_t count,
+	bool near, bool entry)
+{
+	static struct sp_scope mine[DEPTH + SP_SCOPES_MAX];
+	static bool native[DEPTH + SP_SCOPES_MAX];
+	enum verdict v = EQUAL;
+	bool interpreted;
+	int n = expected(frames, count, near, entry, mine, native, &interpreted), skip = 0;
+
+	if (entry && n > slot->trace.count) /* it then takes a caller's caller for the caller */
+		skip = n - slot->trace.count;
+	if (n - skip != slot->trace.count)
+		return DIFFERENT;
+	for (int i = 0; i < n - skip; i++) {
+		const struct sp_scope *my = &mine[i + skip];
+
+		uint64_t m = slot->frames[i].method ? *(uint64_t *)slot->frames[i].method : 0;
+
+		if (m != my->method)
+			return DIFFERENT;
+		if (native[i + skip] || slot->frames[i].bci < 0 || slot->frames[i].bci == my->bci)
+			continue;
+		if (i == 0 && interpreted)
+			v = LEAF_BCI; /* it reads the bytecode pointer's last spill */
+		else
+			v = BCI;
+	}
+	return v;
+}
+
+/* It gave up on the way down: what it has is the upper part of ours. */
+static bool starts_alike(const struct slot *slot, const struct sp_frame *frames, uint32_t count)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < count && n < slot->trace.count; i++) {
+		if (frames[i].kind != SP_KIND_JAVA)
+			continue;
+		if (!slot->frames[n].method || *(uint64_t *)slot->frames[n].method != frames[i].method)
+			return false;
+		n++;
+	}
+	return n == slot->trace.count;
+}
+
 static void compare(
 	const struct slot *slot, const struct sp_frame *frames, const struct sp_unwind_result *r)
 {
-	bool methods = true, bcis = true;
-	int n = 0;
+	enum verdict v;
 
 	if (r->java_count)
 		o.java_samples++;
-	if (slot->trace.count <= 0) {
+	if (slot->trace.count <= 0 || !o.same_ids) {
 		if (r->java_count)
 			o.no_answer++;
 		return;
 	}
 	o.answered++;
-	for (uint32_t i = 0; i < r->count && methods; i++) {
-		const struct sp_frame *f = &frames[i];
-
-		if (f->kind != SP_KIND_JAVA)
-			continue;
-		if (n >= slot->trace.count) {
-			methods = false;
-		} else if (o.same_ids) {
-			uint64_t m =
-				slot->frames[n].method ? *(uint64_t *)slot->frames[n].method : 0;
-
-			methods = m == f->method;
-			if (!(f->flags & SP_FRAMEFLAG_NATIVE_METHOD) && slot->frames[n].bci >= 0)
-				bcis = bcis && slot->frames[n].bci == f->bci;
-		}
-		n++;
-	}
-	if (n != slot->trace.count)
-		methods = false;
-	o.equal_methods += methods;
-	o.equal += methods && bcis;
-	if (!methods) {
+	v = same(slot, frames, r->count, false, false);
+	if (v == EQUAL || v == LEAF_BCI) {
+		o.equal++;
+		o.leaf_bci += v == LEAF_BCI;
+	} else if (same(slot, frames, r->count, true, false) <= LEAF_BCI) {
+		o.near++;
+	} else if (frames[0].type == SP_FRAME_INTERPRETED && frames[0].bci == 0 &&
+		   same(slot, frames, r->count, false, true) <= LEAF_BCI) {
+		o.entering++;
+	} else if (r->status == SP_UNWIND_COMPLETE && starts_alike(slot, frames, r->count)) {
+		o.stopped++;
+	} else {
 		o.differ++;
-		describe("differs", slot, frames, r);
-	} else if (!bcis) {
-		describe("bci differs", slot, frames, r);
+		describe(v == BCI ? "bci differs" : "differs", slot, frames, r);
 	}
 }
 
@@ -323,10 +407,12 @@ static void *collect(void *arg)
 {
 	struct timespec nap = {0, 5000000};
 
+	o.collector_tid = (int)syscall(SYS_gettid);
 	while (!o.stop || o.tail != o.head) {
 		nanosleep(&nap, NULL);
 		sp_mem_live_refresh(o.live);
 		sp_modules_refresh(o.modules, false);
+		sp_names_batch(o.names);
 		while (o.tail != o.head) {
 			struct slot *slot = &o.slots[o.tail % SLOTS];
 
@@ -336,6 +422,58 @@ static void *collect(void *arg)
 			slot->ready = 0;
 			__atomic_fetch_add(&o.tail, 1, __ATOMIC_RELEASE);
 		}
+	}
+	return NULL;
+}
+
+struct task {
+	int tid;
+	uint64_t cpu_ns;
+};
+
+static int list_tasks(struct task *t, int count, int max)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+	int n = 0;
+
+	while (d && n < max && (e = readdir(d)))
+		if (atoi(e->d_name) > 0) {
+			uint64_t seen = 0;
+
+			for (int i = 0; i < count; i++)
+				if (t[i].tid == atoi(e->d_name))
+					seen = t[i].cpu_ns;
+			t[n + max] = (struct task){atoi(e->d_name), seen};
+			n++;
+		}
+	if (d)
+		closedir(d);
+	memcpy(t, t + max, (size_t)n * sizeof(*t));
+	return n;
+}
+
+/* Signals every thread that has run since the last look: timers of the kernel tick too seldom. */
+static void *sample(void *arg)
+{
+	static struct task t[2 * 1024];
+	struct timespec nap = {0, o.interval_us * 1000l};
+	int self = (int)syscall(SYS_gettid), count = 0;
+
+	for (unsigned round = 0; !o.stop; round++) {
+		if (round % 20 == 0)
+			count = list_tasks(t, count, 1024);
+		for (int i = 0; i < count; i++) {
+			uint64_t now = sp_clock_read((clockid_t)((~(unsigned)t[i].tid << 3) | 6));
+
+			/* a blocked thread that our own signal woke has run a few microseconds */
+			if (now < t[i].cpu_ns + 60000 || t[i].tid == self ||
+				t[i].tid == o.collector_tid || t[i].tid == getpid())
+				continue;
+			t[i].cpu_ns = now;
+			syscall(SYS_tgkill, getpid(), t[i].tid, SIGPROF);
+		}
+		nanosleep(&nap, NULL);
 	}
 	return NULL;
 }
@@ -380,8 +518,6 @@ static void find_anchor(JNIEnv *env)
 static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	struct sigaction sa = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
-	struct itimerval tv = {{o.interval_us / 1000000, o.interval_us % 1000000},
-		{o.interval_us / 1000000, o.interval_us % 1000000}};
 	sigset_t all, old;
 
 	if (!open_library())
@@ -390,11 +526,11 @@ static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	o.same_ids = sp_hotspot_version(o.hotspot) < 26;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	pthread_create(&o.collector, NULL, collect, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	o.on = true;
 	sigaction(SIGPROF, &sa, NULL);
-	setitimer(ITIMER_PROF, &tv, NULL);
+	pthread_create(&o.collector, NULL, collect, NULL);
+	pthread_create(&o.sampler, NULL, sample, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -404,14 +540,13 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
-	struct itimerval off = {{0, 0}, {0, 0}};
 	struct sp_mem_stats ms;
 
-	setitimer(ITIMER_PROF, &off, NULL);
 	o.on = false;
 	o.stop = true;
 	if (!o.unwinder)
 		return;
+	pthread_join(o.sampler, NULL);
 	pthread_join(o.collector, NULL);
 	for (int i = 0; i < SP_WHY_COUNT; i++)
 		if (o.reasons[i])
@@ -429,9 +564,10 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 		o.depth_cap, percent(o.unknown_samples, o.samples),
 		(double)o.frames / (double)(o.samples + !o.samples),
 		(double)o.unwind_ns / (double)(o.samples + !o.samples));
-	fprintf(o.f, "agct answered %lu equal %.4f%% methods %.4f%% differ %lu silent %.3f%%\n",
-		o.answered, percent(o.equal, o.answered), percent(o.equal_methods, o.answered),
-		o.differ, percent(o.no_answer, o.java_samples));
+	fprintf(o.f,
+		"agct answered %lu equal %.4f%% (leaf bci %lu) near %lu entering %lu stopped %lu explained %.4f%% differ %lu silent %.3f%%\n",
+		o.answered, percent(o.equal, o.answered), o.leaf_bci, o.near, o.entering, o.stopped,
+		percent(o.answered - o.differ, o.answered), o.differ, percent(o.no_answer, o.java_samples));
 	fclose(o.f);
 }
 
