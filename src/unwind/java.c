@@ -75,6 +75,20 @@ bool sp_java_return_ok(struct sp_walk *w, uint64_t pc)
 	}
 }
 
+bool sp_java_place_ok(struct sp_walk *w, const struct sp_place *p, uint64_t ret)
+{
+	const struct sp_hotspot *h = w->u->hotspot;
+	uint64_t method, cm;
+
+	if (!sp_java_return_ok(w, ret))
+		return false;
+	if (ret < h->interp_low || ret >= h->interp_high)
+		return ret != h->call_stub_return || (p->fp_known && in_stack(w, p->fp));
+	return p->fp_known && p->fp > p->sp - 8 && in_stack(w, p->fp) &&
+	       sp_walk_word(w, at(p->fp, I_METHOD), &method) &&
+	       sp_code_method(w->u->hotspot, method, &cm);
+}
+
 bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *a)
 {
 	uint64_t pc = a->last_java_pc;
@@ -203,11 +217,11 @@ static bool caller_frame(
 	uint64_t word;
 
 	if (extra && full_frame(w, b, extra, ret) && sp_walk_word(w, ret->ret_slot, &word) &&
-		sp_java_return_ok(w, word)) {
+		sp_java_place_ok(w, ret, word)) {
 		struct sp_place plain;
 
 		if (!full_frame(w, b, 0, &plain) || !sp_walk_word(w, plain.ret_slot, &word) ||
-			!sp_java_return_ok(w, word))
+			!sp_java_place_ok(w, &plain, word))
 			return true;
 	}
 	return full_frame(w, b, 0, ret);
@@ -501,6 +515,21 @@ static bool stub_frame(struct sp_walk *w, struct sp_place *ret)
 	       (sp_java_return_ok(w, word) || (sp_walk_in_java(w, word) && w->cut == false));
 }
 
+/* The deoptimisation blob has one frame while it looks at the old frame and another while the new
+ * ones are filled in; the latter hangs on rbp. */
+static bool runtime_frame(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	struct sp_place framed;
+	uint64_t word;
+
+	if (!full_frame(w, b, 0, ret))
+		return stub_frame(w, ret);
+	if (sp_walk_word(w, ret->ret_slot, &word) && !sp_java_return_ok(w, word) &&
+		stub_frame(w, &framed))
+		*ret = framed;
+	return true;
+}
+
 static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *b)
 {
 	struct sp_place place;
@@ -512,7 +541,7 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 	if (w->exact)
 		ok = sp_top_stub(w, b, &place);
 	else if (b->frame_size && b->kind == SP_BLOB_RUNTIME)
-		ok = full_frame(w, b, 0, &place);
+		ok = runtime_frame(w, b, &place);
 	else
 		ok = stub_frame(w, &place);
 	if (!ok)

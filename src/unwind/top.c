@@ -8,8 +8,10 @@
 #define PROLOGUE 192
 #define SCAN	 128
 
-/* WORD_ON_TOP, TWO_ON_TOP: complete, and intrinsics (string_compare …) pushed what they need. */
-enum state { COMPLETE, NONE, PUSHED, SUBTRACTED, WORD_ON_TOP, TWO_ON_TOP };
+/* ON_TOP + n: complete, and n words on top: intrinsics (string_compare …) and C1's type checks push
+ * what they need. */
+enum state { COMPLETE, NONE, PUSHED, SUBTRACTED, ON_TOP };
+#define ON_TOP_MAX 4
 
 static uint32_t imm32(const uint8_t *p)
 {
@@ -167,6 +169,8 @@ static bool place_for(
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP];
 
+	if (state > ON_TOP)
+		sp += 8ull * (state - ON_TOP);
 	*ret = (struct sp_place){
 		.fp = w->regs.r[SP_ARCH_FP], .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
 	switch (state) {
@@ -191,7 +195,8 @@ static bool place_for(
 
 bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
-	static const enum state others[] = {COMPLETE, NONE, PUSHED, WORD_ON_TOP, TWO_ON_TOP};
+	static const enum state others[] = {
+		COMPLETE, NONE, PUSHED, ON_TOP + 1, ON_TOP + 2, ON_TOP + 3, ON_TOP + ON_TOP_MAX};
 	struct sp_place first;
 	enum state state;
 	bool cut;
@@ -202,13 +207,13 @@ bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place
 		state = epilogue_state(w, b);
 	if (!place_for(w, b, state, ret))
 		return false;
-	if (sp_java_return_ok(w, ret->ret))
+	if (sp_java_place_ok(w, ret, ret->ret))
 		return true;
 	first = *ret;
 	cut = w->cut;
-	for (unsigned i = 0; i < 5 && b->frame_size; i++)
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]) && b->frame_size; i++)
 		if (others[i] != state && place_for(w, b, others[i], ret) &&
-			sp_java_return_ok(w, ret->ret))
+			sp_java_place_ok(w, ret, ret->ret))
 			return true;
 	w->cut = cut;
 	*ret = first;
@@ -323,8 +328,10 @@ bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *re
 	if (by_call(w, b, ret))
 		return true;
 	w->cut = cut;
+	/* an exception is forwarded to a handler, which is no return address of a call */
 	if (b->kind == SP_BLOB_RUNTIME && place_for(w, b, epilogue_state(w, b), ret) &&
-		sp_java_return_ok(w, ret->ret))
+		(sp_java_return_ok(w, ret->ret) || (ret->ret_slot == w->regs.r[SP_ARCH_FP] + 8 &&
+							   sp_walk_in_java(w, ret->ret))))
 		return true;
 	if (place_for(w, b, NONE, ret) && plausible(w, ret->ret))
 		return true;

@@ -202,8 +202,8 @@ static enum sp_unwind_reason why_cfi(int err)
 	}
 }
 
-/* Hand-written functions without a row (libjvm's copy loops): leaves, whose return address is on top
- * of the stack, or behind a pushed rbp. Only where the thread stands in one itself. */
+/* Hand-written functions without a row (libjvm's copy loops): leaves, whose return address is on
+ * top of the stack, or behind a pushed rbp. Only where the thread stands in one itself. */
 static bool leaf_step(struct sp_walk *w)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP], ret, target;
@@ -219,7 +219,8 @@ static bool leaf_step(struct sp_walk *w)
 				sp_walk_word(w, sp - 8, &w->regs.r[SP_ARCH_FP]);
 			w->regs.r[SP_ARCH_PC] = ret;
 			w->regs.r[SP_ARCH_SP] = sp + 8;
-			w->regs.known &= SP_ARCH_SAVED | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
+			w->regs.known &=
+				SP_ARCH_SAVED | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
 			w->exact = false;
 			w->callee_blob = 0;
 			return true;
@@ -285,7 +286,8 @@ static void loop(struct sp_walk *w)
 {
 	for (;;) {
 		uint64_t sp = w->regs.r[SP_ARCH_SP];
-		bool top = w->exact; /* a frame whose return address was popped already may be empty */
+		bool top =
+			w->exact; /* a frame whose return address was popped already may be empty */
 		enum sp_unwind_reason why;
 
 		if (w->res->count >= w->max) {
@@ -300,7 +302,8 @@ static void loop(struct sp_walk *w)
 			finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
 			return;
 		}
-		if (why == SP_WHY_NONE && w->regs.r[SP_ARCH_SP] < sp + !top && w->res->count < w->max)
+		if (why == SP_WHY_NONE && w->regs.r[SP_ARCH_SP] < sp + !top &&
+			w->res->count < w->max)
 			why = SP_WHY_NO_PROGRESS;
 		if (why == SP_WHY_NONE)
 			continue;

@@ -97,6 +97,10 @@ int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool
 enum sp_unwind_reason sp_java_step(struct sp_walk *w);
 /* Whether generated code can return to @pc. */
 bool sp_java_return_ok(struct sp_walk *w, uint64_t pc);
+/* The same, and the frame pointer that comes with it fits: stale return addresses do not have one.
+ */
+struct sp_place;
+bool sp_java_place_ok(struct sp_walk *w, const struct sp_place *p, uint64_t ret);
 /* Java caller by an anchor; false where it does not lead up the stack. */
 bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *a);
 

@@ -74,7 +74,8 @@ static struct {
 	/* counts */
 	uint64_t samples, whole, truncated, depth_cap, broken, unknown_samples, anchors;
 	uint64_t reasons[SP_WHY_COUNT];
-	uint64_t answered, equal, leaf_bci, near, entering, stopped, differ, no_answer, java_samples;
+	uint64_t answered, equal, leaf_bci, near, entering, stopped, differ, no_answer,
+		java_samples;
 	uint64_t unwind_ns, frames, names_ok, names_stale, lines;
 	uint64_t recorded;
 } o = {.interval_us = 1000, .show = 10};
@@ -202,8 +203,8 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 		struct sp_blob b;
 
 		if (sp_code_find(o.hotspot, r->stop_pc, &b) == 0)
-			fprintf(o.f, "    J blob frame %u complete %d pc +%lx\n", b.frame_size, b.frame_complete,
-				r->stop_pc - b.code_begin);
+			fprintf(o.f, "    J blob frame %u complete %d pc +%lx\n", b.frame_size,
+				b.frame_complete, r->stop_pc - b.code_begin);
 	}
 	fprintf(o.f, "  top");
 	print_code(s->regs[SP_REG_PC]);
@@ -212,6 +213,20 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 	fprintf(o.f, "  stack:");
 	for (uint32_t i = 0; i < 24 && 128 + 8 * i + 8 <= s->stack_len; i++)
 		fprintf(o.f, " %lx", *(uint64_t *)(slot->stack + 128 + 8 * i));
+	for (uint32_t i = 0; i < 30 && 128 + 8 * i + 8 <= s->stack_len; i++) {
+		uint64_t v = *(uint64_t *)(slot->stack + 128 + 8 * i);
+		struct sp_blob b;
+		struct sp_scope sc[SP_SCOPES_MAX];
+		bool exact = false;
+
+		if (sp_code_find(o.hotspot, v, &b) == 0 && b.kind == SP_BLOB_NMETHOD) {
+			int n = sp_code_scopes(o.hotspot, &b, v, false, sc, SP_SCOPES_MAX, &exact);
+
+			fprintf(o.f,
+				"\n    J stack[%u] %lx n %d exact %d deopt %lx begin %lx id %u", i,
+				v, n, exact, b.deopt, b.code_begin, b.compile_id);
+		}
+	}
 	fprintf(o.f, "\n  stack at stop:");
 	for (uint64_t a = r->stop_sp - 32; a < r->stop_sp + 96; a += 8)
 		if (a >= s->stack_addr && a + 8 <= s->stack_addr + s->stack_len)
@@ -232,9 +247,10 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 	fprintf(o.f, "\n");
 }
 
-/* Our Java frames, innermost first, as AsyncGetCallTrace would tell them: for the innermost compiled
- * frame it always takes the debug information behind the pc, as if the thread stood there, also where
- * a stub was called (forte.cpp). With @entry, without a method that is just being entered. */
+/* Our Java frames, innermost first, as AsyncGetCallTrace would tell them: for the innermost
+ * compiled frame it always takes the debug information behind the pc, as if the thread stood there,
+ * also where a stub was called (forte.cpp). With @entry, without a method that is just being
+ * entered. */
 static int expected(const struct sp_frame *frames, uint32_t count, bool near, bool entry,
 	struct sp_scope *ret, bool *ret_native, bool *ret_interpreted)
 {
@@ -256,8 +272,10 @@ static int expected(const struct sp_frame *frames, uint32_t count, bool near, bo
 		if (n == 0 && entry && i == 0 && f->type == SP_FRAME_INTERPRETED)
 			continue;
 		if (near && n == 0 && f->type != SP_FRAME_INTERPRETED &&
-			f->type != SP_FRAME_NATIVE && i > 0 && sp_code_find(o.hotspot, f->pc, &b) == 0) {
-			int k = sp_code_scopes(o.hotspot, &b, f->pc, true, ret, SP_SCOPES_MAX, &exact);
+			f->type != SP_FRAME_NATIVE && i > 0 &&
+			sp_code_find(o.hotspot, f->pc, &b) == 0) {
+			int k = sp_code_scopes(
+				o.hotspot, &b, f->pc, true, ret, SP_SCOPES_MAX, &exact);
 
 			if (k > 0) {
 				memset(ret_native, 0, (size_t)k);
@@ -314,7 +332,8 @@ static bool starts_alike(const struct slot *slot, const struct sp_frame *frames,
 	for (uint32_t i = 0; i < count && n < slot->trace.count; i++) {
 		if (frames[i].kind != SP_KIND_JAVA)
 			continue;
-		if (!slot->frames[n].method || *(uint64_t *)slot->frames[n].method != frames[i].method)
+		if (!slot->frames[n].method ||
+			*(uint64_t *)slot->frames[n].method != frames[i].method)
 			return false;
 		n++;
 	}
@@ -565,9 +584,11 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 		(double)o.frames / (double)(o.samples + !o.samples),
 		(double)o.unwind_ns / (double)(o.samples + !o.samples));
 	fprintf(o.f,
-		"agct answered %lu equal %.4f%% (leaf bci %lu) near %lu entering %lu stopped %lu explained %.4f%% differ %lu silent %.3f%%\n",
+		"agct answered %lu equal %.4f%% (leaf bci %lu) near %lu entering %lu stopped %lu "
+		"explained %.4f%% differ %lu silent %.3f%%\n",
 		o.answered, percent(o.equal, o.answered), o.leaf_bci, o.near, o.entering, o.stopped,
-		percent(o.answered - o.differ, o.answered), o.differ, percent(o.no_answer, o.java_samples));
+		percent(o.answered - o.differ, o.answered), o.differ,
+		percent(o.no_answer, o.java_samples));
 	fclose(o.f);
 }
 
