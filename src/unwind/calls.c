@@ -1,6 +1,8 @@
 /* Looks at code bytes before a return address: a real one follows a call instruction. */
 #include "unwind/walk.h"
 
+#include <string.h>
+
 static bool plain_call(const uint8_t *end, uint64_t ret, uint64_t *ret_target)
 {
 	if (end[-5] != 0xe8)
@@ -35,14 +37,25 @@ static bool indirect_call(const uint8_t *end)
 	return false;
 }
 
+/* mov r10, imm64; call r10: how C2 calls leaf routines */
+static bool far_call(const uint8_t *end, uint64_t *ret_target)
+{
+	if (end[-13] != 0x49 || end[-12] != 0xba || end[-3] != 0x41 || end[-2] != 0xff ||
+		end[-1] != 0xd2)
+		return false;
+	memcpy(ret_target, end - 11, 8);
+	return true;
+}
+
 bool sp_call_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target)
 {
-	uint8_t code[8];
+	uint8_t code[16];
 
 	*ret_target = 0;
-	if (ret < 4096 + 8 || sp_mem_read(mem, ret - 8, code, 8) < 0)
+	if (ret < 4096 + 16 || sp_mem_read(mem, ret - 16, code, 16) < 0)
 		return false;
-	return plain_call(code + 8, ret, ret_target) || indirect_call(code + 8);
+	return plain_call(code + 16, ret, ret_target) || far_call(code + 16, ret_target) ||
+	       indirect_call(code + 16);
 }
 
 bool sp_call_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func)

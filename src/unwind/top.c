@@ -8,10 +8,10 @@
 #define PROLOGUE 192
 #define SCAN	 128
 
-/* ON_TOP + n: complete, and n words on top: intrinsics (string_compare …) and C1's type checks push
- * what they need. */
-enum state { COMPLETE, NONE, PUSHED, SUBTRACTED, ON_TOP };
-#define ON_TOP_MAX 4
+/* ON_TOP + n: complete, and n words on top: intrinsics (string_compare …), C1's type checks and its
+ * patching stubs push what they need. BARE + n: no frame, n words on top of the return address. */
+#define ON_TOP_MAX 12
+enum state { COMPLETE, NONE, PUSHED, SUBTRACTED, ON_TOP, BARE = ON_TOP + ON_TOP_MAX + 1 };
 
 static uint32_t imm32(const uint8_t *p)
 {
@@ -169,8 +169,13 @@ static bool place_for(
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP];
 
-	if (state > ON_TOP)
+	if (state > BARE) {
+		sp += 8ull * (state - BARE);
+		state = NONE;
+	} else if (state > ON_TOP) {
 		sp += 8ull * (state - ON_TOP);
+		state = COMPLETE;
+	}
 	*ret = (struct sp_place){
 		.fp = w->regs.r[SP_ARCH_FP], .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
 	switch (state) {
@@ -195,8 +200,7 @@ static bool place_for(
 
 bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
-	static const enum state others[] = {
-		COMPLETE, NONE, PUSHED, ON_TOP + 1, ON_TOP + 2, ON_TOP + 3, ON_TOP + ON_TOP_MAX};
+	static const enum state others[] = {COMPLETE, NONE, PUSHED};
 	struct sp_place first;
 	enum state state;
 	bool cut;
@@ -211,8 +215,12 @@ bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place
 		return true;
 	first = *ret;
 	cut = w->cut;
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]) && b->frame_size; i++)
+	for (unsigned i = 0; i < 3 && b->frame_size; i++)
 		if (others[i] != state && place_for(w, b, others[i], ret) &&
+			sp_java_place_ok(w, ret, ret->ret))
+			return true;
+	for (unsigned i = 1; i <= ON_TOP_MAX; i++)
+		if (place_for(w, b, (b->frame_size ? ON_TOP : BARE) + i, ret) &&
 			sp_java_place_ok(w, ret, ret->ret))
 			return true;
 	w->cut = cut;
@@ -298,14 +306,23 @@ static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place 
 }
 
 /* Code at @ret that can call a stub: compiled code or native code after a call. */
-static bool plausible(struct sp_walk *w, uint64_t ret)
+static bool plausible(struct sp_walk *w, const struct sp_place *p)
 {
 	uint64_t target;
 
-	if (sp_java_return_ok(w, ret))
+	if (sp_java_place_ok(w, p, p->ret))
 		return true;
-	return (sp_walk_in_java(w, ret) || sp_modules_find(w->u->modules, ret)) &&
-	       sp_call_before(w->u->mem, ret, &target);
+	return (sp_walk_in_java(w, p->ret) || sp_modules_find(w->u->modules, p->ret)) &&
+	       sp_call_before(w->u->mem, p->ret, &target);
+}
+
+/* Method handle linkers keep the return address on top of the stack, or a word or two below. */
+static bool leaf_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (place_for(w, b, i ? BARE + i : NONE, ret) && sp_java_place_ok(w, ret, ret->ret))
+			return true;
+	return false;
 }
 
 /* A stub that the compilers made: its frame size is known, and only Java code calls it. */
@@ -325,6 +342,8 @@ bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *re
 
 	if (b->kind == SP_BLOB_RUNTIME && runtime_place(w, b, ret))
 		return true;
+	if (b->kind == SP_BLOB_LEAF && leaf_place(w, b, ret))
+		return true;
 	if (by_call(w, b, ret))
 		return true;
 	w->cut = cut;
@@ -333,11 +352,11 @@ bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *re
 		(sp_java_return_ok(w, ret->ret) || (ret->ret_slot == w->regs.r[SP_ARCH_FP] + 8 &&
 							   sp_walk_in_java(w, ret->ret))))
 		return true;
-	if (place_for(w, b, NONE, ret) && plausible(w, ret->ret))
+	if (place_for(w, b, NONE, ret) && plausible(w, ret))
 		return true;
-	if (fp_place(w, ret) && plausible(w, ret->ret))
+	if (fp_place(w, ret) && plausible(w, ret))
 		return true;
-	return place_for(w, b, PUSHED, ret) && plausible(w, ret->ret);
+	return place_for(w, b, PUSHED, ret) && plausible(w, ret);
 }
 
 uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
