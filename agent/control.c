@@ -77,6 +77,21 @@ static int send_msg(struct control *c, const struct sp_msg *m)
 	return sp_chan_send(&c->chan, m, NULL, 0, sp_clock_mono_ns() + send_ns);
 }
 
+/* A reply, with the recording's descriptor where the seat has one to pass. */
+static int send_reply(struct control *c, const struct sp_msg *m)
+{
+	int fd = c->seat.pass_fd, r;
+
+	if (fd < 0)
+		return send_msg(c, m);
+	c->seat.pass_fd = -1;
+	r = m->type == SP_MSG_FAILED
+		    ? send_msg(c, m)
+		    : sp_chan_send(&c->chan, m, &fd, 1, sp_clock_mono_ns() + send_ns);
+	close(fd);
+	return r;
+}
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
 
 static int hello(struct control *c)
@@ -137,8 +152,8 @@ static int serve(struct control *c, const struct sp_msg *m)
 	case SP_MSG_START:
 		fd = take_output(c, &reply, &err);
 		if (fd >= 0)
-			sp_recording_start(
-				&c->seat, c->call.vm, m->text[0], m->text[1], fd, &reply, &err);
+			sp_recording_start(&c->seat, c->call.vm, m->text[0], m->text[1], m->text[2],
+				fd, &reply, &err);
 		break;
 	case SP_MSG_STOP:
 		sp_recording_stop(&c->seat, &reply, &err);
@@ -155,7 +170,7 @@ static int serve(struct control *c, const struct sp_msg *m)
 	default:
 		return -EBADMSG;
 	}
-	fd = send_msg(c, &reply);
+	fd = send_reply(c, &reply);
 	return fd < 0 ? fd : detach;
 }
 

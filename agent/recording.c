@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,9 @@ static struct {
 	pthread_cond_t ended;
 	struct sp_session *session; /* NULL: nothing records */
 	struct sp_recording_seat *holder;
+	int out_fd; /* the session's own */
 	uint64_t since_ns, timeout_ns;
-	char who[232], options[1024], said[256];
+	char who[232], options[1024], said[256], outputs[4096];
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 /* @said has a lock of its own: a session speaks while it starts or stops, under g.lock. */
@@ -36,6 +38,7 @@ static void keep_said(void *ctx, const char *sentence)
 void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx)
 {
 	memset(s, 0, sizeof(*s));
+	s->pass_fd = -1;
 	s->say = say;
 	s->say_ctx = ctx;
 }
@@ -71,7 +74,7 @@ bool sp_recording_active(void)
 }
 
 static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	const char *who, int out_fd, struct sp_err *err)
+	const char *who, const char *outputs, int out_fd, struct sp_err *err)
 {
 	struct sp_args args;
 	int r;
@@ -86,16 +89,18 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 		return r;
 	}
 	g.holder = s;
+	g.out_fd = out_fd;
 	g.since_ns = sp_clock_wall_ns();
 	g.timeout_ns = args.timeout_ns;
 	snprintf(g.who, sizeof(g.who), "%s", who);
 	snprintf(g.options, sizeof(g.options), "%s", options);
+	snprintf(g.outputs, sizeof(g.outputs), "%s", outputs);
 	s->holds = true;
 	return 0;
 }
 
 void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	const char *who, int out_fd, struct sp_msg *reply, struct sp_err *err)
+	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err)
 {
 	uint64_t since = 0;
 	int r;
@@ -108,7 +113,7 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	} else if (!sp_owner_claim(who, &since, s->who, sizeof(s->who))) {
 		busy(s, reply, since);
 	} else {
-		r = start_locked(s, vm, options, who, out_fd, err);
+		r = start_locked(s, vm, options, who, outputs, out_fd, err);
 		if (r == 0)
 			out_fd = -1;
 		else
@@ -117,6 +122,15 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	pthread_mutex_unlock(&g.lock);
 	if (out_fd >= 0)
 		close(out_fd);
+}
+
+/* A seat that did not start the recording gets a way to read it. */
+static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
+{
+	snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
+	reply->text[0] = s->outputs;
+	if (g.holder != s)
+		s->pass_fd = fcntl(g.out_fd, F_DUPFD_CLOEXEC, 3);
 }
 
 /* Ends the recording, whoever holds it; the holder's thread is told. */
@@ -147,6 +161,7 @@ void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
 		busy(s, reply, g.since_ns);
 	} else if (g.session) {
+		hand_over(s, reply);
 		r = stop_locked(&counts, err);
 		fill_counts(reply->num, &counts);
 		if (r < 0)
@@ -171,6 +186,7 @@ void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struc
 	else
 		sp_err_set(err, 0, "nothing is being recorded");
 	if (r == 0) {
+		hand_over(s, reply);
 		sp_session_counts(g.session, &counts);
 		fill_counts(reply->num, &counts);
 	} else {

@@ -17,18 +17,20 @@ struct sp_recording_seat {
 	bool detached; /* … and goes on without the launcher */
 	sp_session_say_fn *say;
 	void *say_ctx;
-	char who[232], options[1024], said[256]; /* copies for replies */
+	int pass_fd; /* goes out with the reply; the caller closes it. -1: none */
+	char who[232], options[1024], said[256], outputs[4096]; /* copies for replies */
 };
 
 void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx);
 
 /* STARTED, BUSY or FAILED. @out_fd is taken in every case. */
 void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	const char *who, int out_fd, struct sp_msg *reply, struct sp_err *err);
+	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err);
 
 /* STOPPED, BUSY (another launcher's collect) or FAILED (nothing records). */
 void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
-/* FLUSHED or FAILED. */
+/* FLUSHED or FAILED. Both bring the outputs that START named and, to a seat that did not start the
+ * recording, a descriptor of it in pass_fd. */
 void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
 /* STATE. */
 void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);

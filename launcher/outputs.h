@@ -10,6 +10,7 @@
 
 #include "jvm.h"
 #include "options.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>

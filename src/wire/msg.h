@@ -22,13 +22,15 @@ enum sp_msg_type {
 	SP_MSG_PROBE,	/* launcher: which events can be had here? */
 	SP_MSG_ROW,	/* agent: num: group, state; text: name, note */
 	SP_MSG_PROBED,	/* agent: that was the table */
-	SP_MSG_START,	/* launcher: text: options (agent/args.h), who; fds: output [, perf…] */
+	SP_MSG_START,	/* launcher: text: options (agent/args.h), who, outputs (kept for a later
+			 * launcher, not read); fds: output [, perf…] */
 	SP_MSG_STARTED, /* agent */
 	SP_MSG_PROGRESS, /* agent: enum sp_progress_num */
 	SP_MSG_STOP,	 /* launcher */
-	SP_MSG_STOPPED,	 /* agent: enum sp_progress_num */
+	SP_MSG_STOPPED,	 /* agent: enum sp_progress_num; text: outputs; fd: the recording, for a
+			  * launcher that did not start it */
 	SP_MSG_FLUSH,	 /* launcher: make everything sampled so far durable */
-	SP_MSG_FLUSHED,	 /* agent: enum sp_progress_num */
+	SP_MSG_FLUSHED,	 /* agent: the same */
 	SP_MSG_DETACH,	 /* launcher: go on without me */
 	SP_MSG_DETACHED, /* agent */
 	SP_MSG_STATUS,	 /* launcher */

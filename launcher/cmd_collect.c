@@ -1,0 +1,111 @@
+/* sparkprof collect TARGET…: records for a while, then writes the outputs. Several targets record
+ * side by side; the launcher itself has one thread. */
+#include "command.h"
+
+#include "interrupt.h"
+#include "message.h"
+#include "progress.h"
+#include "run.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct collect {
+	struct sp_run *runs;
+	size_t n;
+	struct pollfd *polls; /* one per run, and stdout where a recording streams to it */
+	struct sp_progress progress;
+	uint64_t end_ns;
+};
+
+static bool any_recording(const struct collect *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->runs[i].recording)
+			return true;
+	}
+	return false;
+}
+
+static void draw(struct collect *c)
+{
+	uint64_t samples = 0, lost = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		samples += c->runs[i].counts[SP_PROGRESS_SAMPLES];
+		lost += c->runs[i].counts[SP_PROGRESS_LOST];
+	}
+	sp_progress_draw(&c->progress, samples, lost);
+}
+
+static int wait_ms(uint64_t end_ns)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	if (now >= end_ns)
+		return 0;
+	return end_ns - now > 200000000 ? 200 : (int)((end_ns - now + 999999) / 1000000);
+}
+
+/* True once nobody reads the stream any more. */
+static bool stream_closed(const struct collect *c)
+{
+	return c->runs[0].outputs.stream && c->polls[c->n].revents & (POLLERR | POLLHUP);
+}
+
+static void follow(struct collect *c)
+{
+	while (any_recording(c) && !sp_interrupted() && sp_clock_mono_ns() < c->end_ns) {
+		for (size_t i = 0; i < c->n; i++)
+			c->polls[i] = (struct pollfd){c->runs[i].link.chan.fd, POLLIN, 0};
+		c->polls[c->n] = (struct pollfd){STDOUT_FILENO, 0, 0};
+		draw(c);
+		if (poll(c->polls, c->n + c->runs[0].outputs.stream, wait_ms(c->end_ns)) < 0)
+			continue; /* a signal: the loop's condition looks at it */
+		for (size_t i = 0; i < c->n; i++) {
+			if (c->runs[i].recording && c->polls[i].revents)
+				sp_run_follow(&c->runs[i]);
+		}
+		if (stream_closed(c))
+			break;
+	}
+}
+
+static void record(struct collect *c, const struct sp_call *call)
+{
+	for (size_t i = 0; i < c->n && !sp_interrupted(); i++)
+		sp_run_start(&c->runs[i], call);
+	sp_progress_start(&c->progress, call->duration_ns, call->quiet);
+	c->end_ns = sp_clock_mono_ns() + call->duration_ns;
+	follow(c);
+	sp_progress_end(&c->progress);
+	for (size_t i = 0; i < c->n; i++)
+		sp_run_finish(&c->runs[i], call);
+}
+
+int sp_cmd_collect(const struct sp_call *call)
+{
+	SP_AUTO_TARGETS struct sp_targets targets = {0};
+	struct collect c = {0};
+	int code;
+
+	sp_interrupt_mind();
+	code = sp_runs_new(call, &targets, &c.runs);
+	if (code != SP_EXIT_DONE)
+		return code;
+	c.n = targets.n;
+	c.polls = calloc(c.n + 1, sizeof(*c.polls));
+	if (c.polls) {
+		record(&c, call);
+		code = sp_runs_code(c.runs, c.n);
+	} else {
+		sp_message_error("out of memory");
+		code = SP_EXIT_FAILED;
+	}
+	free(c.polls);
+	sp_runs_free(c.runs, c.n);
+	return code;
+}

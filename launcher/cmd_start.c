@@ -1,0 +1,68 @@
+/* sparkprof start TARGET…: begins a recording and leaves it running until stop, --timeout or the
+ * target's end. */
+#include "command.h"
+
+#include "interrupt.h"
+#include "message.h"
+#include "run.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* stdout goes away with the launcher. */
+static int check(const struct sp_call *call)
+{
+	for (size_t i = 0; i < call->n_outputs; i++) {
+		if (strcmp(call->outputs[i].path, "-") == 0) {
+			sp_message_error("start: -f -: the recording outlives this command; name a "
+					 "file, or use -f with stop");
+			return SP_EXIT_USAGE;
+		}
+	}
+	return SP_EXIT_DONE;
+}
+
+static void detach(struct sp_run *run, const struct sp_call *call)
+{
+	struct sp_err err = {""};
+	struct sp_msg m;
+	char limit[32];
+	int r = sp_link_ask(&run->link, &(struct sp_msg){.type = SP_MSG_DETACH}, NULL, 0, &m, &err);
+
+	if (r < 0) {
+		sp_message_error("%s", err.text);
+		run->code = sp_link_exit_code(r);
+		sp_outputs_discard(&run->outputs);
+		return;
+	}
+	sp_duration_format(call->timeout_ns, limit, sizeof(limit));
+	if (run->outputs.recording)
+		sp_message_note("pid %d: recording to %s; it ends by itself after %s",
+			(int)run->target->pid, run->outputs.recording, limit);
+	else
+		sp_message_note("pid %d: recording; it ends by itself after %s and is written by "
+				"'stop -f FILE' before that",
+			(int)run->target->pid, limit);
+}
+
+int sp_cmd_start(const struct sp_call *call)
+{
+	SP_AUTO_TARGETS struct sp_targets targets = {0};
+	struct sp_run *runs = NULL;
+	int code = check(call);
+
+	sp_interrupt_mind();
+	if (code == SP_EXIT_DONE)
+		code = sp_runs_new(call, &targets, &runs);
+	if (code != SP_EXIT_DONE)
+		return code;
+	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
+		sp_run_start(&runs[i], call);
+		if (runs[i].recording)
+			detach(&runs[i], call);
+	}
+	code = sp_runs_code(runs, targets.n);
+	sp_runs_free(runs, targets.n);
+	return code;
+}

@@ -1,0 +1,85 @@
+/* sparkprof stop TARGET… and sparkprof dump TARGET…: write what a `start` recorded, to the outputs
+ * that it named and to those of this call; stop also ends the recording. */
+#include "command.h"
+
+#include "interrupt.h"
+#include "message.h"
+#include "run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without any -f, then or now, the text goes to stdout. */
+static int name_outputs(
+	struct sp_run *run, const struct sp_call *call, const char *started, struct sp_err *err)
+{
+	struct sp_outputs *o = &run->outputs;
+	int r;
+
+	if (sp_outputs_parse(o, started) < 0)
+		return sp_err_set(err, -EPROTO,
+			"pid %d: names its outputs in a way that was not expected",
+			(int)run->target->pid);
+	r = sp_outputs_name(o, call, run->target, err);
+	if (r == 0 && o->n == 0)
+		r = sp_outputs_parse(o, "text -\n");
+	return r;
+}
+
+static int ask(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
+{
+	bool stop = call->action == SP_ACTION_STOP;
+	struct sp_msg request = {.type = stop ? SP_MSG_STOP : SP_MSG_FLUSH}, m;
+	int r = sp_link_open(&run->link, run->target->pid, call->attach_timeout_ns, err);
+
+	if (r == 0)
+		r = sp_link_ask(&run->link, &request, NULL, 0, &m, err);
+	if (r < 0)
+		return r;
+	if (run->link.chan.n_fds != 1)
+		return sp_err_set(err, -EPROTO, "pid %d: did not hand over its recording",
+			(int)run->target->pid);
+	r = name_outputs(run, call, m.text[0], err);
+	sp_outputs_adopt(&run->outputs, run->link.chan.fds[0]);
+	run->link.chan.n_fds = 0;
+	if (r == 0)
+		r = sp_outputs_write(&run->outputs, call, run->target, stop, err);
+	return r;
+}
+
+static int each(const struct sp_call *call)
+{
+	SP_AUTO_TARGETS struct sp_targets targets = {0};
+	struct sp_run *runs = NULL;
+	int code;
+
+	sp_interrupt_mind();
+	code = sp_runs_new(call, &targets, &runs);
+	if (code != SP_EXIT_DONE)
+		return code;
+	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
+		struct sp_err err = {""};
+		int r;
+
+		sp_guest_be_modest(runs[i].target->pid);
+		r = ask(&runs[i], call, &err);
+		if (r < 0) {
+			sp_message_error("%s", err.text);
+			runs[i].code = r == -ENOENT ? SP_EXIT_TARGET : sp_link_exit_code(r);
+		}
+	}
+	code = sp_runs_code(runs, targets.n);
+	sp_runs_free(runs, targets.n);
+	return code;
+}
+
+int sp_cmd_stop(const struct sp_call *call)
+{
+	return each(call);
+}
+
+int sp_cmd_dump(const struct sp_call *call)
+{
+	return each(call);
+}

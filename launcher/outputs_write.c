@@ -1,0 +1,217 @@
+/* What is made of a recording at the end: reports, and the recording itself with native functions
+ * named. See outputs.h. */
+#include "outputs.h"
+
+#include "message.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "elf/symbols.h"
+#include "jfr/rewrite.h"
+#include "out/out.h"
+#include "out/outfile.h"
+#include "prof/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAPS_MAX = 64 << 20, COPY = 1 << 16 };
+
+static void free_symbols(struct sp_symbols **s)
+{
+	sp_symbols_free(*s);
+}
+
+static void free_profile(struct sp_profile **p)
+{
+	sp_profile_free(*p);
+}
+
+static void add_maps(struct sp_symbols *symbols, pid_t pid)
+{
+	SP_AUTO_BUF struct sp_buf maps;
+	SP_AUTO_CLOSE int fd = -1;
+	char path[32];
+
+	sp_buf_init(&maps);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && sp_buf_read_fd(&maps, fd, MAPS_MAX) == 0)
+		sp_symbols_add_maps(symbols, maps.data, maps.len);
+}
+
+/* Symbols are read through the target's own root while it lives; afterwards what this root has is
+ * believed by build id. Returns a descriptor of that root. */
+static int open_symbols(const struct sp_jvm *target, struct sp_symbols **ret)
+{
+	char path[32];
+	int root;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)target->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sp_symbols_new(ret, root, NULL) < 0)
+		*ret = NULL;
+	else
+		add_maps(*ret, target->pid);
+	return root;
+}
+
+static const char *name_frame(void *ctx, const char *module, uint64_t offset, const char *build_id)
+{
+	const char *name;
+
+	if (!ctx || sp_symbols_find(ctx, module, build_id, offset, &name) < 0)
+		return NULL;
+	return name;
+}
+
+static bool is_utf8(void)
+{
+	const char *l = getenv("LC_ALL");
+
+	l = l && *l ? l : getenv("LC_CTYPE");
+	l = l && *l ? l : getenv("LANG");
+	return l && (strcasestr(l, "utf-8") || strcasestr(l, "utf8"));
+}
+
+static void set_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
+{
+	struct winsize ws;
+	bool terminal = isatty(fd);
+
+	*o = (struct sp_out_opts){
+		.view = {.threads = call->threads,
+			.total = call->total,
+			.include = call->include.text,
+			.include_count = call->include.n,
+			.exclude = call->exclude.text,
+			.exclude_count = call->exclude.n,
+			.style = {.simple = call->simple,
+				.annotate = call->annotate,
+				.libraries = call->libs}},
+		.colour = terminal && !getenv("NO_COLOR"),
+		.utf8 = terminal && is_utf8(),
+	};
+	if (terminal && ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 60)
+		o->width = ws.ws_col;
+}
+
+static int write_report(const struct sp_output *out, const struct sp_call *call,
+	const struct sp_profile *p, struct sp_err *err)
+{
+	const struct sp_out_format *format = sp_out_by_name(sp_format_name(out->format));
+	struct sp_out_opts opts;
+	struct sp_outfile file;
+	struct sp_sink sink;
+	int r = sp_outfile_open(&file, out->path, err), e;
+
+	if (r < 0)
+		return r;
+	set_style(&opts, call, file.fd);
+	sp_sink_init(&sink, file.fd);
+	r = format->write(p, &opts, &sink);
+	e = sp_sink_done(&sink);
+	r = r < 0 ? r : e;
+	if (r < 0) {
+		sp_outfile_abort(&file);
+		return sp_err_set(err, r, "%s: cannot be written: %s", out->path, strerror(-r));
+	}
+	return sp_outfile_commit(&file, err);
+}
+
+/* stdout cannot be patched nor read again: the finished recording is copied to it. */
+static int copy_to_stdout(int from, struct sp_err *err)
+{
+	char buf[COPY];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(from, buf, sizeof(buf), at);
+		ssize_t w = n > 0 ? write(STDOUT_FILENO, buf, (size_t)n) : n;
+
+		if (n == 0)
+			return 0;
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return sp_err_set(err, -errno, "stdout: %s", strerror(errno));
+		at += w;
+	}
+}
+
+/* The recording with names, whole under its name or not at all. */
+static int write_recording(
+	const struct sp_output *out, int recording, struct sp_symbols *symbols, struct sp_err *err)
+{
+	struct sp_outfile file;
+	int r;
+
+	if (strcmp(out->path, "-") == 0)
+		return copy_to_stdout(recording, err);
+	r = sp_outfile_open(&file, out->path, err);
+	if (r < 0)
+		return r;
+	r = sp_jfr_rewrite(recording, file.fd, name_frame, symbols, NULL, err);
+	if (r < 0) {
+		sp_outfile_abort(&file);
+		return sp_err_prefix(err, r, "%s", out->path);
+	}
+	return sp_outfile_commit(&file, err);
+}
+
+static void tell(const struct sp_outputs *o, const struct sp_profile *p)
+{
+	SP_AUTO_BUF struct sp_buf line;
+
+	sp_buf_init(&line);
+	if (p)
+		sp_out_summary(p, &line);
+	for (size_t i = 0; i < o->n; i++) {
+		struct stat st;
+		char size[32];
+
+		if (strcmp(o->list[i].path, "-") != 0 && stat(o->list[i].path, &st) == 0)
+			sp_buf_addf(&line, "%s%s (%s)", line.len ? "; " : "", o->list[i].path,
+				sp_size_format((uint64_t)st.st_size, size, sizeof(size)));
+	}
+	if (line.len)
+		sp_message_note("%s", sp_buf_str(&line));
+}
+
+int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	bool complete, struct sp_err *err)
+{
+	__attribute__((cleanup(free_symbols))) struct sp_symbols *symbols = NULL;
+	__attribute__((cleanup(free_profile))) struct sp_profile *profile = NULL;
+	SP_AUTO_CLOSE int root = -1;
+	int r;
+
+	if (o->stream)
+		return 0;
+	root = open_symbols(target, &symbols);
+	if (lseek(o->fd, 0, SEEK_SET) < 0)
+		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
+	r = sp_load(o->fd, symbols, &profile, err);
+	for (size_t i = 0; i < o->n && r == 0; i++) {
+		if (o->list[i].format == SP_FORMAT_JFR)
+			r = write_recording(&o->list[i], o->fd, symbols, err);
+		else
+			r = write_report(&o->list[i], call, profile, err);
+	}
+	if (r < 0)
+		return o->recording
+			       ? sp_err_prefix(err, r, "the recording is kept in %s", o->recording)
+			       : r;
+	if (complete && o->recording && !o->keep)
+		unlink(o->recording);
+	tell(o, profile);
+	return 0;
+}

@@ -1,0 +1,257 @@
+/* One target's recording: see run.h. */
+#include "run.h"
+
+#include "command.h"
+#include "event.h"
+#include "interrupt.h"
+#include "message.h"
+#include "proc.h"
+#include "who.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sp_run_init(struct sp_run *run, const struct sp_jvm *target)
+{
+	memset(run, 0, sizeof(*run));
+	run->target = target;
+	run->link.chan.fd = -1;
+	sp_outputs_init(&run->outputs);
+}
+
+void sp_run_done(struct sp_run *run)
+{
+	sp_link_close(&run->link);
+	sp_outputs_done(&run->outputs);
+}
+
+static void fail(struct sp_run *run, int error, const struct sp_err *err)
+{
+	if (err->text[0])
+		sp_message_error("%s", err->text);
+	run->code = sp_link_exit_code(error);
+}
+
+/* A value may hold commas and backslashes: agent/args.h takes "\," for a comma. */
+static void add_text(struct sp_buf *b, const char *word, const char *value)
+{
+	sp_buf_addf(b, ",%s=", word);
+	for (; *value; value++) {
+		if (*value == ',')
+			sp_buf_addc(b, '\\');
+		sp_buf_addc(b, *value);
+	}
+}
+
+static void add_number(struct sp_buf *b, const char *word, uint64_t value, const char *unit)
+{
+	sp_buf_addf(b, ",%s=%llu%s", word, (unsigned long long)value, unit);
+}
+
+static void add_events(struct sp_buf *b, const struct sp_call *call)
+{
+	const struct sp_call_event *wall = NULL, *other = NULL;
+
+	for (size_t i = 0; i < call->n_events; i++) {
+		if (strcmp(call->events[i].name, "wall") == 0)
+			wall = &call->events[i];
+		else
+			other = &call->events[i];
+	}
+	if (other && wall)
+		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
+	other = other ? other : wall;
+	add_text(b, "event", other->name);
+	if (other->interval)
+		add_number(b, "interval", other->interval, "");
+}
+
+int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
+{
+	static const char *const captures[] = {"", "ring", "signal"};
+
+	sp_buf_adds(ret, "start");
+	add_events(ret, call);
+	add_number(ret, "jstackdepth", call->depth, "");
+	add_number(ret, "memory", call->memory, "");
+	add_number(ret, "chunksize", call->chunk_bytes, "");
+	add_number(ret, "chunktime", call->chunk_ns, "ns");
+	if (call->action == SP_ACTION_START)
+		add_number(ret, "timeout", call->timeout_ns, "ns");
+	if (call->capture != SP_CAPTURE_AUTO)
+		add_text(ret, "capture", captures[call->capture]);
+	if (call->filter)
+		add_text(ret, "filter", call->filter);
+	if (call->thread)
+		add_text(ret, "thread", call->thread);
+	if (stream)
+		sp_buf_adds(ret, ",stream");
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
+{
+	SP_AUTO_BUF struct sp_buf options;
+	SP_AUTO_BUF struct sp_buf outputs;
+	char who[SP_WHO_LEN];
+	struct sp_msg request = {.type = SP_MSG_START}, reply;
+
+	sp_buf_init(&options);
+	sp_buf_init(&outputs);
+	sp_who_am_i(who);
+	if (sp_run_options(call, run->outputs.stream, &options) < 0 ||
+		sp_outputs_text(&run->outputs, &outputs) < 0)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	request.text[0] = sp_buf_str(&options);
+	request.text[1] = who;
+	request.text[2] = sp_buf_str(&outputs);
+	return sp_link_ask(&run->link, &request, &run->outputs.fd, 1, &reply, err);
+}
+
+void sp_run_start(struct sp_run *run, const struct sp_call *call)
+{
+	const struct sp_jvm *t = run->target;
+	struct sp_err err = {""};
+	int r = sp_outputs_name(&run->outputs, call, t, &err);
+
+	sp_guest_be_modest(t->pid);
+	if (r == 0 && !call->force)
+		r = sp_guest_check_memory(t->pid, call->memory, &err);
+	if (r == 0)
+		r = sp_link_open(&run->link, t->pid, call->attach_timeout_ns, &err);
+	if (r < 0) {
+		fail(run, r, &err);
+		return;
+	}
+	r = sp_outputs_record(&run->outputs, &err);
+	if (r == 0) {
+		r = ask_start(run, call, &err);
+		if (r < 0)
+			sp_outputs_discard(&run->outputs);
+	}
+	run->recording = r == 0;
+	if (r < 0)
+		fail(run, r, &err);
+}
+
+void sp_run_follow(struct sp_run *run)
+{
+	struct sp_err err = {""};
+	struct sp_msg m;
+	int r = sp_link_next(&run->link, &m, sp_clock_mono_ns() + 1000000000, &err);
+
+	if (r == 0 && m.type == SP_MSG_PROGRESS)
+		memcpy(run->counts, m.num, sizeof(run->counts));
+	if (r == 0 || r == -EINTR || r == -ETIMEDOUT)
+		return;
+	run->died = r == -ESRCH;
+	run->recording = false;
+	sp_link_close(&run->link);
+	if (run->died)
+		sp_message_error("%s; what was recorded until then is written", err.text);
+	else
+		sp_message_error("%s", err.text);
+	run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
+}
+
+static void stop(struct sp_run *run)
+{
+	struct sp_err err = {""};
+	struct sp_msg m;
+	int r;
+
+	do /* an early end by Ctrl-C must not cut its own conversation short */
+		r = sp_link_ask(
+			&run->link, &(struct sp_msg){.type = SP_MSG_STOP}, NULL, 0, &m, &err);
+	while (r == -EINTR);
+	if (r == 0)
+		memcpy(run->counts, m.num, sizeof(run->counts));
+	else if (r == -ESRCH || r == -ECONNRESET)
+		run->died = true;
+	run->recording = false;
+	sp_link_close(&run->link);
+	if (r < 0)
+		sp_message_error("%s", err.text);
+	if (r < 0)
+		run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
+}
+
+void sp_run_finish(struct sp_run *run, const struct sp_call *call)
+{
+	struct sp_err err = {""};
+	int r;
+
+	if (run->recording)
+		stop(run);
+	if (run->outputs.fd < 0)
+		return;
+	r = sp_outputs_write(&run->outputs, call, run->target, true, &err);
+	if (r < 0)
+		fail(run, r, &err);
+}
+
+static int refuse(const struct sp_jvm *t)
+{
+	/* A JVM that starts or stands still may come round within the time that attaching has. */
+	if (t->attach != SP_ATTACH_NO || t->block == SP_BLOCK_STARTING ||
+		t->block == SP_BLOCK_STOPPED)
+		return SP_EXIT_DONE;
+	sp_message_error("pid %d: %s", (int)t->pid, t->reason);
+	return SP_EXIT_TARGET;
+}
+
+int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct sp_run **ret_runs)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	struct sp_err err = {""};
+	struct sp_run *runs;
+	int r = sp_target_resolve(procfd, call->targets, call->n_targets, targets, &err);
+
+	if (r == 0)
+		r = sp_options_check_outputs(call, targets->n, &err);
+	if (r < 0) {
+		sp_message_error("%s", err.text);
+		return sp_link_exit_code(r);
+	}
+	for (size_t i = 0; i < targets->n; i++) {
+		int code = refuse(&targets->list[i]);
+
+		if (code != SP_EXIT_DONE)
+			return code;
+	}
+	runs = calloc(targets->n, sizeof(*runs));
+	if (!runs) {
+		sp_message_error("out of memory");
+		return SP_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < targets->n; i++)
+		sp_run_init(&runs[i], &targets->list[i]);
+	*ret_runs = runs;
+	return SP_EXIT_DONE;
+}
+
+void sp_runs_free(struct sp_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n && runs; i++)
+		sp_run_done(&runs[i]);
+	free(runs);
+}
+
+int sp_runs_code(const struct sp_run *runs, size_t n)
+{
+	static const int order[] = {
+		SP_EXIT_DONE, SP_EXIT_DIED, SP_EXIT_TARGET, SP_EXIT_USAGE, SP_EXIT_FAILED};
+	size_t worst = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = worst; k < SP_COUNT(order); k++) {
+			if (order[k] == runs[i].code)
+				worst = k;
+		}
+	}
+	return order[worst];
+}

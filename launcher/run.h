@@ -1,0 +1,47 @@
+/* One target's recording, from the launcher's side: get in, start, follow, stop, write. */
+#ifndef SP_LAUNCHER_RUN_H
+#define SP_LAUNCHER_RUN_H
+
+#include "jvm.h"
+#include "options.h"
+#include "outputs.h"
+#include "session.h"
+#include "target.h"
+#include "base/buf.h"
+
+struct sp_run {
+	const struct sp_jvm *target; /* borrowed */
+	struct sp_link link;
+	struct sp_outputs outputs;
+	uint64_t counts[SP_PROGRESS_NUMS];
+	bool recording; /* the agent records for this run */
+	bool died;	/* the target ended before the recording did */
+	int code;	/* exit code of what went wrong; SP_EXIT_DONE so far */
+};
+
+void sp_run_init(struct sp_run *run, const struct sp_jvm *target);
+void sp_run_done(struct sp_run *run);
+
+/* Opens the outputs, gets in and starts the recording. A failure is reported and kept in code. */
+void sp_run_start(struct sp_run *run, const struct sp_call *call);
+
+/* Takes one message that is ready: progress, or the end of the target. */
+void sp_run_follow(struct sp_run *run);
+
+/* Ends the recording and writes the outputs; also where the target died: what was flushed is there.
+ * Failures are reported and kept in code. */
+void sp_run_finish(struct sp_run *run, const struct sp_call *call);
+
+/* The option string that the agent understands (agent/args.h). Returns 0 or -ENOMEM. */
+int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret);
+
+/* Resolves the targets of @call, refuses those that cannot be entered before anything is attached,
+ * and makes a run of each. Returns an exit code; with SP_EXIT_DONE *ret_runs (owned) has one per
+ * target. */
+int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct sp_run **ret_runs);
+void sp_runs_free(struct sp_run *runs, size_t n);
+
+/* The worst exit code of all. */
+int sp_runs_code(const struct sp_run *runs, size_t n);
+
+#endif
