@@ -172,8 +172,10 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 	SP_AUTO_BUF struct sp_buf line;
 
 	sp_buf_init(&line);
-	if (p)
-		sp_out_summary(p, &line);
+	/* A text on stdout has said it all. */
+	if (o->n == 1 && strcmp(o->list[0].path, "-") == 0 && o->list[0].format == SP_FORMAT_TEXT)
+		return;
+	sp_out_summary(p, &line);
 	for (size_t i = 0; i < o->n; i++) {
 		struct stat st;
 		char size[32];
@@ -201,6 +203,9 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
 	r = sp_load(o->fd, symbols, &profile, err);
 	for (size_t i = 0; i < o->n && r == 0; i++) {
+		/* While the agent still writes to it, the recording must keep its name. */
+		if (!complete && o->keep && strcmp(o->list[i].path, o->recording) == 0)
+			continue;
 		if (o->list[i].format == SP_FORMAT_JFR)
 			r = write_recording(&o->list[i], o->fd, symbols, err);
 		else
