@@ -4,11 +4,13 @@
 #include "command.h"
 #include "door.h"
 #include "message.h"
+#include "proc.h"
 #include "show.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -42,13 +44,32 @@ const char *sp_session_when(uint64_t wall_ns, char ret[40])
 	return ret;
 }
 
+/* The connection goes before the process is seen to end: it is given a second to. */
+static bool target_ended(pid_t pid)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+
+	for (int i = 0; i < 100; i++) {
+		SP_AUTO_PROC struct sp_proc p = {.dir = -1};
+		struct sp_proc_status status;
+		int r = sp_proc_open(procfd, pid, &p);
+
+		if (r == 0)
+			r = sp_proc_read_status(&p, &status);
+		if (r == -ESRCH || (r == 0 && strchr("ZX", status.state)))
+			return true;
+		poll(NULL, 0, 10);
+	}
+	return false;
+}
+
 static int gone(const struct sp_link *l, int r, struct sp_err *err)
 {
 	if (r == -EINTR)
 		return sp_err_set(err, r, "interrupted");
 	if (r == -ETIMEDOUT)
 		return sp_err_set(err, r, "pid %d: the agent did not answer in time", (int)l->pid);
-	if (r == -ECONNRESET && kill(l->pid, 0) < 0 && errno == ESRCH)
+	if (r == -ECONNRESET && target_ended(l->pid))
 		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)l->pid);
 	if (r == -ECONNRESET)
 		return sp_err_set(err, r, "pid %d: the agent closed the connection", (int)l->pid);

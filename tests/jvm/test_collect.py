@@ -1,0 +1,213 @@
+"""collect, start, stop and dump, as a user calls them, on a JVM that spins."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from kit import recording
+from kit.parts import SPARKPROF
+
+
+@pytest.fixture
+def spinner(target):
+    return target("Split", 60)
+
+
+def left_behind(t):
+    """Threads of the agent, its descriptors and its writable mappings."""
+    threads = [n for n in t.threads().values() if n.startswith("sparkprof")]
+    fds = [f for f in t.fds().values() if "perf_event" in f or "sparkprof" in f or ".jfr" in f]
+    return threads + fds
+
+
+def eventually(what, seconds=10):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def begin(*args, **kw):
+    """A launcher that goes on; returns once the agent records."""
+    return subprocess.Popen([str(SPARKPROF), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **kw)
+
+
+def recording_grows(path):
+    return lambda: path.exists() and b"Split" in path.read_bytes()  # a class name: samples have been flushed
+
+
+@pytest.mark.parametrize("event", ["cpu", "itimer", "ctimer", "wall"])
+def test_three_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
+    files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt")]
+    r = sparkprof("-e", event, "-i", "5ms", "-d", 2, *[w for f in files for w in ("-f", f)], spinner.pid)
+    assert r.returncode == 0 and r.stdout == "", r.stderr
+    assert " 0 lost" in r.stderr and str(files[0]) in r.stderr
+    assert sorted(os.listdir(tmp_path)) == ["x.collapsed", "x.jfr", "x.txt"]
+    assert ";Split.main;Split.half" in files[1].read_text()
+    text = files[2].read_text()
+    assert "Split.spin" in text and "Lost" in text and "Truncated" in text and "Unknown" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert any("Split.main " in f for s in recording.Recording(files[0]).samples for f in s.stack)
+    assert not left_behind(spinner)
+
+
+def test_native_functions_have_names_in_all_outputs(sparkprof, spinner, tmp_path):
+    sparkprof("-e", "wall", "-i", "5ms", "-d", 1, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.collapsed", spinner.pid)
+    assert "start_thread;" in (tmp_path / "x.collapsed").read_text()
+    frames = {f for s in recording.Recording(tmp_path / "x.jfr").samples for f in s.stack}
+    assert any("thread_native_entry" in f for f in frames)
+
+
+def test_the_recording_stands_beside_until_the_output_is_whole(spinner, tmp_path):
+    p = begin("-d", 30, "-f", tmp_path / "x.txt", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.txt.jfr"))
+    assert not (tmp_path / "x.txt").exists()
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 0, p.stderr.read()
+    assert os.listdir(tmp_path) == ["x.txt"]
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_one_signal_stops_early_and_writes(spinner, tmp_path, sig):
+    p = begin("-d", 60, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.txt", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    p.send_signal(sig)
+    assert p.wait(20) == 0, p.stderr.read()
+    assert "Split.spin" in (tmp_path / "x.txt").read_text()
+    eventually(lambda: not left_behind(spinner))
+
+
+def test_two_signals_leave_at_once_and_the_target_is_clean(spinner, tmp_path):
+    p = begin("-d", 60, "-f", tmp_path / "x.jfr", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    os.kill(spinner.pid, signal.SIGSTOP)  # so that an orderly stop would have to wait
+    p.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 1
+    os.kill(spinner.pid, signal.SIGCONT)
+    eventually(lambda: not left_behind(spinner))
+    assert recording.Recording(tmp_path / "x.jfr").samples
+
+
+def test_a_killed_launcher_leaves_nothing_running(spinner, tmp_path):
+    p = begin("-d", 60, "-f", tmp_path / "x.jfr", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    assert left_behind(spinner)
+    p.kill()
+    p.wait()
+    eventually(lambda: not left_behind(spinner), 2)
+    assert spinner.alive() and recording.Recording(tmp_path / "x.jfr").samples
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_target_that_dies_is_exit_4_with_what_there_was(spinner, tmp_path, how):
+    p = begin("-d", 60, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.collapsed", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    os.kill(spinner.pid, how)
+    spinner.proc.wait()
+    assert p.wait(20) == 4, p.stderr.read()
+    assert "Split.main" in (tmp_path / "x.collapsed").read_text()
+    assert recording.Recording(tmp_path / "x.jfr").samples
+
+
+def test_stdout_carries_the_format_and_nothing_else(sparkprof, spinner, tmp_path):
+    r = sparkprof("-d", 1, "-o", "collapsed", "-f", "-", spinner.pid, cwd=tmp_path)
+    assert r.returncode == 0
+    assert all(line.rsplit(" ", 1)[1].isdigit() for line in r.stdout.splitlines()) and "Split.main" in r.stdout
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_streamed_recording_is_whole_chunks(spinner, tmp_path):
+    p = begin("-d", 3, "-o", "jfr", "-f", "-", spinner.pid)
+    p.stdout.close()
+    assert p.wait(20) == 1 and "roken pipe" in p.stderr.read()  # nobody reads
+    out = tmp_path / "x.jfr"
+    subprocess.run(f"{SPARKPROF} -d 3 -o jfr -f - {spinner.pid} | cat >{out}", shell=True, check=True)
+    assert out.read_bytes().count(b"FLR\0") >= 2
+    assert recording.Recording(out).samples
+
+
+def test_start_dump_stop(sparkprof, spinner, tmp_path):
+    r = sparkprof("start", "-f", "x.jfr", spinner.pid, cwd=tmp_path)
+    assert r.returncode == 0, r.stderr
+    assert str(tmp_path / "x.jfr") in r.stderr and "1 h" in r.stderr
+    again = sparkprof("start", spinner.pid)
+    assert again.returncode == 3 and "is being recorded already" in again.stderr
+    assert "recording since" in sparkprof("status", spinner.pid).stdout
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    first = sparkprof("dump", "-o", "collapsed", spinner.pid)
+    assert first.returncode == 0 and "Split.main" in first.stdout
+    inode = (tmp_path / "x.jfr").stat().st_ino
+    assert sparkprof("dump", "-f", tmp_path / "d.txt", spinner.pid).returncode == 0
+    assert (tmp_path / "x.jfr").stat().st_ino == inode  # the agent still writes to it
+    r = sparkprof("stop", "-f", tmp_path / "s.txt", spinner.pid)
+    assert r.returncode == 0, r.stderr
+    assert sorted(os.listdir(tmp_path)) == ["d.txt", "s.txt", "x.jfr"]
+    assert any("start_thread" in f for s in recording.Recording(tmp_path / "x.jfr").samples for f in s.stack)
+    assert not left_behind(spinner)
+    r = sparkprof("stop", spinner.pid)
+    assert r.returncode == 3 and "nothing is being recorded" in r.stderr
+
+
+def test_start_without_a_file_is_written_by_stop(sparkprof, spinner, tmp_path):
+    assert sparkprof("start", "-e", "wall", spinner.pid, cwd=tmp_path).returncode == 0
+    time.sleep(1.5)
+    r = sparkprof("stop", spinner.pid, cwd=tmp_path)
+    assert r.returncode == 0 and "Thread states" in r.stdout and os.listdir(tmp_path) == []
+
+
+def test_start_ends_by_itself(sparkprof, spinner, tmp_path):
+    assert sparkprof("start", "--timeout", "1s", "-f", tmp_path / "x.jfr", spinner.pid).returncode == 0
+    eventually(lambda: not left_behind(spinner))
+    assert "nothing is being recorded" in sparkprof("status", spinner.pid).stdout
+    assert recording.Recording(tmp_path / "x.jfr").samples
+
+
+def test_start_goes_on_when_its_launcher_is_gone_until_the_jvm_ends(sparkprof, target, tmp_path):
+    t = target("Split", 4)
+    assert sparkprof("start", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    assert t.proc.wait(60) == 0
+    samples = recording.Recording(tmp_path / "x.jfr").samples
+    assert max(s.time for s in samples) - min(s.time for s in samples) > 1_500_000_000
+
+
+def test_several_targets_side_by_side(sparkprof, target, tmp_path):
+    a, b = target("Split", 60), target("Split", 60, jdk=25)
+    r = sparkprof("-d", 2, "-f", tmp_path / "x.txt", a.pid, b.pid)
+    assert r.returncode == 2 and "%p" in r.stderr
+    r = sparkprof("-d", 2, "-f", tmp_path / "%p.txt", a.pid, b.pid)
+    assert r.returncode == 0, r.stderr
+    assert sorted(os.listdir(tmp_path)) == sorted([f"{a.pid}.txt", f"{b.pid}.txt"])
+
+
+def test_as_the_targets_own_plain_user(target, tmp_path):
+    os.chmod(tmp_path, 0o777)
+    for p in tmp_path.parents:
+        os.chmod(p, os.stat(p).st_mode | 0o005)
+    t = target("Split", 60, user=12345, cwd="/")
+    r = subprocess.run([SPARKPROF, "-d", "2", "-f", tmp_path / "x.collapsed", str(t.pid)], capture_output=True, text=True,
+                       user=12345, group=12345, extra_groups=[])
+    assert r.returncode == 0, r.stderr
+    assert "Split.main;Split.half" in (tmp_path / "x.collapsed").read_text()
+    assert "perf_event_paranoid" in r.stderr  # the step down is said, with the remedy
+    assert (tmp_path / "x.collapsed").stat().st_uid == 12345
+
+
+def test_target_hears_nothing(sparkprof, spinner, tmp_path):
+    before = spinner.stdout(), spinner.stderr()
+    for event in ("cpu", "wall"):
+        sparkprof("-e", event, "-d", 1, "-f", tmp_path / "x.txt", spinner.pid)
+    assert (spinner.stdout(), spinner.stderr()) == before
+
+
+def test_rounds_do_not_grow_the_target(sparkprof, spinner, tmp_path):
+    seen = []
+    for _ in range(6):
+        assert sparkprof("-d", "0.2s", "-e", "wall", "-f", tmp_path / "x.txt", spinner.pid).returncode == 0
+        eventually(lambda: not left_behind(spinner))
+        seen.append((len(spinner.threads()), len(spinner.fds()), len(spinner.maps())))
+    assert max(s[0] for s in seen[2:]) <= seen[1][0] and max(s[1] for s in seen[2:]) <= seen[1][1]
+    assert max(s[2] for s in seen[3:]) <= seen[2][2] + 4  # malloc and JIT move some
