@@ -167,7 +167,7 @@ static void read_lost(struct load *l, const struct sp_jfr_event *e)
 	for (size_t i = 0; i < REASONS; i++) {
 		if (l->reasons[i].text[0] && strcmp(l->reasons[i].text, reason) != 0)
 			continue;
-		strcpy(l->reasons[i].text, reason);
+		snprintf(l->reasons[i].text, sizeof(l->reasons[i].text), "%s", reason);
 		if (count > l->reasons[i].count)
 			l->reasons[i].count = count;
 		return;
