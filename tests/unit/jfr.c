@@ -130,7 +130,7 @@ static int read_fd(int fd, struct found *f, struct sp_jfr_stats *st, struct sp_e
 	int r;
 
 	memset(f, 0, sizeof(*f));
-	r = sp_dict_new(&f->dict, 32 << 20);
+	r = sp_dict_new(&f->dict, 64 << 20);
 	if (r < 0)
 		return r;
 	r = sp_jfr_read(fd, f->dict, &v, st, err);
@@ -158,7 +158,7 @@ static int record(
 	struct sp_err err;
 	int r;
 
-	cr_assert_eq(sp_dict_new(&d, 8 << 20), 0);
+	cr_assert_eq(sp_dict_new(&d, 64 << 20), 0);
 	cr_assert_eq(sp_jfrw_new(&w, fd, d, &cfg, &err), 0, "%s", err.text);
 	flushes_done = 0;
 	script_head(w);
@@ -238,10 +238,15 @@ static void check_image(const uint8_t *image, size_t len, unsigned samples, cons
 
 /* Inside one page the kernel gives a file its new bytes and size in one step; and the size in a
  * chunk's header is one aligned field. All other writes may be cut anywhere. */
-static bool is_atomic(const struct op *op, size_t size)
+static bool is_atomic(const struct op *op, const uint8_t *image, size_t size)
 {
-	return !op->len || (size_t)op->offset >= size ||
-	       (op->len <= 8 && op->offset % 16 >= 8 && op->offset % 16 + op->len <= 16);
+	if (!op->len || (size_t)op->offset >= size)
+		return true;
+	for (size_t at = 0; at < size; at += be64(image + at + 8)) {
+		if ((size_t)op->offset >= at + 8 && (size_t)op->offset + op->len <= at + 16)
+			return true;
+	}
+	return false;
 }
 
 static void replay(unsigned samples, unsigned first)
@@ -253,7 +258,7 @@ static void replay(unsigned samples, unsigned first)
 		const struct op *op = &journal[i];
 		size_t step = op->len > 64 ? op->len / 7 : 1;
 
-		for (size_t part = 1; i >= first && !is_atomic(op, len) && part < op->len;
+		for (size_t part = 1; i > first && !is_atomic(op, image, len) && part < op->len;
 			part += step) {
 			memcpy(before, image + op->offset, part);
 			memcpy(image + op->offset, op->data, part);
@@ -273,7 +278,8 @@ static void replay(unsigned samples, unsigned first)
 	}
 }
 
-/* The header is written last of the first five operations. */
+/* The header is written by the last of the first five operations: from then on it is a recording.
+ */
 #define CREATED 4
 
 Test(jfr, killed_anywhere_the_file_is_whole, .timeout = 100)
@@ -373,12 +379,12 @@ Test(jfr, refuses_what_it_cannot_patch)
 }
 
 /* A small recording to damage. */
-static size_t sample(uint8_t *to, size_t cap)
+static size_t sample(uint8_t *to, size_t cap, unsigned flushes, unsigned every)
 {
 	int fd = memory_file(NULL, 0);
 	ssize_t n;
 
-	cr_assert_eq(record(fd, 2, 4, 6, 1, false), 0);
+	cr_assert_eq(record(fd, flushes, 4, 6, every, false), 0);
 	n = pread(fd, to, cap, 0);
 	close(fd);
 	return (size_t)n;
@@ -387,7 +393,7 @@ static size_t sample(uint8_t *to, size_t cap)
 Test(jfr_reader, truncated_at_every_byte, .timeout = 100)
 {
 	static uint8_t image[1 << 20];
-	size_t len = sample(image, sizeof(image));
+	size_t len = sample(image, sizeof(image), 1, 0);
 	int fd = memory_file(image, len);
 
 	for (size_t cut = len; cut-- > 0;) {
@@ -406,7 +412,7 @@ Test(jfr_reader, truncated_at_every_byte, .timeout = 100)
 Test(jfr_reader, any_damage_is_survived, .timeout = 100)
 {
 	static uint8_t image[1 << 20], hurt[1 << 20];
-	size_t len = sample(image, sizeof(image));
+	size_t len = sample(image, sizeof(image), 2, 1);
 	unsigned long seed = 1;
 
 	for (unsigned round = 0; round < 4000; round++) {
@@ -429,7 +435,7 @@ Test(jfr_reader, any_damage_is_survived, .timeout = 100)
 Test(jfr_reader, names_the_damaged_place_and_reads_the_rest)
 {
 	static uint8_t image[1 << 20];
-	size_t len = sample(image, sizeof(image));
+	size_t len = sample(image, sizeof(image), 2, 1);
 	uint64_t second = be64(image + 8);
 	struct sp_err err = {{0}};
 	struct found f;
@@ -450,7 +456,7 @@ Test(jfr_reader, names_the_damaged_place_and_reads_the_rest)
 Test(jfr_reader, joined_files_are_one_recording)
 {
 	static uint8_t image[2 << 20];
-	size_t len = sample(image, 1 << 20);
+	size_t len = sample(image, 1 << 20, 2, 1);
 	struct sp_err err;
 	struct found f;
 	int fd;
@@ -465,7 +471,7 @@ Test(jfr_reader, joined_files_are_one_recording)
 Test(jfr_reader, any_allocation_may_fail)
 {
 	static uint8_t image[1 << 20];
-	size_t len = sample(image, sizeof(image));
+	size_t len = sample(image, sizeof(image), 2, 1);
 	int fd = memory_file(image, len), r = -ENOMEM;
 	unsigned n = 0;
 

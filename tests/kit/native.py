@@ -1,0 +1,32 @@
+"""Small C programs that tests run, compiled once from the tree's own sources."""
+import subprocess
+
+from . import parts
+
+SRC = parts.ROOT / "src"
+JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/sink.c", "jfr/types.c", "jfr/writer.c",
+                               "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
+JFR_READ = [SRC / f for f in ("jfr/chunk.c", "jfr/reader.c", "jfr/resolve.c", "jfr/rewrite.c", "jfr/schema.c",
+                              "jfr/source.c", "jfr/types.c", "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
+
+
+def program(name, sources, *flags):
+    """Path of build/tools/<name>, compiled from tests/kit/<name>.c and @sources when one is newer."""
+    out = parts.ROOT / "build/tools" / name
+    main = parts.ROOT / f"tests/kit/{name}.c"
+    inputs = [main, *sources, *SRC.glob("*/*.h"), *main.parent.glob("*.h")]
+    if not out.exists() or any(i.stat().st_mtime > out.stat().st_mtime for i in inputs):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cc", "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", f"-I{SRC}", *flags, "-o", out, main, *sources],
+                       check=True)
+    return out
+
+
+def jfr_script():
+    """Writes scripted recordings; can be killed inside any write."""
+    return program("jfr_script", JFR_WRITE, "-Wl,--wrap=pwrite,--wrap=ftruncate")
+
+
+def jfr_dump():
+    """Prints what our reader finds; rewrites recordings."""
+    return program("jfr_dump", JFR_READ)
