@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "jfr/put.h"
+#include "jfr/text.h"
 #include "jfr/types.h"
 
 #include <ctype.h>
@@ -141,67 +142,6 @@ static struct sp_jfr_const *find(struct sp_jfr_resolver *r, int type, uint64_t k
 	return type >= 0 ? sp_jfr_table_find(&r->chunk->tables[type], key) : NULL;
 }
 
-static void put_utf8(struct sp_buf *b, uint32_t ch)
-{
-	if (ch < 0x80) {
-		sp_buf_addc(b, (char)ch);
-	} else if (ch < 0x800) {
-		sp_buf_addc(b, (char)(0xc0 | ch >> 6));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	} else if (ch < 0x10000) {
-		sp_buf_addc(b, (char)(0xe0 | ch >> 12));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	} else {
-		sp_buf_addc(b, (char)(0xf0 | ch >> 18));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 12 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	}
-}
-
-static void decode_utf16(struct sp_buf *b, const struct sp_jfr_text *t)
-{
-	struct sp_jfr_cursor c = {.p = t->data, .end = t->end, .raw = t->raw};
-	uint32_t high = 0;
-
-	for (uint32_t i = 0; i < t->len; i++) {
-		uint32_t ch = sp_jfr_get_short(&c);
-
-		if (high && ch >= 0xdc00 && ch < 0xe000)
-			put_utf8(b, 0x10000 + ((high - 0xd800) << 10) + (ch - 0xdc00));
-		else if (ch < 0xd800 || ch >= 0xe000)
-			put_utf8(b, ch);
-		high = ch >= 0xd800 && ch < 0xdc00 ? ch : 0;
-	}
-}
-
-/* Text that is not UTF-8 is converted at the end of @b. */
-static const char *convert(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len)
-{
-	size_t at = b->len;
-
-	if (!sp_buf_reserve(b, 4ull * t->len + 1))
-		return NULL;
-	if (t->encoding == SP_JFR_STR_UTF16) {
-		decode_utf16(b, t);
-	} else {
-		for (uint32_t i = 0; i < t->len; i++)
-			put_utf8(b, t->data[i]);
-	}
-	*ret_len = b->len - at;
-	return b->data + at;
-}
-
-static bool is_ascii(const uint8_t *p, size_t len)
-{
-	uint8_t any = 0;
-
-	for (size_t i = 0; i < len; i++)
-		any |= p[i];
-	return any < 0x80;
-}
-
 static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key, int depth);
 
 static const char *text_of(struct sp_jfr_resolver *r, struct sp_buf *b, const struct sp_jfr_text *t,
@@ -216,19 +156,11 @@ static const char *text_of(struct sp_jfr_resolver *r, struct sp_buf *b, const st
 	case SP_JFR_STR_POOL:
 		id = resolve_string(r, r->string, t->key, depth + 1);
 		return id ? sp_dict_get_string(r->dict, id, ret_len) : NULL;
-	case SP_JFR_STR_UTF8:
-		break;
-	case SP_JFR_STR_LATIN1:
-		if (is_ascii(t->data, t->len))
-			break;
-		return convert(b, t, ret_len);
-	case SP_JFR_STR_UTF16:
-		return convert(b, t, ret_len);
-	default:
+	case SP_JFR_STR_NULL:
 		return NULL;
+	default:
+		return sp_jfr_text_utf8(b, t, ret_len);
 	}
-	*ret_len = t->len;
-	return t->len ? (const char *)t->data : "";
 }
 
 const char *sp_jfr_resolve_text(

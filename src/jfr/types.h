@@ -122,7 +122,8 @@ enum sp_jfr_frame_id {
 /* What a sampled thread was doing. Names in the file are in sp_jfr_state_names; a thread on a CPU
  * is STATE_RUNNABLE there, because that is what other readers take for running. */
 enum sp_state {
-	SP_STATE_UNKNOWN,
+	SP_STATE_UNKNOWN,  /* not looked at: what samples of a cpu engine carry (async-profiler's
+			    * converter takes just these for cpu) */
 	SP_STATE_RUNNING,  /* on a CPU */
 	SP_STATE_RUNNABLE, /* waiting for a CPU */
 	SP_STATE_LOCK,	   /* blocked: futex */

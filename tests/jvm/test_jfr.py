@@ -70,7 +70,7 @@ def test_all_readers_see_the_same(tmp_path, java_readers, rotate):
         assert found[str(path), "jmc"] == mine
         text = run(parts.jdk(jdk) / "bin/jfr", "print", "--events", SAMPLE, path).stdout
         assert text.count("jdk.ExecutionSample {") == 1200
-        assert "org.example.app.C" in text and "STATE_RUNNABLE" in text
+        assert "org.example.app.C" in text and "STATE_DEFAULT" in text
 
 
 def test_stream_is_a_chunk_per_flush(tmp_path, java_readers):
@@ -93,7 +93,7 @@ def test_async_profilers_converter_reads_it(tmp_path):
     r = run(parts.jdk(17) / "bin/java", "-jar", jar, "--cpu", "-o", "collapsed", path, out)
     assert r.returncode == 0, r.stderr
     lines = out.read_text().splitlines()
-    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) >= 400
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 400
     assert any("org/example/app/C1.method0" in line for line in lines)
 
 
@@ -173,8 +173,8 @@ def test_reads_async_profilers_recordings(tmp_path, busy):
     r = run(parts.jdk(17) / "bin/java", agent, "-cp", busy, "Busy", 2000)
     assert r.returncode == 0, r.stderr
     mine, stacks = same_as_jfr(path, 17)
-    assert mine[SAMPLE] > 50 and mine["profiler.WallClockSample"] > 10
-    assert any("schl" in s or "sl\u00e4fer \u20ac" in s for s in stacks)
+    assert mine[SAMPLE] > 10 and mine["profiler.WallClockSample"] > 10
+    assert any("sl\u00e4fer \u20ac \U0001f600" in s for s in stacks)
     assert run(native.jfr_dump(), "--rewrite", path, copy).returncode == 0
     assert ours(copy) == mine
 

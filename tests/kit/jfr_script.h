@@ -87,7 +87,7 @@ static inline void script_events(
 		unsigned n = flush * samples + i;
 		uint32_t stack = script_stack(d, n, depth), thread = script_thread(d, n);
 
-		sp_jfrw_sample(w, now + i, thread, stack, SP_STATE_RUNNING);
+		sp_jfrw_sample(w, now + i, thread, stack, SP_STATE_UNKNOWN);
 		sp_jfrw_wall(
 			w, now + i, thread, stack, SP_STATE_RUNNING + n % 8, 1 + n % 3, 50000000);
 	}

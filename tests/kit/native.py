@@ -7,7 +7,7 @@ SRC = parts.ROOT / "src"
 JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/sink.c", "jfr/types.c", "jfr/writer.c",
                                "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
 JFR_READ = [SRC / f for f in ("jfr/chunk.c", "jfr/reader.c", "jfr/resolve.c", "jfr/rewrite.c", "jfr/schema.c",
-                              "jfr/source.c", "jfr/types.c", "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
+                              "jfr/source.c", "jfr/text.c", "jfr/types.c", "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
 
 
 def program(name, sources, *flags):

@@ -4,6 +4,7 @@
 #include "../kit/jfr_script.h"
 #include "jfr/reader.h"
 #include "jfr/rewrite.h"
+#include "jfr/text.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -351,7 +352,8 @@ Test(jfr, what_is_written_is_read)
 		cr_expect_eq(f.span, 4);
 		cr_expect_eq(f.weight, 639);
 		cr_expect_eq(f.no_stack + f.no_thread, 0);
-		cr_expect_eq(f.states[SP_STATE_RUNNING], 360);
+		cr_expect_eq(f.states[SP_STATE_UNKNOWN], 320);
+		cr_expect_eq(f.states[SP_STATE_RUNNING], 40);
 		cr_expect_eq(f.states[SP_STATE_BLOCKED], 40);
 		cr_expect_eq(f.ratio, 0.5);
 		cr_expect(strstr(f.text, "stage 1.0 task 3;"), "%s", f.text);
@@ -539,4 +541,45 @@ Test(jfr_rewrite, native_frames_get_their_names)
 	sp_dict_free(d);
 	close(in);
 	close(out);
+}
+
+Test(jfr_text, all_encodings_become_utf8)
+{
+	static const struct {
+		uint8_t encoding;
+		uint32_t len;
+		const char *data, *utf8;
+	} cases[] = {
+		{3, 3, "abc", "abc"},
+		{3, 2, "\xc3\xa4", "\xc3\xa4"},
+		{3, 6, "\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f\x98\x80"}, /* two surrogates */
+		{3, 4, "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+		{3, 3,
+			"a\xff"
+			"b",
+			"a\xef\xbf\xbd"
+			"b"},
+		{3, 2, "a\xc3", "a\xef\xbf\xbd"},
+		{3, 3, "\xed\xa0\xbd", ""}, /* half a pair */
+		{5, 2, "\xe4z", "\xc3\xa4z"},
+		{4, 1, "\xac\x41", "\xe2\x82\xac"},
+		{4, 2, "\xbd\xb0\x03\x80\xbc\x03", "\xf0\x9f\x98\x80"},
+		{3, 0, "", ""},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b;
+		const uint8_t *data = (const uint8_t *)cases[i].data;
+		struct sp_jfr_text t = {.encoding = cases[i].encoding,
+			.data = data,
+			.end = data + strlen(cases[i].data),
+			.len = cases[i].len};
+		size_t len;
+		const char *got;
+
+		sp_buf_init(&b);
+		got = sp_jfr_text_utf8(&b, &t, &len);
+		cr_expect(len == strlen(cases[i].utf8) && memcmp(got, cases[i].utf8, len) == 0,
+			"case %zu: %.*s", i, (int)len, got);
+	}
 }
