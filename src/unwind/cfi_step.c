@@ -49,14 +49,14 @@ static uint64_t reg_value(struct machine *m, uint64_t reg)
 
 static void deref(struct machine *m, unsigned size)
 {
-	uint64_t v = 0;
+	uint64_t addr = pop(m), v = 0;
 	int r;
 
-	if (size == 0 || size > 8) {
+	if (size == 0 || size > 8)
 		m->err = -EBADMSG;
+	if (m->err)
 		return;
-	}
-	r = m->load(m->ctx, pop(m), &v);
+	r = m->load(m->ctx, addr, &v);
 	if (r < 0)
 		m->err = r;
 	push(m, size == 8 ? v : v & ((1ull << (8 * size)) - 1));

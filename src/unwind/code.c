@@ -10,9 +10,15 @@
 
 static const struct sp_heap *heap_of(const struct sp_hotspot *h, uint64_t pc)
 {
-	for (uint32_t i = 0; i < h->heap_count; i++)
-		if (pc >= h->heaps[i].low && pc < h->heaps[i].end)
-			return &h->heaps[i];
+	for (uint32_t i = 0; i < h->heap_count; i++) {
+		struct sp_heap *heap = (struct sp_heap *)&h->heaps[i];
+
+		if (pc < heap->low || pc >= heap->end)
+			continue;
+		if (pc >= heap->committed)
+			sp_layout_committed(h, heap);
+		return heap;
+	}
 	return NULL;
 }
 

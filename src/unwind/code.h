@@ -38,7 +38,8 @@ int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret);
 bool sp_code_same(const struct sp_hotspot *h, const struct sp_blob *b);
 
 struct sp_scope {
-	uint64_t method; /* Method* */
+	uint64_t method;       /* Method* */
+	uint64_t const_method; /* 0: the method makes no sense */
 	int32_t bci;
 };
 

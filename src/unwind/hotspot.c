@@ -16,6 +16,21 @@ static bool read_space(const struct sp_hotspot *h, uint64_t space, struct sp_hea
 	       ret->low < ret->end;
 }
 
+void sp_layout_committed(const struct sp_hotspot *h, struct sp_heap *heap)
+{
+	uint64_t high, map_high;
+
+	if (!sp_mem_u64(h->mem, heap->heap + h->f.heap_memory + h->f.space_high, &high) ||
+		!sp_mem_u64(h->mem, heap->heap + h->f.heap_segmap + h->f.space_high, &map_high) ||
+		high <= heap->committed || high > heap->end)
+		return;
+	heap->committed = high;
+	if (h->mem->stable) {
+		h->mem->stable(h->mem->ctx, heap->low, high);
+		h->mem->stable(h->mem->ctx, heap->segmap, map_high);
+	}
+}
+
 int sp_layout_heaps(struct sp_hotspot *h, struct sp_err *err)
 {
 	uint64_t array, data;
@@ -37,6 +52,7 @@ int sp_layout_heaps(struct sp_hotspot *h, struct sp_err *err)
 			!sp_mem_u32(h->mem, heap->heap + h->f.heap_log2, &heap->log2_segment) ||
 			heap->log2_segment > 20)
 			return sp_err_set(err, -ENOTSUP, "a code heap of the JVM cannot be read");
+		sp_layout_committed(h, heap);
 		if (heap->low < h->code_low)
 			h->code_low = heap->low;
 		if (heap->end > h->code_high)

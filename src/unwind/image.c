@@ -77,6 +77,7 @@ static void read_dynamic(const struct sp_mem *mem, struct sp_module *mod, uint64
 		mod->dynsym_count = count;
 	else if (gnu)
 		mod->dynsym_count = gnu_hash_count(mem, gnu);
+	mod->gnu_hash = gnu;
 }
 
 static void read_notes(const struct sp_mem *mem, struct sp_module *mod, uint64_t addr, uint64_t len)
@@ -142,20 +143,62 @@ static bool symbol_at(
 	       ret->st_shndx != SHN_UNDEF && ret->st_value && ret->st_name < mod->dynstr_len;
 }
 
-uint64_t sp_image_symbol(const struct sp_mem *mem, const struct sp_module *mod, const char *name)
+/* The symbol's address if number @i is called @name, else 0. */
+static uint64_t symbol_if(
+	const struct sp_mem *mem, const struct sp_module *mod, uint64_t i, const char *name)
 {
 	size_t len = strlen(name) + 1;
 	char got[128];
 	Elf64_Sym s;
 
-	if (!mod->dynsym || !mod->dynstr || len > sizeof(got))
+	if (len > sizeof(got) || !symbol_at(mem, mod, i, &s) ||
+		sp_mem_read(mem, mod->dynstr + s.st_name, got, len) < 0 ||
+		memcmp(got, name, len) != 0)
 		return 0;
-	for (uint64_t i = 1; i < mod->dynsym_count; i++)
-		if (symbol_at(mem, mod, i, &s) &&
-			sp_mem_read(mem, mod->dynstr + s.st_name, got, len) == 0 &&
-			!memcmp(got, name, len))
-			return mod->base + s.st_value;
+	return mod->base + s.st_value;
+}
+
+/* DT_GNU_HASH: header, bloom filter, buckets, then a chain of hashes per bucket. */
+static uint64_t symbol_by_hash(
+	const struct sp_mem *mem, const struct sp_module *mod, const char *name)
+{
+	uint32_t head[4], hash = 5381, i, chain;
+	uint64_t buckets, chains, found;
+
+	for (const char *p = name; *p; p++)
+		hash = hash * 33 + (uint8_t)*p;
+	if (sp_mem_read(mem, mod->gnu_hash, head, sizeof(head)) < 0 || !head[0] ||
+		head[2] > SYMBOLS_MAX)
+		return 0;
+	buckets = mod->gnu_hash + 16 + 8ull * head[2];
+	chains = buckets + 4ull * head[0];
+	if (!sp_mem_u32(mem, buckets + 4ull * (hash % head[0]), &i) || i < head[1])
+		return 0;
+	for (; i < SYMBOLS_MAX; i++) {
+		if (!sp_mem_u32(mem, chains + 4ull * (i - head[1]), &chain))
+			return 0;
+		if ((chain | 1) == (hash | 1)) {
+			found = symbol_if(mem, mod, i, name);
+			if (found)
+				return found;
+		}
+		if (chain & 1)
+			return 0;
+	}
 	return 0;
+}
+
+uint64_t sp_image_symbol(const struct sp_mem *mem, const struct sp_module *mod, const char *name)
+{
+	uint64_t found = 0;
+
+	if (!mod->dynsym || !mod->dynstr)
+		return 0;
+	if (mod->gnu_hash)
+		return symbol_by_hash(mem, mod, name);
+	for (uint64_t i = 1; i < mod->dynsym_count && !found; i++)
+		found = symbol_if(mem, mod, i, name);
+	return found;
 }
 
 int sp_image_name(

@@ -152,15 +152,17 @@ static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 static void emit_scopes(
 	struct sp_walk *w, const struct sp_blob *b, const struct sp_scope *scopes, int count)
 {
-	uint64_t cm;
-
 	for (int i = 0; i < count; i++) {
-		if (!sp_code_method(w->u->hotspot, scopes[i].method, &cm)) {
+		struct sp_frame *f;
+
+		if (!scopes[i].const_method) {
 			emit_unknown(w);
 			continue;
 		}
-		emit_method(
-			w, compiled_type(b, i < count - 1), scopes[i].method, cm, scopes[i].bci);
+		f = emit_method(w, compiled_type(b, i < count - 1), scopes[i].method,
+			scopes[i].const_method, scopes[i].bci);
+		if (f) /* a method lives at least as long as code that it is part of */
+			f->code = b->addr ^ (uint64_t)b->compile_id << 48 ^ b->compile_id;
 	}
 }
 

@@ -15,6 +15,7 @@ struct sp_heap {
 	uint64_t low, end; /* reserved range */
 	uint64_t segmap;   /* its lowest address */
 	uint32_t log2_segment;
+	uint64_t committed; /* end of what was committed at the last look */
 };
 
 /* A part of the interpreter. */
@@ -31,7 +32,7 @@ struct sp_fields {
 	/* offsets */
 	uint32_t array_len, array_data;
 	uint32_t heap_memory, heap_segmap, heap_log2;
-	uint32_t space_low_boundary, space_high_boundary, space_low;
+	uint32_t space_low_boundary, space_high_boundary, space_low, space_high;
 	uint32_t block_used;
 	uint32_t blob_name, blob_size, blob_frame_size, blob_frame_complete;
 	uint32_t blob_code_begin, blob_code_end;     /* to 22: addresses */
@@ -83,6 +84,8 @@ int sp_vmstructs_read(struct sp_fields *f, const struct sp_mem *mem,
 
 /* Reads code heaps and interpreter parts again (heaps never move, so once is enough). */
 int sp_layout_heaps(struct sp_hotspot *h, struct sp_err *err);
+/* Looks how much of a heap is committed; it only grows. */
+void sp_layout_committed(const struct sp_hotspot *h, struct sp_heap *heap);
 void sp_layout_codelets(struct sp_hotspot *h);
 
 #endif

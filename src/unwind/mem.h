@@ -16,6 +16,8 @@ struct sp_mem {
 	sp_mem_read_fn *read;
 	void *ctx;
 	void (*forget)(void *ctx); /* makes the next reads fresh; NULL where nothing is kept */
+	/* tells that [from, to) will stay readable as long as the process lives; may be NULL */
+	void (*stable)(void *ctx, uint64_t from, uint64_t to);
 };
 
 static inline int sp_mem_read(const struct sp_mem *m, uint64_t addr, void *buf, size_t len)

@@ -17,8 +17,9 @@ struct sp_module {
 	uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME, 0: none */
 	uint64_t eh_frame_hdr_len;
 	uint64_t dynsym, dynstr, dynsym_count, dynstr_len; /* addresses; 0: none */
-	uint64_t eh_frame, fde_table, fde_count;	   /* filled in at the first lookup */
-	uint8_t fde_state;				   /* 0 not looked yet, 1 usable, 2 none */
+	uint64_t gnu_hash;
+	uint64_t eh_frame, fde_table, fde_count; /* filled in at the first lookup */
+	uint8_t fde_state;			 /* 0 not looked yet, 1 usable, 2 none */
 	uint8_t build_id[SP_BUILD_ID_MAX];
 	uint8_t build_id_len;
 	const char *path; /* "/usr/lib/…/libjvm.so", "[vdso]"; borrowed until the next refresh */

@@ -12,6 +12,7 @@
 #define LINES	    1024u
 #define SYMBOL_MAX  4096u
 #define LINE_STEPS  70000u
+#define CODES	    4
 
 /* A Symbol as it was when read: its hash never changes while it lives. */
 struct symbol {
@@ -23,7 +24,9 @@ struct entry {
 	struct entry *next;
 	uint64_t method, const_method, pool, klass;
 	struct symbol class_sym, name_sym, sig_sym;
-	uint64_t batch; /* last checked in */
+	uint64_t batch;	       /* last checked in */
+	uint64_t codes[CODES]; /* compiled code in whose company it was checked */
+	uint32_t next_code;
 	uint64_t serial;
 	struct sp_name name;
 };
@@ -222,7 +225,23 @@ static struct entry *make(struct sp_names *n, const struct sp_frame *f)
 	e->name.modifiers = (uint16_t)access;
 	e->serial = ++n->serial;
 	e->batch = n->batch;
+	e->codes[e->next_code++ % CODES] = f->code;
 	return e;
+}
+
+/* Compiled code keeps its methods alive: the same code means the same method. */
+static bool checked_with(const struct entry *e, uint64_t code)
+{
+	for (int i = 0; i < CODES && code; i++)
+		if (e->codes[i] == code)
+			return true;
+	return false;
+}
+
+static void note_code(struct entry *e, uint64_t code)
+{
+	if (code && !checked_with(e, code))
+		e->codes[e->next_code++ % CODES] = code;
 }
 
 static struct entry *find(struct sp_names *n, const struct sp_frame *f)
@@ -234,10 +253,12 @@ static struct entry *find(struct sp_names *n, const struct sp_frame *f)
 
 		if (e->method != f->method)
 			continue;
-		if (e->batch == n->batch && e->const_method == f->const_method)
+		if (e->const_method == f->const_method &&
+			(e->batch == n->batch || checked_with(e, f->code)))
 			return e;
 		if (entry_same(n, f, e)) {
 			e->batch = n->batch;
+			note_code(e, f->code);
 			return e;
 		}
 		*at = e->next; /* reused: forget it */

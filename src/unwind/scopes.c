@@ -117,6 +117,8 @@ int sp_code_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t
 		if (bytes.failed || index == 0 || index > 100000 || (sender && sender >= at) ||
 			!sp_mem_u64(h->mem, d.metadata + 8ull * (index - 1), &ret[n].method))
 			return -EBADMSG;
+		if (!sp_code_method(h, ret[n].method, &ret[n].const_method))
+			ret[n].const_method = 0;
 		n++;
 		at = sender;
 	} while (at && n < max);

@@ -251,6 +251,8 @@ static void consider(
 {
 	uint64_t target;
 
+	if (!sp_walk_in_java(w, place->ret) && !sp_modules_find(w->u->modules, place->ret))
+		return;
 	if (sp_call_before(w->u->mem, place->ret, &target) && target >= b->code_begin &&
 		target <= w->regs.r[SP_ARCH_PC] && target > best->target) {
 		best->target = target;

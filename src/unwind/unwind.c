@@ -157,6 +157,7 @@ static void scopes_keep(struct sp_scopes_entry *e, const struct sp_scope *scopes
 	for (int i = 0; i < count && e->valid; i++) {
 		e->bci[i] = scopes[i].bci;
 		e->method[i] = scopes[i].method;
+		e->const_method[i] = scopes[i].const_method;
 	}
 	e->count = (uint8_t)count;
 }
@@ -171,7 +172,7 @@ int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool
 	if (e->valid && e->pc == pc && e->compile_id == b->compile_id && e->top == top &&
 		e->count <= max) {
 		for (int i = 0; i < e->count; i++)
-			ret[i] = (struct sp_scope){e->method[i], e->bci[i]};
+			ret[i] = (struct sp_scope){e->method[i], e->const_method[i], e->bci[i]};
 		*ret_exact = e->exact;
 		return e->count;
 	}

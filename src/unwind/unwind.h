@@ -36,6 +36,7 @@ struct sp_frame {
 	uint64_t method; /* Java: Method*; stub: the CodeBlob's _name (char *) */
 	uint64_t const_method;
 	uint64_t offset; /* native: pc as the module's file numbers it (caller frames: pc - 1) */
+	uint64_t code;	 /* compiled Java: stands for this very piece of code, else 0 */
 	uint32_t module; /* native: sp_module.id or SP_NO_MODULE */
 };
 

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ROWS_MAX 20000
+#define ROWS_MAX   20000
+#define STRIDE_MAX 256
 
 enum need {
 	ALWAYS,
@@ -53,6 +54,7 @@ static const struct want wants[] = {
 	FIELD("VirtualSpace", "_low_boundary", space_low_boundary),
 	FIELD("VirtualSpace", "_high_boundary", space_high_boundary),
 	FIELD("VirtualSpace", "_low", space_low),
+	FIELD("VirtualSpace", "_high", space_high),
 	FIELD("HeapBlock::Header", "_used", block_used),
 	FIELD("CodeBlob", "_name", blob_name),
 	FIELD("CodeBlob", "_size", blob_size),
@@ -153,7 +155,7 @@ static bool table_value(const struct table *t, const char *symbol, uint64_t *ret
 static bool table_open(struct table *t, const char *rows, const char *stride)
 {
 	return table_value(t, rows, &t->rows) && table_value(t, stride, &t->stride) && t->rows &&
-	       t->stride >= 8 && t->stride <= 4096;
+	       t->stride >= 8 && t->stride <= STRIDE_MAX;
 }
 
 static void set32(struct sp_fields *f, size_t at, uint32_t v)
@@ -177,6 +179,14 @@ static void keep_field(struct sp_fields *f, bool *seen, const char *type, const 
 	}
 }
 
+static bool column(const struct table *t, const uint8_t *row, uint64_t at, size_t size, void *ret)
+{
+	if (at > t->stride || size > t->stride - at)
+		return false;
+	memcpy(ret, row + at, size);
+	return true;
+}
+
 static int read_structs(struct table *t, struct sp_fields *f, bool *seen)
 {
 	uint64_t o_type, o_field, o_static, o_offset, o_address;
@@ -189,15 +199,17 @@ static int read_structs(struct table *t, struct sp_fields *f, bool *seen)
 		!table_value(t, "gHotSpotVMStructEntryAddressOffset", &o_address))
 		return -ENOTSUP;
 	for (uint64_t i = 0; i < ROWS_MAX; i++) {
-		uint64_t row = t->rows + i * t->stride, type_at, field_at, offset, address;
+		uint64_t type_at, field_at, offset, address;
 		char type[64], field[64];
 		uint32_t is_static;
+		uint8_t row[STRIDE_MAX];
 
-		if (!sp_mem_u64(t->mem, row + o_type, &type_at) ||
-			!sp_mem_u64(t->mem, row + o_field, &field_at) ||
-			!sp_mem_u32(t->mem, row + o_static, &is_static) ||
-			!sp_mem_u64(t->mem, row + o_offset, &offset) ||
-			!sp_mem_u64(t->mem, row + o_address, &address))
+		if (sp_mem_read(t->mem, t->rows + i * t->stride, row, t->stride) < 0 ||
+			!column(t, row, o_type, 8, &type_at) ||
+			!column(t, row, o_field, 8, &field_at) ||
+			!column(t, row, o_static, 4, &is_static) ||
+			!column(t, row, o_offset, 8, &offset) ||
+			!column(t, row, o_address, 8, &address))
 			return -ENOTSUP;
 		if (!type_at)
 			return 0;

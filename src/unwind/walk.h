@@ -21,14 +21,14 @@ struct sp_blob_entry {
 	struct sp_blob blob;
 };
 
-#define SP_SCOPES_CACHED 20
+#define SP_SCOPES_CACHED 16
 
 struct sp_scopes_entry {
 	uint64_t pc;
 	uint32_t compile_id;
 	uint8_t top, exact, count, valid;
 	int32_t bci[SP_SCOPES_CACHED];
-	uint64_t method[SP_SCOPES_CACHED];
+	uint64_t method[SP_SCOPES_CACHED], const_method[SP_SCOPES_CACHED];
 };
 
 struct sp_unwinder {

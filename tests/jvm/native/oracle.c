@@ -2,7 +2,7 @@
  * capture does, asks AsyncGetCallTrace about the same moment in the same handler, and unwinds the
  * copy later with our library in a thread of its own. At VM death it writes how often stacks were
  * whole and Java frames equal, and describes the first failures.
- *   -agentpath:liboracle.so=interval_us=1000,out=FILE,show=20,record=DIR,cases=5 */
+ *   -agentpath:liboracle.so=interval_us=1000,out=FILE,show=20,record=FILE,cases=40 */
 #include "unwind/code.h"
 #include "unwind/names.h"
 #include "unwind/unwind.h"
@@ -287,7 +287,7 @@ static int expected(const struct sp_frame *frames, uint32_t count, bool near, bo
 		if (n == 0)
 			*ret_interpreted = f->type == SP_FRAME_INTERPRETED;
 		ret_native[n] = f->flags & SP_FRAMEFLAG_NATIVE_METHOD;
-		ret[n++] = (struct sp_scope){f->method, f->bci};
+		ret[n++] = (struct sp_scope){f->method, 0, f->bci};
 	}
 	return n;
 }
@@ -385,6 +385,21 @@ static void resolve(const struct sp_frame *frames, uint32_t count)
 	}
 }
 
+/* Cases for the corpus: whole stacks that the oracle agrees with, of every kind of top frame. */
+static bool wanted(
+	const struct slot *slot, const struct sp_frame *frames, const struct sp_unwind_result *r)
+{
+	static uint32_t had[16];
+	uint32_t kind = frames[0].kind * 4u + (frames[0].type < 3 ? frames[0].type : 3);
+
+	if (r->status != SP_UNWIND_COMPLETE || r->unknown || r->count > 60 ||
+		slot->snap.stack_len > 24576 || o.samples < 500 || kind > 15)
+		return false;
+	if (slot->trace.count > 0 && same(slot, frames, r->count, false, false) > LEAF_BCI)
+		return false;
+	return had[kind]++ < (uint32_t)o.cases / 5;
+}
+
 static void judge(struct slot *slot)
 {
 	static struct sp_frame frames[DEPTH];
@@ -416,10 +431,8 @@ static void judge(struct slot *slot)
 	}
 	compare(slot, frames, &r);
 	resolve(frames, r.count);
-	if (o.record[0] && o.recorded < (uint64_t)o.cases && o.samples % 397 == 0 &&
-		r.status == SP_UNWIND_COMPLETE &&
-		sp_recorder_write(o.record, o.recorded, &slot->snap, sp_mem_live_mem(o.live)) == 0)
-		o.recorded++;
+	if (o.record[0] && sp_recorder_kept() < o.cases && wanted(slot, frames, &r))
+		sp_recorder_keep(&slot->snap, frames, r.count);
 }
 
 static void *collect(void *arg)
@@ -570,6 +583,8 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 	for (int i = 0; i < SP_WHY_COUNT; i++)
 		if (o.reasons[i])
 			fprintf(o.f, "reason %s: %lu\n", sp_unwind_reason_text(i), o.reasons[i]);
+	if (o.record[0])
+		o.recorded = (uint64_t)sp_recorder_write(o.record, sp_mem_live_mem(o.live));
 	sp_mem_live_stats(o.live, &ms);
 	fprintf(o.f, "reads %lu hits %lu faults %lu; bytes: unwinder %zu modules %zu names %zu\n",
 		ms.reads, ms.hits, ms.faults, sp_unwinder_bytes(o.unwinder),

@@ -1,0 +1,158 @@
+/* Native stacks of this very process, compared with libunwind frame by frame. */
+#define UNW_LOCAL_ONLY
+#include "chain.h"
+#include "unwind/unwind.h"
+
+#include <criterion/criterion.h>
+#include <libunwind.h>
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define DEPTH	  512
+#define STACK_MAX (256u << 10)
+
+static struct sp_mem_live *live;
+static struct sp_modules *modules;
+static struct sp_unwinder *unwinder;
+static struct sp_frame frames[DEPTH];
+static struct sp_unwind_result result;
+static uint64_t oracle[DEPTH];
+static int oracle_count;
+static uint8_t *stack_copy;
+
+/* byte by byte, so that no sanitizer has a say about other functions' frames */
+__attribute__((no_sanitize("address", "undefined"), noinline)) static void copy_stack(
+	uint8_t *to, uint64_t from, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		to[i] = ((const volatile uint8_t *)from)[i];
+}
+
+static void snapshot_here(struct sp_snapshot *s, uint64_t end)
+{
+	static const int from[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP,
+		REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+		REG_RIP};
+	ucontext_t uc;
+
+	getcontext(&uc);
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < SP_REG_COUNT; i++)
+		s->regs[i] = (uint64_t)uc.uc_mcontext.gregs[from[i]];
+	s->known = SP_REG_ALL;
+	s->stack_addr = s->regs[SP_REG_RSP];
+	s->stack_end = end;
+	s->stack_len =
+		end - s->stack_addr > STACK_MAX ? STACK_MAX : (uint32_t)(end - s->stack_addr);
+	copy_stack(stack_copy, s->stack_addr, s->stack_len);
+	s->stack = stack_copy;
+}
+
+static void ask_libunwind(void)
+{
+	unw_context_t ctx;
+	unw_cursor_t cursor;
+
+	unw_getcontext(&ctx);
+	unw_init_local(&cursor, &ctx);
+	oracle_count = 0;
+	do {
+		unw_word_t ip;
+
+		unw_get_reg(&cursor, UNW_REG_IP, &ip);
+		oracle[oracle_count++] = ip;
+	} while (oracle_count < DEPTH && unw_step(&cursor) > 0);
+}
+
+__attribute__((noinline)) void chain_hit(void)
+{
+	struct sp_snapshot s;
+
+	snapshot_here(&s, (uint64_t)pthread_self());
+	sp_unwind(unwinder, &s, frames, DEPTH, &result);
+	ask_libunwind();
+}
+
+static void *thread(void *arg)
+{
+	chain_start(*(int *)arg);
+	return NULL;
+}
+
+/* Both lists are equal from chain_hit's caller on; how they got there differs by design. */
+static void same_as_libunwind(int depth)
+{
+	int ours = (int)result.count, theirs = oracle_count;
+
+	cr_assert_eq(result.status, SP_UNWIND_COMPLETE, "depth %d: %s (%s)", depth,
+		sp_unwind_status_text(result.status), sp_unwind_reason_text(result.reason));
+	while (theirs > 0 && oracle[theirs - 1] == 0)
+		theirs--;
+	cr_assert(ours > depth && theirs > depth);
+	for (int i = 1; i < ours - 3 && i < theirs - 3; i++)
+		cr_assert_eq(frames[ours - i].pc, oracle[theirs - i],
+			"depth %d: frame %d from the bottom is %lx, libunwind says %lx", depth, i,
+			(long)frames[ours - i].pc, (long)oracle[theirs - i]);
+	cr_assert(abs(ours - theirs) <= 3, "%d frames, libunwind has %d", ours, theirs);
+}
+
+static void set_up(void)
+{
+	stack_copy = malloc(STACK_MAX);
+	cr_assert_eq(sp_mem_live_new(&live, 0, NULL), 0);
+	cr_assert_eq(sp_modules_new(&modules, sp_mem_live_mem(live)), 0);
+	cr_assert(sp_modules_refresh(modules, true) > 0);
+	cr_assert_eq(sp_unwinder_new(&unwinder, sp_mem_live_mem(live), modules, NULL, 0), 0);
+}
+
+static void tear_down(void)
+{
+	sp_unwinder_free(unwinder);
+	sp_modules_free(modules);
+	sp_mem_live_free(live);
+	free(stack_copy);
+}
+
+Test(native, known_chain_has_every_frame, .init = set_up, .fini = tear_down)
+{
+	for (int depth = 1; depth < 64; depth += 7) {
+		pthread_t t;
+
+		cr_assert_eq(pthread_create(&t, NULL, thread, &depth), 0);
+		pthread_join(t, NULL);
+		sp_mem_live_refresh(live);
+		same_as_libunwind(depth);
+	}
+}
+
+Test(native, modules_know_build_ids_and_symbols, .init = set_up, .fini = tear_down)
+{
+	const struct sp_module *libc = sp_modules_by_name(modules, "libc.so");
+	const struct sp_module *vdso = sp_modules_by_name(modules, "[vdso]");
+	char name[64];
+
+	cr_assert(libc && vdso);
+	cr_assert(libc->build_id_len > 0 && vdso->eh_frame_hdr);
+	cr_assert_eq(sp_modules_symbol(modules, libc, "lfind"), (uint64_t)(uintptr_t)&lfind);
+	cr_assert_eq(sp_modules_symbol(modules, libc, "no such symbol"), 0);
+	cr_assert_eq(sp_modules_name(modules, (uint64_t)(uintptr_t)&lfind, name, sizeof(name)), 0);
+	cr_assert_str_eq(name, "lfind");
+	cr_assert(!sp_modules_find(modules, 0) && !sp_modules_find(modules, ~0ull));
+	cr_assert_eq(sp_modules_refresh(modules, false), 0, "nothing was loaded");
+}
+
+Test(native, memory_that_is_not_there_is_an_error, .init = set_up, .fini = tear_down)
+{
+	const struct sp_mem *mem = sp_mem_live_mem(live);
+	struct sp_mem_stats stats;
+	uint64_t word;
+
+	cr_assert(!sp_mem_u64(mem, 0, &word) && !sp_mem_u64(mem, 8, &word));
+	cr_assert(!sp_mem_u64(mem, ~0ull - 3, &word) && !sp_mem_u64(mem, 0x7ffffffff000, &word));
+	cr_assert(sp_mem_u64(mem, (uint64_t)(uintptr_t)&stats, &word));
+	sp_mem_live_stats(live, &stats);
+	cr_assert(stats.faults >= 1 && stats.bytes < (1u << 20));
+}

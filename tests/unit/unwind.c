@@ -1,0 +1,325 @@
+/* The unwinder as a function: recorded snapshots give the frames they gave; damaged ones end. */
+#include "corpus.h"
+#include "unwind/names.h"
+#include "unwind/unwind.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH 2048
+
+struct world {
+	struct corpus *c;
+	struct sp_mem mem;
+	struct sp_modules *modules;
+	struct sp_hotspot *hotspot;
+	struct sp_unwinder *u;
+	struct sp_names *names;
+};
+
+static struct world world_open(struct corpus *c, const struct sp_mem *mem)
+{
+	struct world w = {.c = c, .mem = *mem};
+	struct sp_err err = {""};
+
+	cr_assert_eq(sp_modules_new(&w.modules, mem), 0);
+	cr_assert(sp_modules_parse(w.modules, c->maps, c->maps_len) >= 0);
+	if (sp_hotspot_new(&w.hotspot, mem, w.modules, &err) < 0)
+		w.hotspot = NULL;
+	cr_assert_eq(sp_unwinder_new(&w.u, mem, w.modules, w.hotspot, 0), 0);
+	if (w.hotspot)
+		cr_assert_eq(sp_names_new(&w.names, mem, w.hotspot, 0), 0);
+	return w;
+}
+
+static void world_close(struct world *w)
+{
+	sp_names_free(w->names);
+	sp_unwinder_free(w->u);
+	sp_hotspot_free(w->hotspot);
+	sp_modules_free(w->modules);
+}
+
+/* Calls @fn for every corpus file; at least one must be there. */
+static void each_corpus(void (*fn)(struct corpus *c, const char *name))
+{
+	const char *data = getenv("SP_DATA");
+	char path[4096];
+	struct dirent *e;
+	int count = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/unwind", data ? data : "tests/data");
+	d = opendir(path);
+	cr_assert(d, "no %s", path);
+	while ((e = readdir(d))) {
+		struct corpus *c;
+
+		if (!strstr(e->d_name, ".corpus"))
+			continue;
+		snprintf(path, sizeof(path), "%s/unwind/%s", data ? data : "tests/data", e->d_name);
+		c = corpus_load(path);
+		cr_assert(c, "%s cannot be read", path);
+		cr_assert(c->case_count > 0);
+		fn(c, e->d_name);
+		corpus_free(c);
+		count++;
+	}
+	closedir(d);
+	cr_assert(count > 0, "no corpus files");
+}
+
+static void same_frame(const struct world *w, const struct corpus_case *k, uint32_t i,
+	const struct sp_frame *f, const char *name)
+{
+	const struct corpus_frame *want = k->frames[i];
+	char text[1024] = "";
+	struct sp_name *n;
+
+	cr_assert(f->pc == want->pc && f->kind == want->kind && f->type == want->type &&
+			  f->method == want->method && f->bci == want->bci &&
+			  f->offset == want->offset,
+		"%s: frame %u differs: pc %lx, not %lx", name, i, (long)f->pc, (long)want->pc);
+	if (f->kind == SP_KIND_JAVA && sp_names_get(w->names, f, &n) == 0)
+		snprintf(text, sizeof(text), "%s.%s:%d", n->class_name, n->name,
+			sp_names_line(w->names, f));
+	cr_assert(strlen(text) == want->name_len && !memcmp(text, k->names[i], want->name_len),
+		"%s: frame %u is called %s, not %.*s", name, i, text, want->name_len, k->names[i]);
+}
+
+static void replay(struct corpus *c, const char *name)
+{
+	static struct sp_frame frames[DEPTH];
+	struct world w = world_open(c, &c->mem);
+
+	cr_assert(w.hotspot, "%s: no HotSpot", name);
+	for (int round = 0; round < 2; round++) /* cold caches, then warm ones */
+		for (uint32_t i = 0; i < c->case_count; i++) {
+			const struct corpus_case *k = &c->cases[i];
+			struct sp_unwind_result r;
+
+			sp_unwind(w.u, &k->snap, frames, DEPTH, &r);
+			cr_assert_eq(r.status, k->status, "%s case %u: %s (%s)", name, i,
+				sp_unwind_status_text(r.status), sp_unwind_reason_text(r.reason));
+			cr_assert_eq(r.count, k->count);
+			for (uint32_t n = 0; n < r.count; n++)
+				same_frame(&w, k, n, &frames[n], name);
+		}
+	world_close(&w);
+}
+
+Test(unwind, recorded_snapshots_give_their_frames)
+{
+	each_corpus(replay);
+}
+
+static void check_bounds(const struct sp_unwind_result *r, uint32_t max)
+{
+	cr_assert(r->count <= max);
+	cr_assert(r->status <= SP_UNWIND_BROKEN && r->reason < SP_WHY_COUNT);
+}
+
+/* A snapshot that ends early is truncated where the bytes end, and its frames are the first ones of
+ * the whole. */
+static void cut(struct corpus *c, const char *name)
+{
+	static struct sp_frame frames[DEPTH];
+	struct world w = world_open(c, &c->mem);
+
+	for (uint32_t i = 0; i < c->case_count; i++) {
+		const struct corpus_case *k = &c->cases[i];
+
+		for (uint32_t len = 136; len < k->snap.stack_len; len += 8 * (1 + len / 256)) {
+			struct sp_snapshot s = k->snap;
+			struct sp_unwind_result r;
+			uint8_t *copy = malloc(len); /* so that reads past the end are seen */
+
+			memcpy(copy, s.stack, len);
+			s.stack = copy;
+			s.stack_len = len;
+			sp_unwind(w.u, &s, frames, DEPTH, &r);
+			check_bounds(&r, DEPTH);
+			if (r.status == SP_UNWIND_TRUNCATED)
+				cr_assert(r.stop_sp >= s.stack_addr && r.stop_sp <= s.stack_end,
+					"%s case %u length %u", name, i, len);
+			free(copy);
+		}
+	}
+	world_close(&w);
+}
+
+Test(unwind, cut_stacks_are_truncated_not_wrong)
+{
+	each_corpus(cut);
+}
+
+static uint64_t seed = 0x243f6a8885a308d3;
+
+static uint64_t rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static void damage(const struct corpus *c, struct sp_snapshot *s, uint8_t *stack)
+{
+	static const uint64_t evil[] = {
+		0, 1, 8, 0x7fffffffffff, 0x800000000000, ~0ull, ~7ull, 0x1000};
+	unsigned n = 1 + rnd() % 8;
+
+	while (n--) {
+		uint64_t v = evil[rnd() % 8];
+
+		if (rnd() % 3 == 0)
+			v = c->blocks[rnd() % c->block_count].index * CORPUS_BLOCK + rnd() % 64;
+		else if (rnd() % 3 == 0)
+			v = s->stack_addr + rnd() % (s->stack_len + 64);
+		if (rnd() % 4 == 0) {
+			s->regs[rnd() % SP_REG_COUNT] = v;
+		} else if (rnd() % 8 == 0) {
+			s->known &= (uint32_t)rnd();
+		} else if (s->stack_len >= 8) {
+			uint64_t at = rnd() % (s->stack_len - 7);
+
+			memcpy(stack + (rnd() % 2 ? at & ~7ull : at), &v, 8);
+		}
+	}
+	if (rnd() % 16 == 0)
+		s->stack_end = rnd();
+	if (rnd() % 16 == 0)
+		s->anchor = (struct sp_anchor){s->stack_addr + rnd() % 4096, rnd(), 0};
+}
+
+static unsigned rounds(unsigned normal)
+{
+	const char *more = getenv("SP_FUZZ_ROUNDS");
+
+	return more ? (unsigned)atoi(more) : normal;
+}
+
+static void damaged(struct corpus *c, const char *name)
+{
+	static struct sp_frame frames[DEPTH];
+	struct world w = world_open(c, &c->mem);
+
+	for (uint32_t i = 0; i < c->case_count; i++)
+		for (unsigned n = 0; n < rounds(60); n++) {
+			struct sp_snapshot s = c->cases[i].snap;
+			uint8_t *stack = malloc(s.stack_len + 1u);
+			struct sp_unwind_result r;
+			struct sp_name *ret_name;
+			uint32_t max = 1 + rnd() % DEPTH;
+
+			memcpy(stack, s.stack, s.stack_len);
+			s.stack = stack;
+			damage(c, &s, stack);
+			sp_unwind(w.u, &s, frames, max, &r);
+			check_bounds(&r, max);
+			for (uint32_t k = 0; k < r.count && w.names; k++) {
+				sp_names_get(w.names, &frames[k], &ret_name);
+				sp_names_line(w.names, &frames[k]);
+			}
+			free(stack);
+		}
+	world_close(&w);
+}
+
+Test(unwind, damaged_snapshots_end_without_harm)
+{
+	each_corpus(damaged);
+}
+
+/* The process's memory itself may be anything: a JVM that is being torn down, hostile tables. */
+static void hostile(struct corpus *c, const char *name)
+{
+	static struct sp_frame frames[DEPTH];
+
+	for (unsigned n = 0; n < rounds(6); n++) {
+		struct world w;
+
+		for (unsigned flips = 0; flips < 1 + n * 20; flips++) {
+			struct corpus_block *b = &c->blocks[rnd() % c->block_count];
+
+			b->bytes[rnd() % CORPUS_BLOCK] ^= (uint8_t)(1u << rnd() % 8);
+			if (rnd() % 4 == 0) {
+				uint64_t v = rnd() >> (rnd() % 64);
+
+				memcpy(b->bytes + rnd() % (CORPUS_BLOCK / 8) * 8, &v, 8);
+			}
+		}
+		w = world_open(c, &c->mem);
+		for (uint32_t i = 0; i < c->case_count; i++) {
+			struct sp_unwind_result r;
+			struct sp_name *ret_name;
+
+			sp_unwind(w.u, &c->cases[i].snap, frames, DEPTH, &r);
+			check_bounds(&r, DEPTH);
+			for (uint32_t k = 0; k < r.count && w.names; k++) {
+				sp_names_get(w.names, &frames[k], &ret_name);
+				sp_names_line(w.names, &frames[k]);
+			}
+		}
+		world_close(&w);
+	}
+}
+
+Test(unwind, damaged_memory_ends_without_harm)
+{
+	each_corpus(hostile);
+}
+
+static void blocked(struct corpus *c, const char *name)
+{
+	static struct sp_frame frames[DEPTH];
+	struct world w = world_open(c, &c->mem);
+
+	for (uint32_t i = 0; i < c->case_count; i++) {
+		struct sp_snapshot s = c->cases[i].snap;
+		struct sp_unwind_result r;
+
+		s.known = 1u << SP_REG_RSP | 1u << SP_REG_PC;
+		sp_unwind(w.u, &s, frames, DEPTH, &r);
+		check_bounds(&r, DEPTH);
+		cr_assert(r.count >= 1);
+		cr_assert_eq(frames[0].pc, s.regs[SP_REG_PC]);
+	}
+	world_close(&w);
+}
+
+Test(unwind, snapshot_with_sp_and_pc_only_is_accepted)
+{
+	each_corpus(blocked);
+}
+
+Test(unwind, no_room_for_frames_is_the_depth_cap)
+{
+	struct sp_mem none = {NULL, NULL, NULL, NULL};
+	struct sp_modules *m;
+	struct sp_unwinder *u;
+	struct sp_frame f;
+	struct sp_unwind_result r;
+	uint64_t stack[32] = {0};
+	struct sp_snapshot s = {.known = SP_REG_ALL,
+		.stack_addr = 0x10000,
+		.stack_end = 0x10100,
+		.stack_len = sizeof(stack),
+		.stack = (const uint8_t *)stack};
+
+	s.regs[SP_REG_RSP] = 0x10000;
+	cr_assert_eq(sp_modules_new(&m, &none), 0);
+	cr_assert_eq(sp_unwinder_new(&u, &none, m, NULL, 0), 0);
+	sp_unwind(u, &s, &f, 0, &r);
+	cr_assert_eq(r.status, SP_UNWIND_DEPTH_CAP);
+	sp_unwind(u, &s, &f, 1, &r);
+	cr_assert_eq(r.reason, SP_WHY_NO_MODULE);
+	s.regs[SP_REG_RSP] = 0x20000;
+	sp_unwind(u, &s, &f, 1, &r);
+	cr_assert_eq(r.reason, SP_WHY_NO_STACK);
+	sp_unwinder_free(u);
+	sp_modules_free(m);
+}
