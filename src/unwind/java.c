@@ -212,20 +212,27 @@ static bool full_frame(
 	return ret->fp_known;
 }
 
-/* The frame of a compiled method that called something; @extra bytes may lie on top of it. */
-static bool caller_frame(
-	struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_place *ret)
+static bool fits(struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_place *ret)
 {
 	uint64_t word;
 
-	if (extra && full_frame(w, b, extra, ret) && sp_walk_word(w, ret->ret_slot, &word) &&
-		sp_java_place_ok(w, ret, word)) {
-		struct sp_place plain;
+	return full_frame(w, b, extra, ret) && sp_walk_word(w, ret->ret_slot, &word) &&
+	       sp_java_place_ok(w, ret, word);
+}
 
-		if (!full_frame(w, b, 0, &plain) || !sp_walk_word(w, plain.ret_slot, &word) ||
-			!sp_java_place_ok(w, &plain, word))
+/* The frame of a compiled method at a call that has no debug information. The code after the call
+ * tells what lies on top of the frame; patching stubs of C1 push up to eleven registers. */
+static bool leaf_caller(
+	struct sp_walk *w, const struct sp_blob *b, uint64_t pc, struct sp_place *ret)
+{
+	bool cut = w->cut;
+
+	if (fits(w, b, 0, ret) || fits(w, b, sp_top_extra(w, b, pc), ret))
+		return true;
+	for (uint32_t extra = 8; extra <= 96; extra += 8)
+		if (fits(w, b, extra, ret))
 			return true;
-	}
+	w->cut = cut;
 	return full_frame(w, b, 0, ret);
 }
 
@@ -250,7 +257,7 @@ static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_bl
 	if (w->exact)
 		ok = sp_top_compiled(w, b, &place);
 	else
-		ok = caller_frame(w, b, exact ? 0 : sp_top_extra(w, b, pc), &place);
+		ok = exact ? full_frame(w, b, 0, &place) : leaf_caller(w, b, pc, &place);
 	if (!ok)
 		return w->cut ? SP_WHY_MEMORY : SP_WHY_NO_PCDESC;
 	w->callee_blob = b->addr;
@@ -304,6 +311,16 @@ static bool frameless(struct sp_walk *w, bool adapter, struct sp_place *ret)
 		ret->ret = word;
 		/* an adapter still has to set r13 */
 		ret->sp = r13_ok && r13 > sp && !adapter ? r13 : sp + 8;
+		return true;
+	}
+	if (adapter && sp_walk_word(w, sp - 8, &word) && word == rax && sp_java_return_ok(w, rax)) {
+		ret->ret = rax; /* just popped */
+		ret->sp = sp;
+		return true;
+	}
+	if (adapter && r13_ok && sp_walk_word(w, r13, &word) && sp_java_return_ok(w, word)) {
+		ret->ret = word; /* it called the runtime and restores registers */
+		ret->sp = r13 + 8;
 		return true;
 	}
 	if (r13_ok && r13 > sp && sp_java_return_ok(w, rax)) {
@@ -421,8 +438,10 @@ static enum sp_unwind_reason step_interpreter(struct sp_walk *w, const struct sp
 	enum sp_unwind_reason why;
 	bool in_rbx = false, unsure = false;
 
-	if (!sp_walk_knows(w, SP_ARCH_FP))
+	if (!sp_walk_knows(w, SP_ARCH_FP)) {
+		emit_stub(w, b);
 		return SP_WHY_REGISTER;
+	}
 	if (w->exact && interpreter_top(w, b, &fp, &in_rbx, &why))
 		return why;
 	if (!w->exact && interpreter_intrinsic(w, &why))

@@ -175,6 +175,7 @@ static const char *symbol_text(
 	if (!s)
 		return NULL;
 	memcpy(s, n->scratch, len);
+	s[len] = 0; /* the arena is zeroed only once */
 	ret->addr = sym;
 	*ret_len = len;
 	return s;
@@ -214,7 +215,10 @@ static struct entry *make(struct sp_names *n, const struct sp_frame *f)
 	struct entry *e = sp_arena_alloc(&n->arena, sizeof(*e));
 	uint32_t access = 0;
 
-	if (!e || !read_identity(n, f, e))
+	if (!e)
+		return NULL;
+	memset(e, 0, sizeof(*e));
+	if (!read_identity(n, f, e))
 		return NULL;
 	e->name.class_name = symbol_text(n, e->class_sym.addr, &e->class_sym, &e->name.class_len);
 	e->name.name = symbol_text(n, e->name_sym.addr, &e->name_sym, &e->name.name_len);

@@ -287,6 +287,16 @@ static bool has_fp(struct sp_walk *w, uint64_t target)
 	       c[0] == 0x55 && c[1] == 0x48 && (c[2] == 0x8b || c[2] == 0x89);
 }
 
+/* libjvm calls stubs through pointers (arraycopy, jni_fast_…): no target to compare. */
+static bool native_caller(struct sp_walk *w, struct sp_place *ret)
+{
+	uint64_t target;
+
+	return fp_place(w, ret) && ret->ret_slot - w->regs.r[SP_ARCH_SP] < 256 &&
+	       sp_modules_find(w->u->modules, ret->ret) &&
+	       sp_call_before(w->u->mem, ret->ret, &target) && !target;
+}
+
 static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
 	struct best best = {.target = 0}, framed = {.target = 0};
@@ -298,6 +308,8 @@ static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place 
 		consider(w, b, &p, &best);
 	if (place_for(w, b, PUSHED, &p))
 		consider(w, b, &p, &best);
+	if (!best.target && !framed.target && native_caller(w, ret))
+		return true;
 	if (b->kind != SP_BLOB_LEAF)
 		scan(w, b, &best);
 	if (framed.target > best.target ||
@@ -361,6 +373,19 @@ bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *re
 	return place_for(w, b, PUSHED, ret) && plausible(w, ret);
 }
 
+/* Bytes that a run of pops at @p takes off the stack. */
+static uint32_t popped(const uint8_t *p)
+{
+	uint32_t bytes = 0;
+
+	for (unsigned i = 0; i < 16; i++, bytes += 8) {
+		i += p[i] == 0x41;
+		if (p[i] < 0x58 || p[i] > 0x5f)
+			break;
+	}
+	return bytes;
+}
+
 uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
 {
 	uint8_t code[96];
@@ -370,11 +395,9 @@ uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
 	if (sp_mem_read(w->u->mem, pc, code, sizeof(code)) < 0)
 		return 0;
 	/* C1's slow_subtype_check takes two words, popped after the call */
-	if (code[0] >= 0x58 && code[0] <= 0x5f && code[1] >= 0x58 && code[1] <= 0x5f)
-		return 16;
-	if (code[0] == 0x41 && code[1] >= 0x58 && code[1] <= 0x5f && code[2] == 0x41 &&
-		code[3] >= 0x58 && code[3] <= 0x5f)
-		return 16;
+	imm = popped(code);
+	if (imm)
+		return imm;
 	/* barriers save registers on top of the frame and end with "add rsp, imm; jmp" */
 	for (unsigned i = 0; i + 8 < sizeof(code); i++) {
 		unsigned n = rsp_imm(code + i, 0xc4, &imm);
