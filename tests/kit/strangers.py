@@ -10,7 +10,7 @@ import pytest
 
 from . import container, jvm, parts, rootfs
 
-SOURCE = parts.ROOT / "tests/data/fakejvm.c"
+SOURCE = parts.ROOT / "tests/jvm/native/fakejvm.c"
 MUSL = "usr/{}/x86_64-linux-musl"
 
 
