@@ -80,7 +80,7 @@ def profile(pid):
     if not run("-e", "cpu", "-d", 5, *(x for f in files for x in ("-f", f)), pid, may_refuse=True):
         note("this version cannot sample yet")
         return
-    for line in files[0].read_text().splitlines()[:25]:
+    for line in files[0].read_text().splitlines()[:40]:
         print("  " + line)
     say("The profile lies in")
     for f in files:

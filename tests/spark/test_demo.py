@@ -18,9 +18,12 @@ def test_on_a_real_spark(tmp_path):
     r = demo(tmp_path)
     assert r.returncode == 0, r.stdout + r.stderr
     assert "starting Spark" in r.stdout and "executor" in r.stdout and "Done." in r.stdout
+    profile = (tmp_path / "demo/cpu.collapsed").read_text()
+    assert "Executor$TaskRunner.run" in profile
 
 
 def test_without_a_registry_it_says_so_and_shows_java(tmp_path):
     r = demo(tmp_path, SPARKPROF_PARTS=str(tmp_path / "parts"), PIP_NO_INDEX="1", PIP_FIND_LINKS="", PIP_CONFIG_FILE=os.devnull)
     assert r.returncode == 0, r.stdout + r.stderr
     assert "no Spark here" in r.stdout and "DemoWork" in r.stdout and "Done." in r.stdout
+    assert "DemoWork.countWords" in (tmp_path / "demo/cpu.collapsed").read_text()
