@@ -201,6 +201,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 	}
 	s->ret_stack = stack;
 	s->ret_epoch = sp_intern_epoch(c->intern);
+	if (s->state == SP_STATE_LOCK && sp_intern_is_sleep(c->intern, stack))
+		s->state = SP_STATE_SLEEP;
 	if (s->wall)
 		return; /* its time is written when it is known: sp_collector_stood() */
 	if (c->wall)
@@ -287,7 +289,7 @@ static int flush(struct sp_collector *c, struct sp_err *err)
 	int r;
 
 	if (c->wall)
-		sp_wall_settle(c->wall);
+		sp_wall_settle(c->wall, false);
 	sp_metrics_read(c->metrics, &m);
 	sp_record_metrics(c->record, &m);
 	sp_collector_counts(c, &counts);
@@ -351,7 +353,7 @@ static void finish(struct sp_collector *c)
 	c->engine->stop(c->capture);
 	drain(c);
 	if (c->wall)
-		sp_wall_settle(c->wall);
+		sp_wall_settle(c->wall, true);
 	sp_wall_free(c->wall);
 	c->wall = NULL;
 	if (c->engine->done)

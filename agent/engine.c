@@ -63,8 +63,9 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 		char text[1024];
 
 		r = start_one(c, order[i], ret_engine, &why);
-		if (r == 0)
-			return 0;
+		/* The others would disturb, or be disturbed by, that one as well. */
+		if (r == 0 || r == -EBUSY)
+			break;
 		/* Where the ring may not see the kernel, perf with signals may not either. */
 		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
 			i = 1;
@@ -74,7 +75,8 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 			say(c, text);
 		}
 	}
-	*err = why;
+	if (r < 0)
+		*err = why;
 	return r;
 }
 

@@ -1,10 +1,46 @@
 /* Installs SIGPROF's handler over whoever had it, and neutralises it at the end of a recording. */
 #include "engine.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* async-profiler leaves its handler behind when it stops; ask it by its own interface (asprof.h).
+ */
+static _Atomic bool neighbour_runs;
+
+static void read_status(const char *text, size_t len)
+{
+	char buf[128];
+
+	snprintf(buf, sizeof(buf), "%.*s", (int)(len < sizeof(buf) ? len : sizeof(buf) - 1), text);
+	if (strstr(buf, "running"))
+		neighbour_runs = true;
+}
+
+static bool async_profiler_runs(const struct sigaction *now)
+{
+	void *(*execute)(const char *, void (*)(const char *, size_t));
+	void *lib;
+	Dl_info who;
+
+	if (!dladdr((void *)now->sa_sigaction, &who) || !who.dli_fname ||
+		!strstr(who.dli_fname, "syncProfiler"))
+		return false;
+	lib = dlopen(who.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib)
+		return true;
+	*(void **)&execute = dlsym(lib, "asprof_execute");
+	neighbour_runs = !execute;
+	if (execute)
+		execute("status", read_status);
+	dlclose(lib);
+	return neighbour_runs;
+}
 
 static bool installed; /* our handler is in the process's table, armed or empty */
 
@@ -14,6 +50,10 @@ int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct
 
 	if (sigaction(SIGPROF, NULL, &now) < 0)
 		return sp_err_set(err, -errno, "SIGPROF: %s", strerror(errno));
+	if (async_profiler_runs(&now))
+		return sp_err_set(err, -EBUSY,
+			"async-profiler is sampling this JVM by SIGPROF: stop it first, or use "
+			"--capture=ring, which needs no signal");
 	sp_sig.ring = c->ring;
 	sp_sig.pid = getpid();
 	sp_sig.interval_ns = c->interval_ns;

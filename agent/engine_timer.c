@@ -76,14 +76,16 @@ static int itimer_start(struct sp_capture *c, struct sp_err *err)
 	struct itimerval every = {0}, now;
 	int r;
 
-	if (getitimer(ITIMER_PROF, &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_usec))
+	r = sp_engine_signal_install(SP_SIG_ITIMER, c, err);
+	if (r < 0)
+		return r;
+	if (getitimer(ITIMER_PROF, &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_usec)) {
+		sp_engine_signal_uninstall();
 		return sp_err_set(err, -EBUSY,
 			"itimer: another profiler in this process uses ITIMER_PROF; stop it first "
 			"or "
 			"use -e ctimer");
-	r = sp_engine_signal_install(SP_SIG_ITIMER, c, err);
-	if (r < 0)
-		return r;
+	}
 	every.it_interval.tv_sec = (time_t)(c->interval_ns / 1000000000);
 	every.it_interval.tv_usec = (suseconds_t)(c->interval_ns % 1000000000 / 1000);
 	if (!every.it_interval.tv_sec && !every.it_interval.tv_usec)

@@ -239,6 +239,29 @@ uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t 
 	return sp_dict_stack(in->dict, in->refs, n, truncated);
 }
 
+static bool string_starts(const struct sp_intern *in, uint32_t id, const char *with)
+{
+	size_t len = 0;
+	const char *s = sp_dict_get_string(in->dict, id, &len);
+
+	return len >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
+}
+
+bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack)
+{
+	const struct sp_stack *s = sp_dict_get_stack(in->dict, stack);
+
+	for (uint32_t i = 0; s && i < s->count; i++) {
+		const struct sp_method *m = sp_dict_get_method(in->dict, s->frames[i].method);
+
+		if (!m || m->native)
+			continue;
+		return string_starts(in, m->name_id, "sleep") &&
+		       string_starts(in, m->class_id, "java/lang/Thread");
+	}
+	return false;
+}
+
 uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid)
 {
 	struct sp_thread th = {.tid = tid};

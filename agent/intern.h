@@ -24,6 +24,9 @@ void sp_intern_reset(struct sp_intern *in);
 uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
 	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown);
 
+/* Is the first Java frame of @stack a Thread.sleep? HotSpot sleeps in a futex. */
+bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack);
+
 /* The thread under its present name. 0 when full. */
 uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid);
 

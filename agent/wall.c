@@ -30,6 +30,7 @@ struct wall {
 	uint64_t cpu_ns, delay_ns, look_ns, next_ns;
 	uint64_t from_ns, stood_ns;    /* stood in @stack, not yet written */
 	uint64_t ran_owed, delay_owed; /* until a stack is known */
+	uint32_t run_stack, run_epoch; /* where it was last seen running */
 };
 
 struct sp_walls {
@@ -37,6 +38,7 @@ struct sp_walls {
 	uint64_t interval_ns, next_ns;
 	struct wall *walls; /* one per slot of the registry */
 	uint32_t kept_fds;
+	bool last;
 	pid_t pid;
 	uint8_t stack[STACK_MAX];
 };
@@ -202,9 +204,14 @@ static void moved(
 	uint32_t old = x->stack, old_epoch = x->epoch;
 	uint64_t half = old ? stood / 2 : 0;
 
-	/* It left one place and came to another at moments we do not know: half to each. */
+	/* It left one place and came to another at moments we do not know: half to each. Where it
+	 * stood is also where it waited for a CPU, once it was woken. */
 	x->stood_ns += half;
 	settle(w, t, x);
+	if (old) {
+		write_span(w, t, x, SP_STATE_RUNNABLE, now - x->delay_owed, x->delay_owed, 1);
+		x->delay_owed = 0;
+	}
 	x->idle = 0;
 	x->stack = 0;
 	if (sp_wall_where(t->tid, x->fd > 0 ? x->fd : -1, &at) == 0 && !at.running &&
@@ -257,6 +264,16 @@ static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_
 	moved(w, t, x, now, stood);
 }
 
+/* What it ran is written under @stack. */
+static void pay(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
+{
+	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
+
+	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, x->ran_owed, 1);
+	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->delay_owed, 1);
+	x->ran_owed = x->delay_owed = 0;
+}
+
 static void visit(void *ctx, struct sp_tinfo *t)
 {
 	struct sp_walls *w = ctx;
@@ -264,8 +281,10 @@ static void visit(void *ctx, struct sp_tinfo *t)
 	uint64_t now, wait;
 
 	if (t->state == SP_THREAD_ENDED) {
-		if (x->active)
+		if (x->active) {
 			settle(w, t, x);
+			pay(w, t, x, x->look_ns);
+		}
 		x->active = false;
 		drop_fd(w, x);
 		return;
@@ -299,7 +318,7 @@ void sp_wall_tick(struct sp_walls *w)
 void sp_wall_ran(
 	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch)
 {
-	struct wall *x = wall_of(w, t), seen;
+	struct wall *x = wall_of(w, t);
 	uint64_t cpu, stood;
 
 	if (!x->active || t->state != SP_THREAD_LIVE)
@@ -309,10 +328,9 @@ void sp_wall_ran(
 		stood = account(x, t->tid, sp_clock_mono_ns(), cpu);
 		moved(w, t, x, x->look_ns, stood);
 	}
-	seen = (struct wall){.stack = stack, .epoch = epoch};
-	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, x->ran_owed, 1);
-	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->delay_owed, 1);
-	x->ran_owed = x->delay_owed = 0;
+	x->run_stack = stack;
+	x->run_epoch = epoch;
+	pay(w, t, x, time_ns);
 }
 
 static void settle_one(void *ctx, struct sp_tinfo *t)
@@ -320,18 +338,24 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 	struct sp_walls *w = ctx;
 	struct wall *x = wall_of(w, t);
 
-	if (!x->active || !x->stack)
-		return;
-	if (sp_wall_cpu_ns(t->tid) == x->cpu_ns) {
-		uint64_t now = sp_clock_mono_ns();
+	uint64_t now = sp_clock_mono_ns();
 
+	if (!x->active)
+		return;
+	if (x->stack && sp_wall_cpu_ns(t->tid) == x->cpu_ns) {
 		x->stood_ns += now - x->look_ns;
 		x->look_ns = now;
+	} else if (w->last) {
+		look(w, t, x, now);
 	}
 	settle(w, t, x);
+	/* What it ran since its last sample would go to the next, which does not come. */
+	if (w->last)
+		pay(w, t, x, now);
 }
 
-void sp_wall_settle(struct sp_walls *w)
+void sp_wall_settle(struct sp_walls *w, bool last)
 {
+	w->last = last;
 	sp_threads_each(w->c->threads, false, settle_one, w);
 }

@@ -22,6 +22,6 @@ void sp_wall_ran(
 	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch);
 
 /* Writes the time of all threads that still stand where they stood: before each flush, and last. */
-void sp_wall_settle(struct sp_walls *w);
+void sp_wall_settle(struct sp_walls *w, bool last);
 
 #endif

@@ -6,7 +6,7 @@ public class Split {
     static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
     static long sink;
 
-    static long spin(long n) {
+    public static long spin(long n) {
         long x = n;
         for (int i = 0; i < 2000; i++)
             x = x * 6364136223846793005L + 1442695040888963407L;
