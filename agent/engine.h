@@ -35,10 +35,11 @@ struct sp_capture {
 	const struct sp_args *args;
 	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
 	struct sp_threads *threads;
-	struct sp_ring *ring; /* filled by the signal handler; NULL without one */
+	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */
 	struct sp_collector *collector;
+	char notes[2048]; /* what was said while starting, a line each */
 	sp_session_say_fn *say;
 	void *say_ctx;
 	void *engine_data;

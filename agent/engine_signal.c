@@ -1,5 +1,6 @@
 /* Installs SIGPROF's handler over whoever had it, and neutralises it at the end of a recording. */
 #include "engine.h"
+#include "ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,9 +45,19 @@ static bool async_profiler_runs(const struct sigaction *now)
 
 static bool installed; /* our handler is in the process's table, armed or empty */
 
+static size_t power_of_two_below(size_t n)
+{
+	size_t p = 64 << 10;
+
+	while (p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
 int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct sp_err *err)
 {
 	struct sigaction now, ours;
+	int r;
 
 	if (sigaction(SIGPROF, NULL, &now) < 0)
 		return sp_err_set(err, -errno, "SIGPROF: %s", strerror(errno));
@@ -54,6 +65,9 @@ int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct
 		return sp_err_set(err, -EBUSY,
 			"async-profiler is sampling this JVM by SIGPROF: stop it first, or use "
 			"--capture=ring, which needs no signal");
+	r = c->ring->base ? 0 : sp_ring_init(c->ring, power_of_two_below(c->memory));
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the sample ring");
 	sp_sig.ring = c->ring;
 	sp_sig.pid = getpid();
 	sp_sig.interval_ns = c->interval_ns;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CACHE_SIZE 4096 /* a power of two */
+#define MODULES	   1024 /* ids beyond are not told of */
 
 struct cached {
 	uint64_t pc;
@@ -23,6 +24,9 @@ struct sp_intern {
 	uint32_t epoch, modules_epoch;
 	uint32_t unknown_method;
 	struct sp_frame_ref *refs;
+	void (*module_seen)(void *ctx, const struct sp_module *m);
+	void *module_ctx;
+	uint32_t seen_epoch[MODULES]; /* by module id */
 	struct cached cache[CACHE_SIZE];
 };
 
@@ -46,6 +50,21 @@ int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_module
 	in->epoch = 1;
 	*ret = in;
 	return 0;
+}
+
+void sp_intern_on_module(
+	struct sp_intern *in, void (*fn)(void *ctx, const struct sp_module *m), void *ctx)
+{
+	in->module_seen = fn;
+	in->module_ctx = ctx;
+}
+
+static void tell_module(struct sp_intern *in, const struct sp_module *m)
+{
+	if (!in->module_seen || m->id >= MODULES || in->seen_epoch[m->id] == in->epoch)
+		return;
+	in->seen_epoch[m->id] = in->epoch;
+	in->module_seen(in->module_ctx, m);
 }
 
 void sp_intern_free(struct sp_intern *in)
@@ -116,6 +135,8 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 	char name[512], id[2 * SP_BUILD_ID_MAX + 8];
 
 	ret->type = SP_FRAME_NATIVE;
+	if (mod)
+		tell_module(in, mod);
 	if (mod && sp_modules_name(in->modules, pc, name, sizeof(name)) == 0) {
 		if (is_mangled(name))
 			ret->type = SP_FRAME_CPP;

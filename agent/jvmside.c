@@ -93,6 +93,14 @@ static void JNICALL on_code_unloaded(jvmtiEnv *ti, jmethodID method, const void 
 	leave();
 }
 
+static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
+{
+	if (!enter())
+		return;
+	js.ev.vm_death(js.ev.ctx);
+	leave();
+}
+
 static void group_name(JNIEnv *env, jthreadGroup group, char *buf, size_t size)
 {
 	jvmtiThreadGroupInfo info;
@@ -153,6 +161,7 @@ static void set_events(jvmtiEventMode mode)
 
 	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_START, NULL);
 	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_END, NULL);
+	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_VM_DEATH, NULL);
 	if (js.ev.code_unloaded)
 		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_COMPILED_METHOD_UNLOAD, NULL);
 }
@@ -163,6 +172,7 @@ static int hook(void)
 		.ThreadStart = on_thread_start,
 		.ThreadEnd = on_thread_end,
 		.CompiledMethodUnload = on_code_unloaded,
+		.VMDeath = on_vm_death,
 	};
 	jvmtiCapabilities caps;
 	jvmtiEnv *ti;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -19,8 +20,7 @@ struct sp_record {
 	const struct sp_args *args;
 	char engine[64];
 	uint64_t interval_ns, start_ms;
-	uint64_t weight_left; /* of counted ticks not yet written as events */
-	uint64_t bytes;
+	const char *notes;
 };
 
 static void setting(struct sp_record *r, const char *name, const char *value)
@@ -55,6 +55,21 @@ static void command_line(char *buf, size_t size)
 	buf[n] = 0;
 }
 
+/* The sentences about fallbacks: a setting each. */
+static void write_notes(struct sp_record *r)
+{
+	const char *p = r->notes;
+	char line[1024];
+
+	while (*p) {
+		size_t n = strcspn(p, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, p);
+		setting(r, "note", line);
+		p += n + (p[n] == '\n');
+	}
+}
+
 /* What every chunk says about the recording itself. */
 static void write_head(struct sp_record *r)
 {
@@ -79,10 +94,12 @@ static void write_head(struct sp_record *r)
 	if (r->args->wall_ns)
 		number_setting(r, "wall", r->args->wall_ns);
 	setting(r, "version", SP_VERSION);
+	write_notes(r);
 }
 
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, size_t memory, struct sp_err *err)
+	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
+	struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
@@ -97,6 +114,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->dict_cap = args->memory / 4;
 	r->args = args;
 	r->interval_ns = interval_ns;
+	r->notes = notes;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
 	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
@@ -141,6 +159,20 @@ void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m)
 		sp_jfrw_event(r->w, SP_JFR_HEAP_SUMMARY, heap);
 	if (m->gc_new)
 		sp_jfrw_event(r->w, SP_JFR_GC, gc);
+}
+
+void sp_record_module(struct sp_record *r, const struct sp_module *m)
+{
+	char id[2 * SP_BUILD_ID_MAX + 1] = "";
+	struct stat st;
+	bool have = stat(m->path, &st) == 0;
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = m->path}, {.s = id},
+		{.u = m->start}, {.u = m->end}, {.u = have ? st.st_dev : 0},
+		{.u = have ? st.st_ino : 0}};
+
+	for (uint8_t i = 0; i < m->build_id_len; i++)
+		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
+	sp_jfrw_event(r->w, SP_JFR_MODULE, v);
 }
 
 void sp_record_counts(struct sp_record *r, const struct sp_counts *c)

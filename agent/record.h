@@ -8,13 +8,16 @@
 #include "engine.h"
 #include "metrics.h"
 #include "prof/dict.h"
+#include "unwind/modules.h"
 
 struct sp_record;
 
-/* @fd and @dict are borrowed until sp_record_close(). @engine is written as a setting.
+/* @fd and @dict are borrowed until sp_record_close(). @engine and @notes (a line each,
+ * borrowed as well) are written as settings of each chunk.
  * Returns 0 or -errno with a sentence. */
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, size_t memory, struct sp_err *err);
+	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
+	struct sp_err *err);
 
 /* A running thread was seen. */
 void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
@@ -25,6 +28,9 @@ void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint
 	enum sp_state state, uint64_t span_ns, uint32_t samples);
 
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
+
+/* Native frames of this chunk lie in @m: where its symbols can be found. */
+void sp_record_module(struct sp_record *r, const struct sp_module *m);
 
 void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
 

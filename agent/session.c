@@ -9,6 +9,7 @@
 #include "vmtable.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ struct sp_session {
 	struct sp_ring ring;
 	struct sp_threads *threads;
 	struct sp_collector *collector;
+	sp_session_say_fn *say;
+	void *say_ctx;
 	int out_fd;
 	int debug_was_off;
 	bool jvmside;
@@ -39,24 +42,37 @@ static void dispose(struct sp_session *s)
 	free(s);
 }
 
-static size_t power_of_two_below(size_t n)
+/* What is said is also kept, to stand in the recording. */
+static void say_and_note(void *ctx, const char *sentence)
 {
-	size_t p = 4096;
+	struct sp_session *s = ctx;
+	char *notes = s->capture.notes;
+	size_t used = strlen(notes);
 
-	while (p * 2 <= n)
-		p *= 2;
-	return p;
+	snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
+	if (s->say)
+		s->say(s->say_ctx, sentence);
+}
+
+/* The JVM ends: the recording must be whole before it does. */
+static void vm_death(void *ctx)
+{
+	struct sp_session *s = ctx;
+
+	sp_collector_finish(s->collector, NULL);
 }
 
 static void code_unloaded(void *ctx, uint64_t addr)
 {
-	sp_hotspot_code_unloaded(ctx, addr);
+	struct sp_session *s = ctx;
+
+	sp_hotspot_code_unloaded(sp_collector_hotspot(s->collector), addr);
 }
 
 static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
-	struct sp_jvmside_events ev = {.threads = s->threads, .ctx = h};
+	struct sp_jvmside_events ev = {.threads = s->threads, .vm_death = vm_death, .ctx = s};
 	struct sp_anchor_layout layout;
 	int r;
 
@@ -85,9 +101,6 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of threads");
 	c->threads = s->threads;
-	r = sp_ring_init(&s->ring, power_of_two_below(s->args.memory / 3));
-	if (r < 0)
-		return sp_err_set(err, r, "out of memory for the sample ring");
 	c->ring = &s->ring;
 	r = sp_collector_new(&s->collector, c, s->out_fd, err);
 	if (r == 0)
@@ -119,10 +132,12 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 	s->capture = (struct sp_capture){
 		.args = &s->args,
 		.interval_ns = sp_args_interval(args),
-		.say = say,
-		.say_ctx = say_ctx,
+		.say = say_and_note,
+		.say_ctx = s,
 	};
-	r = sp_budget_apply(&s->args, say, say_ctx, err);
+	s->say = say;
+	s->say_ctx = say_ctx;
+	r = sp_budget_apply(&s->args, say_and_note, s, err);
 	if (r == 0) {
 		s->capture.memory = s->args.memory / 3;
 		s->debug_was_off = sp_vmtable_debug_on();

@@ -323,6 +323,7 @@ void sp_threads_ended(struct sp_threads *ts, const char *name)
 		/* It may live on as a native thread (DetachCurrentThread): only the JVM's part
 		 * ends here, the rest when /proc no longer shows it. */
 		atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
+		t->java_thread = 0;
 	}
 	pthread_mutex_unlock(&ts->lock);
 }

@@ -25,7 +25,7 @@ struct wall {
 	bool active;
 	uint8_t state;	       /* of the stack it stands in */
 	uint32_t stack, epoch; /* 0: it was running, or could not be read */
-	uint32_t looks, idle;
+	uint32_t looks, idle, wakes;
 	int fd;
 	uint64_t cpu_ns, delay_ns, look_ns, next_ns;
 	uint64_t from_ns, stood_ns;    /* stood in @stack, not yet written */
@@ -37,7 +37,7 @@ struct sp_walls {
 	struct sp_capture *c;
 	uint64_t interval_ns, next_ns;
 	struct wall *walls; /* one per slot of the registry */
-	uint32_t kept_fds;
+	uint32_t kept_fds, max_fds;
 	bool last;
 	pid_t pid;
 	uint8_t stack[STACK_MAX];
@@ -63,6 +63,9 @@ int sp_wall_start(
 	w->c = c;
 	w->interval_ns = interval_ns;
 	w->pid = getpid();
+	w->max_fds = sp_engine_fd_budget() / 4;
+	if (w->max_fds > KEPT_FDS_MAX)
+		w->max_fds = KEPT_FDS_MAX;
 	w->walls = mmap(NULL, sizeof(struct wall) * SP_THREADS_MAX, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (w->walls == MAP_FAILED) {
@@ -196,6 +199,20 @@ static uint64_t account(struct wall *x, uint32_t tid, uint64_t now, uint64_t cpu
 	return elapsed - ran - delay;
 }
 
+/* A thread that wakes again and again keeps its file open. */
+static void keep_fd(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
+{
+	int fd;
+
+	if (x->fd > 0 || x->wakes++ < 2 || w->kept_fds >= w->max_fds)
+		return;
+	fd = sp_wall_open_where(t->tid);
+	if (fd > 0) {
+		x->fd = fd;
+		w->kept_fds++;
+	}
+}
+
 /* The thread ran since the last look: close the old place, find the new one. */
 static void moved(
 	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now, uint64_t stood)
@@ -214,6 +231,7 @@ static void moved(
 	}
 	x->idle = 0;
 	x->stack = 0;
+	keep_fd(w, t, x);
 	if (sp_wall_where(t->tid, x->fd > 0 ? x->fd : -1, &at) == 0 && !at.running &&
 		capture(w, t, x, &at, now)) {
 		x->from_ns = now - (stood - half);
