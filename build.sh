@@ -79,6 +79,11 @@ cmd_test() {
     setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
     meson test -C build/dev --print-errorlogs || failed=1
     cp build/dev/meson-logs/testlog.junit.xml build/results/dev.xml
+    # ThreadSanitizer for what runs outside a JVM: only the programs of the suite "threads".
+    [ -f build/tsan/build.ninja ] || meson setup build/tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
+    ninja -C build/tsan --quiet tests/unit/ring-stress
+    meson test -C build/tsan --no-rebuild --suite threads --print-errorlogs || failed=1
+    cp build/tsan/meson-logs/testlog.junit.xml build/results/tsan.xml
     build/venv/bin/pytest tests -m 'not long' --junitxml=build/results/pytest.xml "$@" || failed=1
     build/venv/bin/python tests/kit/summary.py build/results/*.xml || failed=1
     return $failed

@@ -1,7 +1,7 @@
 /* The signal side of capture: one handler that copies registers and stack of the interrupted thread
  * into a ring, and nothing else. Everything in this directory may run in a signal handler in any
  * thread of a stranger's process at any moment: no locks, no allocation, no __thread, and no call
- * that tests/lint/sig_symbols.txt does not allow. */
+ * that tests/lint/sigsafe.txt does not allow. */
 #ifndef SP_AGENT_SIG_HANDLER_H
 #define SP_AGENT_SIG_HANDLER_H
 
