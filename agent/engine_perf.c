@@ -32,6 +32,7 @@ struct perf_engine {
 	struct sp_perf_rings rings;
 	uint32_t budget, open; /* descriptors */
 	uint32_t pid;
+	bool said;
 	uint32_t skipped; /* threads that found no descriptor */
 	uint8_t scratch[STACK_MAX];
 };
@@ -269,6 +270,13 @@ static void drain(struct sp_capture *c)
 {
 	struct perf_engine *p = c->engine_data;
 
+	if (p->skipped && !p->said) {
+		p->said = true;
+		c->say(c->say_ctx,
+			"perf rings: the process has too few descriptors for all its threads; the "
+			"newest are not sampled (a higher limit on open files, or "
+			"--capture=signal)");
+	}
 	sp_perf_rings_drain(&p->rings, take_record, c);
 }
 

@@ -3,6 +3,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -54,6 +55,22 @@ static void ctimer_gone(void *ctx, struct sp_tinfo *t)
 	t->timer = -1;
 }
 
+/* CPU timers are looked at when the kernel's clock ticks, which the coarse clock does as well. */
+static void say_tick(struct sp_capture *c, const char *engine)
+{
+	struct timespec tick;
+	char text[160];
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec ||
+		c->interval_ns >= (uint64_t)tick.tv_nsec)
+		return;
+	snprintf(text, sizeof(text),
+		"%s: this kernel's CPU timers tick every %ld ms, so samples come no closer; perf "
+		"events would",
+		engine, tick.tv_nsec / 1000000);
+	c->say(c->say_ctx, text);
+}
+
 static int ctimer_start(struct sp_capture *c, struct sp_err *err)
 {
 	struct sp_thread_hooks hooks = {ctimer_added, ctimer_gone, c};
@@ -61,6 +78,7 @@ static int ctimer_start(struct sp_capture *c, struct sp_err *err)
 
 	if (r < 0)
 		return r;
+	say_tick(c, "ctimer");
 	sp_threads_hook(c->threads, &hooks);
 	return 0;
 }
@@ -96,6 +114,7 @@ static int itimer_start(struct sp_capture *c, struct sp_err *err)
 		sp_engine_signal_uninstall();
 		return sp_err_set(err, r, "itimer: setitimer: %s", strerror(-r));
 	}
+	say_tick(c, "itimer");
 	return 0;
 }
 

@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+static _Atomic bool
+	taken; /* the handler's state, and what the JVM calls back, is one per process */
+
 struct sp_session {
 	struct sp_args args;
 	struct sp_capture capture;
@@ -40,6 +43,7 @@ static void dispose(struct sp_session *s)
 		sp_ring_done(&s->ring);
 	}
 	free(s);
+	atomic_store(&taken, false);
 }
 
 /* What is said is also kept, to stand in the recording. */
@@ -122,11 +126,16 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
 	sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
 {
-	struct sp_session *s = calloc(1, sizeof(*s));
+	struct sp_session *s;
 	int r;
 
-	if (!s)
+	if (atomic_exchange(&taken, true))
+		return sp_err_set(err, -EBUSY, "a recording is already running in this JVM");
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		atomic_store(&taken, false);
 		return sp_err_set(err, -ENOMEM, "out of memory");
+	}
 	s->args = *args;
 	s->out_fd = out_fd;
 	s->capture = (struct sp_capture){

@@ -359,7 +359,11 @@ static void saw_task(void *ctx, uint32_t tid)
 			t->seen = ts->scan;
 	} else if ((t = add(ts, tid))) {
 		ts->want_list = true;
-		set_name(ts, t, sp_proc_comm(tid, comm), NULL);
+		sp_proc_comm(tid, comm);
+		/* The control connection's threads are ours as well. */
+		if (strncmp(comm, "sparkprof", 9) == 0)
+			t->agent = true;
+		set_name(ts, t, comm, NULL);
 		announce(ts, t);
 	}
 	pthread_mutex_unlock(&ts->lock);

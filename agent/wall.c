@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define STACK_MAX    (256u << 10)
-#define STACK_FIRST  (16u << 10)  /* most are shorter: one read of this first */
+#define STACK_FIRST  (64u << 10)  /* where the end is not known yet: what is mapped of this */
 #define BACK_OFF_NS  100000000ull /* an idle thread is looked at at least this often */
 #define KEPT_FDS_MAX 256
 
@@ -165,7 +165,9 @@ static bool capture(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
 	s.snap.regs[SP_REG_RSP] = s.snap.stack_addr = at->sp;
 	s.snap.regs[SP_REG_PC] = at->pc;
 	s.snap.stack_end = end;
-	s.snap.stack_len = read_stack(w, at->sp, end, &s.snap.anchor, anchor);
+	s.snap.stack_len = read_stack(w, at->sp, end, &s.snap.anchor, hi ? anchor : 0);
+	if (!hi)
+		s.snap.stack_end = at->sp + s.snap.stack_len;
 	s.snap.stack = w->stack;
 	s.state = sp_wall_class(at);
 	if (!s.snap.stack_len || sp_wall_cpu_ns(t->tid) != x->cpu_ns)

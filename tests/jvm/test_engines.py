@@ -2,12 +2,12 @@
 import os
 
 import pytest
-from kit import recording
+from kit import deny, recording
 
 ENGINES = {"ring": ("cpu", "ring"), "perf-signal": ("cpu", "signal"), "ctimer": ("ctimer", None), "itimer": ("itimer", None)}
 
 
-def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, env=None, **options):
+def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, env=None, wrap=(), **options):
     """Runs the target to its end; returns it and its recording."""
     file = tmp_path / "x.jfr"
     if user:
@@ -15,7 +15,7 @@ def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, e
         for p in tmp_path.parents:
             if p.stat().st_mode & 0o005 != 0o005:
                 p.chmod(p.stat().st_mode | 0o005)
-    t = target(main, *args, jvm=[recording.option(file, **options), *jvm], wait=False, user=user, jdk=jdk, env=env)
+    t = target(main, *args, jvm=[recording.option(file, **options), *jvm], wait=False, user=user, jdk=jdk, env=env, wrap=wrap)
     t.proc.wait(timeout=wait)
     return t, recording.Recording(file)
 
@@ -65,6 +65,16 @@ def test_kernel_frames_where_allowed(target, tmp_path):
 def test_perf_event_by_name(target, tmp_path, event):
     _, r = record(target, tmp_path, "Split", 1, event=event, interval=1)
     assert r.cpu()
+
+
+@pytest.mark.parametrize("rule", ["perf_event_open=EPERM", "perf_event_open=ENOSYS", "process_vm_readv=EPERM"])
+def test_denied_by_seccomp(target, tmp_path, rule):
+    t, r = record(target, tmp_path, "Split", 2, event="cpu", interval="4ms", wrap=deny.wrap(rule))
+    assert t.proc.returncode == 0
+    assert [s for s in r.cpu() if any(f.startswith("Split.main ") for f in s.stack)]
+    notes = [s for s in r.others["jdk.ActiveSetting"] if 'name = "note"' in s]
+    if rule.startswith("perf"):
+        assert any("using ctimer instead" in n for n in notes), notes
 
 
 def test_wrong_options_are_one_line_and_the_job_runs_on(target, tmp_path):

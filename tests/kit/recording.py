@@ -31,7 +31,7 @@ def native(name):
 class Recording:
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        done = subprocess.run([parts.jdk(17) / "bin/java", "-Xint", "-cp", jvm.compiled(), "Events", self.path],
+        done = subprocess.run([parts.jdk(17) / "bin/java", "-cp", jvm.compiled(), "Events", self.path],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         self.samples = []
