@@ -2,6 +2,7 @@
 #include "attach.h"
 #include "door_child.h"
 #include "hsperf.h"
+#include "proc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -166,11 +167,36 @@ static int refused(const struct sp_door_target *t, int r, struct sp_err *err)
 	return sp_err_set(err, r, "pid %d: attach socket: %s", (int)t->pid, strerror(-r));
 }
 
+/* When SIGQUIT goes out, once. A JVM installs its handler first and removes a stale attach socket a
+ * moment later (Threads::create_vm: AttachListener::vm_start); a signal in between would make it
+ * remove the socket that the signal has just made. So a young JVM gets a moment first. */
+struct waking {
+	bool young, sent;
+	uint64_t seen_ns; /* when the handler was there; 0: not yet */
+};
+
+static const uint64_t young_ns = 5000000000ull, settle_ns = 100000000ull;
+
+static int wake_in_time(const struct sp_door_fs *fs, struct sp_door_target *t, struct waking *w,
+	struct trigger *g, struct sp_err *err)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	if (w->sent || !t->catches_quit || t->state == 'T' || t->state == 't')
+		return 0;
+	if (!w->seen_ns)
+		w->seen_ns = now;
+	if (w->young && now - w->seen_ns < settle_ns)
+		return 0;
+	w->sent = true;
+	return wake(fs, t, g, err);
+}
+
 int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uint64_t deadline_ns,
 	struct sp_err *err)
 {
 	__attribute__((cleanup(drop_trigger))) struct trigger g = {.dir = -1};
-	bool woken = false;
+	struct waking w = {.young = sp_proc_age_ns(t->start_ticks) < young_ns};
 
 	for (unsigned ms = 1;; ms = ms < 20 ? ms * 2 : 20) {
 		int r = try_connect(fs, t->nspid);
@@ -181,16 +207,10 @@ int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uin
 			return refused(t, r, err);
 		if (sp_door_target_refresh(t) < 0)
 			return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
-		if (!woken && r != -EAGAIN && t->catches_quit && t->state != 'T' &&
-			t->state != 't') {
-			r = wake(fs, t, &g, err);
-			if (r < 0)
-				return r;
-			woken = true;
-			ms = 1;
-		}
+		if (r != -EAGAIN && (r = wake_in_time(fs, t, &w, &g, err)) < 0)
+			return r;
 		if (sp_door_child_sleep(ms) < 0 || sp_clock_mono_ns() >= deadline_ns) {
-			g.keep = woken;
+			g.keep = w.sent;
 			if (sp_door_child_interrupted())
 				return sp_err_set(err, -EINTR, "interrupted");
 			return sp_attach_late(t, "nothing was loaded", err);

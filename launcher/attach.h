@@ -21,8 +21,8 @@ int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uin
 	struct sp_err *err);
 
 /* Asks the JVM on @fd to load @path with @options and reads its answer.
- * Returns 0; -ELIBACC if the library was not loaded; -EPERM if loading is switched off; -EREMOTEIO
- * if the agent refused; -ETIMEDOUT; with a sentence. */
+ * Returns 0; -EAGAIN if the JVM is not that far yet; -ELIBACC if the library was not loaded; -EPERM
+ * if loading is switched off; -EREMOTEIO if the agent refused; -ETIMEDOUT; with a sentence. */
 int sp_attach_load(int fd, struct sp_door_target *t, const char *path, const char *options,
 	uint64_t deadline_ns, struct sp_err *err);
 

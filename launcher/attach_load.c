@@ -48,6 +48,8 @@ int sp_attach_answer(const char *text, size_t len, struct sp_err *err)
 	if (strstr(rest, "Dynamic agent loading is not enabled"))
 		return sp_err_set(err, -EPERM,
 			"agent loading is switched off there: -XX:-EnableDynamicAgentLoading");
+	if (strstr(rest, "only permitted in the live phase"))
+		return sp_err_set(err, -EAGAIN, "it is still starting: try again in a moment");
 	if (strstr(rest, "was not loaded") || strstr(rest, "is not available in"))
 		return sp_err_set(err, -ELIBACC, "the JVM could not load the agent: %.400s", rest);
 	if (first == 0 && !*rest)

@@ -1,5 +1,6 @@
 /* The launcher's side of the door: forks the child, waits for its report. See door.h. */
 #include "door.h"
+#include "attach.h"
 #include "door_child.h"
 #include "door_target.h"
 #include "jvm.h"
@@ -103,7 +104,7 @@ static int refuse(const struct sp_jvm *j, struct sp_err *err)
 
 /* Looks before anything is done; waits for a JVM that is still starting. A stopped one is let
  * through: it may go on in time, and else the child says so. */
-static int preflight(pid_t pid, uint64_t deadline_ns, struct sp_err *err)
+static int preflight(pid_t pid, uint64_t deadline_ns, bool *ret_listening, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	struct sp_jvm j;
@@ -115,6 +116,7 @@ static int preflight(pid_t pid, uint64_t deadline_ns, struct sp_err *err)
 
 		if (r < 0)
 			return sp_err_set(err, -ESRCH, "pid %d: no such process", (int)pid);
+		*ret_listening = j.attach_listening;
 		if (j.attach != SP_ATTACH_NO || j.block == SP_BLOCK_STOPPED)
 			return 0;
 		if (!may_become_ready(&j) || sp_clock_mono_ns() >= deadline_ns)
@@ -124,37 +126,73 @@ static int preflight(pid_t pid, uint64_t deadline_ns, struct sp_err *err)
 	}
 }
 
+/* Newer JDKs catch SIGQUIT early and SIGTERM once java.lang.Terminator runs, after everything that
+ * matters here; one that is old and does not catch SIGTERM has an application that wants it so. */
+static bool is_up(const struct sp_door_target *t)
+{
+	static const uint64_t young_ns = 5000000000ull;
+
+	return t->catches_quit && (t->catches_term || sp_proc_age_ns(t->start_ticks) >= young_ns);
+}
+
+/* Waits until the JVM is up (or listens already). Only then is its working directory the one it
+ * keeps: while it makes its hsperfdata file it sits in that directory (perfMemory_posix.cpp), and a
+ * trigger file put there is not found later: seen as a thread dump on its stdout. */
+static int await_handler(
+	struct sp_door_target *t, bool listening, uint64_t deadline_ns, struct sp_err *err)
+{
+	while (!is_up(t) && !listening) {
+		if (sp_clock_mono_ns() >= deadline_ns)
+			return sp_attach_late(t, "nothing was loaded", err);
+		if (poll(NULL, 0, 10) < 0)
+			return sp_err_set(err, -EINTR, "interrupted");
+		if (sp_door_target_refresh(t) < 0)
+			return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
+	}
+	return 0;
+}
+
+static int open_by_child(struct sp_door_target *t, uint64_t deadline_ns, sp_door_note_fn *note,
+	void *note_ctx, int *ret_fd, struct sp_err *err)
+{
+	char who[SP_WHO_LEN];
+	int pair[2], fd = -1, r;
+	pid_t child;
+
+	sp_who_am_i(who);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_err_set(err, -errno, "socketpair: %s", strerror(errno));
+	child = fork();
+	if (child == 0)
+		run_child(t, deadline_ns, who, pair[1]);
+	close(pair[1]);
+	r = child < 0 ? sp_err_set(err, -errno, "fork: %s", strerror(errno))
+		      : await_report(
+				pair[0], child, deadline_ns + grace_ns, note, note_ctx, &fd, err);
+	close(pair[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+	}
+	if (r == 0)
+		*ret_fd = fd;
+	return r;
+}
+
 int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *note_ctx, int *ret_fd,
 	struct sp_err *err)
 {
 	uint64_t deadline_ns = sp_clock_mono_ns() + timeout_ns;
 	struct sp_door_target t;
-	char who[SP_WHO_LEN];
-	int pair[2], fd = -1, r;
-	pid_t child;
+	bool listening = false;
+	int r = preflight(pid, deadline_ns, &listening, err);
 
-	r = preflight(pid, deadline_ns, err);
 	if (r == 0)
 		r = sp_door_target_read(pid, &t, err);
 	if (r < 0)
 		return r;
-	sp_who_am_i(who);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		r = sp_err_set(err, -errno, "socketpair: %s", strerror(errno));
-	else if ((child = fork()) < 0)
-		r = sp_err_set(err, -errno, "fork: %s", strerror(errno));
-	else if (child == 0)
-		run_child(&t, deadline_ns, who, pair[1]);
-	else {
-		close(pair[1]);
-		r = await_report(pair[0], child, deadline_ns + grace_ns, note, note_ctx, &fd, err);
-		close(pair[0]);
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-		}
-	}
+	r = await_handler(&t, listening, deadline_ns, err);
+	if (r == 0)
+		r = open_by_child(&t, deadline_ns, note, note_ctx, ret_fd, err);
 	if (t.pidfd >= 0)
 		close(t.pidfd);
-	if (r == 0)
-		*ret_fd = fd;
 	return r;
 }

@@ -116,11 +116,18 @@ static int become_target(const struct sp_door_target *t, struct sp_err *err)
 	return 0;
 }
 
+/* A JVM that listens before it is ready to load agents (-EAGAIN) is asked again. */
 static int load_once(struct work *w, const char *path, const char *options, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = sp_attach_connect(&w->fs, w->t, w->deadline_ns, err);
+	for (;;) {
+		SP_AUTO_CLOSE int fd = sp_attach_connect(&w->fs, w->t, w->deadline_ns, err);
+		int r = fd < 0 ? fd : sp_attach_load(fd, w->t, path, options, w->deadline_ns, err);
 
-	return fd < 0 ? fd : sp_attach_load(fd, w->t, path, options, w->deadline_ns, err);
+		if (r != -EAGAIN || sp_clock_mono_ns() >= w->deadline_ns)
+			return r;
+		if (sp_door_child_sleep(10) < 0)
+			return sp_err_set(err, -EINTR, "interrupted");
+	}
 }
 
 /* A library of this build that is mapped already is entered again; else a new one is put there. */
@@ -171,7 +178,7 @@ static int enter(struct work *w, struct sp_err *err)
 
 	if (r < 0)
 		return sp_err_set(err, r, "no random numbers: %s", strerror(-r));
-	listener = sp_door_place_socket(&w->fs, &w->socket, err);
+	listener = sp_door_place_socket(&w->fs, w->t->nspid, &w->socket, err);
 	if (listener < 0)
 		return listener;
 	sp_token_format(&token, hex);

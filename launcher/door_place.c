@@ -171,7 +171,7 @@ int sp_door_place_library(const struct sp_door_fs *fs, struct sp_door_file *ret,
 	return nowhere(fs, "the agent library", r, err);
 }
 
-static int bind_socket(const struct sp_door_place *p, struct sp_door_file *ret)
+static int bind_socket(const struct sp_door_place *p, pid_t nspid, struct sp_door_file *ret)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	SP_AUTO_CLOSE int fd = -1;
@@ -181,7 +181,7 @@ static int bind_socket(const struct sp_door_place *p, struct sp_door_file *ret)
 
 	if (r < 0)
 		return r;
-	snprintf(ret->name, sizeof(ret->name), ".sparkprof-%s.sock", rnd);
+	snprintf(ret->name, sizeof(ret->name), ".sparkprof-%d-%.16s.sock", (int)nspid, rnd);
 	snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s", p->fd, ret->name);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -200,14 +200,15 @@ static int bind_socket(const struct sp_door_place *p, struct sp_door_file *ret)
 	return sp_steal_fd(&fd);
 }
 
-int sp_door_place_socket(const struct sp_door_fs *fs, struct sp_door_file *ret, struct sp_err *err)
+int sp_door_place_socket(
+	const struct sp_door_fs *fs, pid_t nspid, struct sp_door_file *ret, struct sp_err *err)
 {
 	int r = -EACCES;
 
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
 		if (!fs->places[i].writable)
 			continue;
-		r = bind_socket(&fs->places[i], ret);
+		r = bind_socket(&fs->places[i], nspid, ret);
 		if (r >= 0)
 			return r;
 	}

@@ -22,7 +22,8 @@ int sp_door_place_library(
 	const struct sp_door_fs *fs, struct sp_door_file *ret, struct sp_err *err);
 
 /* Makes the listening control socket (mode 0600). Returns it, or -errno with a sentence. */
-int sp_door_place_socket(const struct sp_door_fs *fs, struct sp_door_file *ret, struct sp_err *err);
+int sp_door_place_socket(
+	const struct sp_door_fs *fs, pid_t nspid, struct sp_door_file *ret, struct sp_err *err);
 
 void sp_door_place_remove(struct sp_door_file *f);
 

@@ -105,6 +105,7 @@ static int read_status(pid_t pid, struct sp_door_target *t)
 	t->gid = effective;
 	t->nspid = nspid ? (pid_t)last_number(nspid) : pid;
 	t->catches_quit = strtoull(caught, NULL, 16) >> (SIGQUIT - 1) & 1;
+	t->catches_term = strtoull(caught, NULL, 16) >> (SIGTERM - 1) & 1;
 	return 0;
 }
 

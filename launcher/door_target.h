@@ -14,8 +14,9 @@ struct sp_door_target {
 	gid_t gid;
 	char state;	      /* R S D T t Z … */
 	uint64_t start_ticks; /* with the pid, its identity */
-	bool catches_quit;    /* SIGQUIT has a handler: the JVM is up */
-	int pidfd;	      /* -1 before Linux 5.3 */
+	bool catches_term;
+	bool catches_quit; /* SIGQUIT has a handler: the JVM is up */
+	int pidfd;	   /* -1 before Linux 5.3 */
 };
 
 /* Fills *ret. 0, or -ESRCH with a sentence. */

@@ -173,6 +173,7 @@ int sp_link_exit_code(int error)
 	case ENOEXEC:
 	case EPERM:
 	case EACCES:
+	case EAGAIN:
 	case ETIMEDOUT:
 	case EBUSY:
 	case ELIBACC:

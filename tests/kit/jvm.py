@@ -73,6 +73,8 @@ class Target:
             self.proc.send_signal(signal.SIGCONT)
             self.proc.kill()
         self.proc.wait()
+        # A killed JVM leaves its attach socket, which would bar a later one of another user with this pid.
+        pathlib.Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)
         self.proc.stdin.close()
         self.out.close()
         self.err.close()

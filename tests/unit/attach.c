@@ -24,6 +24,7 @@ Test(attach, answers_of_jdk_11_to_25)
 		{"0\nAgent_OnAttach is not available in /tmp/.x.so\n", -ELIBACC},
 		{"-1\nDynamic agent loading is not enabled. Use -XX:+Enable…\n", -EPERM},
 		{"0\nDynamic agent loading is not enabled. Use -XX:+Enable…\n", -EPERM},
+		{"0\nDynamic agent loading is only permitted in the live phase\n", -EAGAIN},
 		{"101\n", -EPROTO},
 		{"0\n", -EPROTO},
 		{"", -EPROTO},
