@@ -59,8 +59,13 @@ class Target:
         return self.proc.poll() is None
 
     def threads(self):
-        return {t: pathlib.Path(f"/proc/{self.pid}/task/{t}/comm").read_text().strip()
-                for t in os.listdir(f"/proc/{self.pid}/task")}
+        found = {}
+        for t in os.listdir(f"/proc/{self.pid}/task"):
+            try:
+                found[t] = pathlib.Path(f"/proc/{self.pid}/task/{t}/comm").read_text().strip()
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # ended meanwhile
+        return found
 
     def fds(self):
         return {f: os.readlink(f"/proc/{self.pid}/fd/{f}") for f in os.listdir(f"/proc/{self.pid}/fd")}

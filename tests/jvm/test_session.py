@@ -1,0 +1,203 @@
+"""Recordings as launchers run them: collect, start, dump, stop, two at once, and every way to end early."""
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import SPARKPROF
+from kit import parts
+from kit.traces import droppings, mapped, our_threads, wait_until
+
+WALL = ["-e", "wall", "-i", "10ms"]
+
+
+def agents(t):
+    return [n for n in t.threads().values() if n.startswith("sparkprof")]
+
+
+def events(path):
+    r = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", path], capture_output=True, text=True)
+    return int(re.search(r"profiler.WallClockSample +(\d+)", r.stdout)[1])
+
+
+def collect(t, out, *more, duration="30s"):
+    p = subprocess.Popen([SPARKPROF, *WALL, "-d", duration, "-f", out, *more, str(t.pid)],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(agents(t)) > 1)
+    return p
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+def test_collect_leaves_a_recording_and_nothing_else(target, sparkprof, tmp_path, jdk):
+    t = target("Idle", jdk=jdk, jvm=["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else [])
+    out = tmp_path / "x.jfr"
+    r = sparkprof(*WALL, "-d", "500ms", "-f", out, t.pid)
+    assert r.returncode == 0, r.stderr
+    assert events(out) > 0
+    wait_until(lambda: not agents(t))
+    assert (t.stdout(), t.stderr()) == ("ready\n", "")
+    assert droppings(t.pid) == []
+    assert not [f for f in t.fds().values() if "x.jfr" in f or "perf_event" in f]
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_early_and_writes(target, tmp_path, sig):
+    t = target("Idle")
+    p = collect(t, tmp_path / "x.jfr")
+    time.sleep(0.3)
+    p.send_signal(sig)
+    assert p.wait(20) == 0, p.stderr.read()
+    assert events(tmp_path / "x.jfr") > 0
+    wait_until(lambda: not agents(t))
+
+
+def test_a_killed_launcher_leaves_nothing_running(target, sparkprof, tmp_path):
+    t = target("Idle")
+    assert sparkprof("status", t.pid).returncode == 0
+    wait_until(lambda: not our_threads(t))
+    fds = sorted(t.fds().values())
+    p = collect(t, tmp_path / "x.jfr")
+    p.kill()
+    p.wait()
+    wait_until(lambda: not agents(t), seconds=2)
+    assert sorted(t.fds().values()) == fds
+    assert t.stdout() == "ready\n"
+    assert sparkprof("status", "--json", t.pid).stdout.count('"recording": false') == 1
+
+
+def test_a_target_that_dies_gives_exit_4_and_what_there_is(target, tmp_path):
+    t = target("Idle")
+    p = collect(t, tmp_path / "x.jfr")
+    time.sleep(1.5)  # one flush
+    os.kill(t.pid, signal.SIGKILL)
+    assert p.wait(20) == 4
+    assert "ended" in p.stderr.read()
+    assert events(tmp_path / "x.jfr") > 0
+
+
+def test_the_second_collect_is_told_who_records(target, sparkprof, tmp_path):
+    t = target("Idle")
+    p = collect(t, tmp_path / "x.jfr")
+    r = sparkprof(*WALL, "-d", "1s", "-f", tmp_path / "y.jfr", t.pid)
+    assert r.returncode == 3
+    assert re.search(rf"by pid {p.pid}, user root, host \S+, since \d{{4}}-\d\d-\d\d ", r.stderr), r.stderr
+    assert not (tmp_path / "y.jfr").exists()
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 3 and f"pid {p.pid}" in r.stderr, "another launcher's collect is not ours to stop"
+    r = sparkprof("status", t.pid)
+    assert "recording since" in r.stdout and f"by pid {p.pid}" in r.stdout
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 0
+    assert events(tmp_path / "x.jfr") > 0
+
+
+def test_start_goes_on_dump_shows_and_stop_ends(target, sparkprof, tmp_path):
+    t = target("Idle")
+    out = tmp_path / "x.jfr"
+    assert sparkprof("start", *WALL, "-f", out, t.pid).returncode == 0
+    assert "(goes on by itself)" in sparkprof("status", t.pid).stdout
+    wait_until(lambda: out.stat().st_size > 0)
+    time.sleep(0.3)
+    assert sparkprof("dump", t.pid).returncode == 0
+    first = events(out)
+    assert first > 0
+    time.sleep(0.3)
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert events(out) > first
+    wait_until(lambda: not agents(t))
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 3 and "nothing is being recorded" in r.stderr
+
+
+def test_start_ends_by_its_own_timeout(target, sparkprof, tmp_path):
+    t = target("Idle")
+    assert sparkprof("start", *WALL, "--timeout", "1s", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    assert agents(t)
+    wait_until(lambda: not agents(t), seconds=15)
+    assert events(tmp_path / "x.jfr") > 0
+    assert not [f for f in t.fds().values() if "x.jfr" in f]
+
+
+def test_root_stops_a_users_recording_only_to_files_it_names(target, sparkprof, tmp_path):
+    t = target("Idle", user=185, cwd="/")
+    out = tmp_path / "x.jfr"
+    assert sparkprof("start", *WALL, "-f", out, t.pid).returncode == 0
+    assert out.stat().st_uid == 0, "the file belongs to the user who asked"
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert events(out) >= 0
+
+
+def test_ten_recordings_without_growth(target, sparkprof, tmp_path):
+    t = target("Idle", jvm=["-Xint", "-XX:+UseSerialGC"])
+
+    def count():
+        wait_until(lambda: not agents(t))
+        return sorted(t.fds().values()), len(mapped(t)), droppings(t.pid)
+    for i in range(10):
+        assert sparkprof(*WALL, "-d", "200ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+        if i == 1:
+            second = count()
+    assert count() == second
+
+
+def test_progress_on_a_terminal_only(target, tmp_path):
+    t = target("Idle")
+
+    def run(*more):
+        main, side = pty.openpty()
+        p = subprocess.Popen([SPARKPROF, *WALL, "-d", "600ms", "-f", tmp_path / "x.jfr", *more, str(t.pid)], stderr=side)
+        p.wait(30)
+        os.close(side)
+        text = b""
+        try:
+            while chunk := os.read(main, 4096):
+                text += chunk
+        except OSError:
+            pass
+        os.close(main)
+        return text.decode()
+    assert re.search(r"\[#*\.*\] 0:0\d left, \d+ samples, \d+ lost", run())
+    assert "left" not in run("-q")
+    p = collect(t, tmp_path / "y.jfr", duration="1s")
+    assert "left" not in p.communicate(timeout=20)[1]
+
+
+def other_build(tmp_path, claimed):
+    """A library as another build of the agent would be: its owner record is claimed or not."""
+    source = tmp_path / "other.c"
+    source.write_text('struct { char magic[8]; unsigned size, claimed; unsigned long since; char who[232]; } '
+                      'sparkprof_owner = {"sprkown1", 256, %d, 1700000000000000000ul, "pid 9, user bob, host h"};'
+                      'int Agent_OnAttach(void *a, char *b, void *c) { return 0; }' % claimed)
+    lib = tmp_path / "libsparkprof-other.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, source], check=True)
+    return lib
+
+
+@pytest.mark.parametrize("claimed", [0, 1])
+def test_another_build_beside(target, sparkprof, tmp_path, claimed):
+    t = target("Idle")
+    lib = other_build(tmp_path, claimed)
+    subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "JVMTI.agent_load", str(lib)], check=True, capture_output=True)
+    r = sparkprof(*WALL, "-d", "300ms", "-f", tmp_path / "x.jfr", t.pid)
+    if claimed:
+        assert r.returncode == 3
+        assert "pid 9, user bob, host h, since 2023-11-14" in r.stderr
+    else:
+        assert r.returncode == 0, r.stderr
+
+
+def test_launchers_killed_in_mid_conversation(target, sparkprof):
+    t = target("Idle")
+    for _ in range(5):
+        p = subprocess.Popen([SPARKPROF, "list", str(t.pid)], stdout=subprocess.PIPE)
+        time.sleep(0.03)
+        p.kill()
+        p.communicate()
+    wait_until(lambda: not our_threads(t))
+    assert sparkprof("status", t.pid).returncode == 0
+    assert t.stdout() == "ready\n"
