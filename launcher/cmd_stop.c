@@ -9,14 +9,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Without any -f, then or now, the text goes to stdout. */
+/* Without any -f, then or now, the text goes to stdout. The names given at the start were the
+ * agent's to keep, so they are the target's word by now: who has other rights than the target
+ * writes no file because it says so, only those of his own call. */
 static int name_outputs(
 	struct sp_run *run, const struct sp_call *call, const char *started, struct sp_err *err)
 {
 	struct sp_outputs *o = &run->outputs;
 	int r;
 
+	if (geteuid() != run->target->uid)
+		return sp_outputs_name(o, call, run->target, err);
 	if (sp_outputs_parse(o, started) < 0)
 		return sp_err_set(err, -EPROTO,
 			"pid %d: names its outputs in a way that was not expected",
@@ -37,13 +42,18 @@ static int ask(struct sp_run *run, const struct sp_call *call, struct sp_err *er
 		r = sp_link_ask(&run->link, &request, NULL, 0, &m, err);
 	if (r < 0)
 		return r;
-	if (run->link.chan.n_fds != 1)
+	if (run->link.chan.n_fds != 1 || sp_chan_check_output(run->link.chan.fds[0]) < 0)
 		return sp_err_set(err, -EPROTO, "pid %d: did not hand over its recording",
 			(int)run->target->pid);
 	r = name_outputs(run, call, m.text[0], err);
 	sp_outputs_adopt(&run->outputs, run->link.chan.fds[0]);
 	run->link.chan.n_fds = 0;
-	if (r == 0)
+	if (r == 0 && run->outputs.n == 0)
+		sp_message_note(
+			"pid %d: the recording lies where the start said; for other outputs "
+			"use -f",
+			(int)run->target->pid);
+	else if (r == 0)
 		r = sp_outputs_write(&run->outputs, call, run->target, stop, err);
 	return r;
 }

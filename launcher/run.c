@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void sp_run_init(struct sp_run *run, const struct sp_jvm *target)
 {
@@ -130,8 +131,11 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 	r = sp_outputs_record(&run->outputs, &err);
 	if (r == 0) {
 		r = ask_start(run, call, &err);
-		if (r < 0)
+		if (r < 0) { /* nothing was recorded: there is nothing to finish */
 			sp_outputs_discard(&run->outputs);
+			close(run->outputs.fd);
+			run->outputs.fd = -1;
+		}
 	}
 	run->recording = r == 0;
 	if (r < 0)

@@ -130,6 +130,11 @@ def test_root_stops_a_users_recording_only_to_files_it_names(target, sparkprof, 
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
     assert events(out) >= 0
+    text = tmp_path / "evil.txt"
+    assert sparkprof("start", *WALL, "-f", text, t.pid).returncode == 0
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0 and "-f" in r.stderr
+    assert not text.exists(), "the target's word is not enough for root"
 
 
 def test_ten_recordings_without_growth(target, sparkprof, tmp_path):
@@ -161,7 +166,7 @@ def test_progress_on_a_terminal_only(target, tmp_path):
             pass
         os.close(main)
         return text.decode()
-    assert re.search(r"\[#*\.*\] 0:0\d left, \d+ samples, \d+ lost", run())
+    assert re.search(r"\[#*\.*\] \d+ m?s left, \d+ samples, \d+ lost", run())
     assert "left" not in run("-q")
     p = collect(t, tmp_path / "y.jfr", duration="1s")
     assert "left" not in p.communicate(timeout=20)[1]
