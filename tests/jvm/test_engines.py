@@ -44,6 +44,25 @@ def test_other_jdks(target, tmp_path, jdk):
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
 
 
+@pytest.mark.parametrize("gc", ["Serial", "Parallel", "Z", "Shenandoah"])
+def test_other_collectors(target, tmp_path, gc):
+    t, r = record(target, tmp_path, "Unload", 2, event="cpu", interval="2ms", jvm=[f"-XX:+Use{gc}GC"])
+    assert t.proc.returncode == 0
+    assert [s for s in r.cpu() if any(f.startswith("Unload.main ") for f in s.stack)]
+    assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+
+
+@pytest.mark.parametrize("mode", ["-Xint", "-Xmixed"])
+@pytest.mark.parametrize("capture", ["ring", "signal"])
+def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, mode):
+    _, r = record(target, tmp_path, "Deep", 2, 900, event="cpu", interval="2ms", capture=capture, jvm=[mode, "-Xss4m"])
+    deep = [s for s in r.cpu() if s.stack and s.thread == "main" and sum(f.startswith("Deep.down ") for f in s.stack) > 50]
+    assert len(deep) > 20
+    whole = [s for s in deep if any(f.startswith("Deep.main ") for f in s.stack)]
+    assert len(whole) >= 0.97 * len(deep)
+    assert all(sum(f.startswith("Deep.down ") for f in s.stack) == 901 for s in whole)
+
+
 @pytest.mark.parametrize("user", [None, 12345])
 def test_system_time_is_not_lost(target, tmp_path, user):
     _, r = record(target, tmp_path, "Syscalls", 5, user=user, event="cpu", interval="2ms")
