@@ -105,6 +105,7 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 	struct sp_jfr_schema *s = &chunk->schema;
 
 	r->chunk = chunk;
+	memset(r->states, 0, sizeof(r->states));
 	free(r->roles);
 	r->roles = calloc(s->member_count + 1, 1);
 	if (!r->roles)
@@ -303,21 +304,29 @@ static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 	return SP_FRAME_INTERPRETED;
 }
 
-uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
+static uint8_t state_named(const char *name, size_t len)
 {
-	struct sp_jfr_const *k = find(r, r->state, key);
-	size_t len;
-	const char *name;
-
-	if (!k)
-		return SP_STATE_UNKNOWN;
-	name = sp_dict_get_string(r->dict, resolve_string(r, r->state, key, 0), &len);
 	for (uint8_t i = 0; i < SP_STATES; i++) {
 		if (len == strlen(sp_jfr_state_names[i]) &&
 			memcmp(name, sp_jfr_state_names[i], len) == 0)
 			return i;
 	}
 	return SP_STATE_UNKNOWN;
+}
+
+uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
+{
+	const char *name;
+	size_t len;
+	uint8_t state;
+
+	if (key < SP_COUNT(r->states) && r->states[key])
+		return r->states[key] - 1;
+	name = sp_dict_get_string(r->dict, resolve_string(r, r->state, key, 0), &len);
+	state = state_named(name, len);
+	if (key < SP_COUNT(r->states))
+		r->states[key] = state + 1;
+	return state;
 }
 
 /* Frames of a stack; those beyond what the dictionary takes are skipped. Returns how many. */

@@ -36,6 +36,7 @@ struct sp_jfr_resolver {
 	struct sp_dict *dict;		 /* borrowed */
 	uint8_t *roles;			 /* by index of the member */
 	int string, symbol, cls, method, stack, thread, group, frame_type, state;
+	uint8_t states[64];	     /* by key: what it became, + 1 */
 	struct sp_frame_ref *frames; /* SP_DICT_MAX_FRAMES */
 	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
 	struct sp_buf constant;	     /* the same for a constant */
