@@ -145,15 +145,15 @@ def busy(tmp_path_factory):
     return d
 
 
-def same_as_jfr(path, jdk):
+def same_as_jfr(path, jdk, leafs_too):
+    """Counts, and with leafs_too the top frame of every sample (the pattern fits Java names, not C++ ones)."""
     mine = ours(path)
     assert mine == summary(path, jdk)
     text = run(parts.jdk(jdk) / "bin/jfr", "print", "--events", SAMPLE, "--stack-depth", "1", path).stdout
     top = re.findall(r"stackTrace = \[\s+(\S+)\.([^.(]+)\(", text)
     stacks = run(native.jfr_dump(), "--stacks", path).stdout.splitlines()
     leafs = [line.split("\t")[4].split(";")[0].rsplit(":", 1)[0] for line in stacks if line.startswith(SAMPLE + "\t")]
-    if jdk == 25:  # 17 cuts hidden frames and names differently for lambdas
-        assert sorted(f"{c}.{m}" for c, m in top) == sorted(leaf.replace("/", ".") for leaf in leafs)
+    assert not leafs_too or sorted(f"{c}.{m}" for c, m in top) == sorted(leaf.replace("/", ".") for leaf in leafs)
     return mine, stacks
 
 
@@ -163,7 +163,7 @@ def test_reads_the_jdks_own_recordings(tmp_path, busy, jdk):
     r = run(parts.jdk(jdk) / "bin/java", f"-XX:StartFlightRecording:filename={path},settings=profile",
             "-cp", busy, "Busy", 2000)
     assert r.returncode == 0
-    mine, _ = same_as_jfr(path, jdk)
+    mine, _ = same_as_jfr(path, jdk, True)
     assert mine[SAMPLE] > 10
 
 
@@ -172,7 +172,7 @@ def test_reads_async_profilers_recordings(tmp_path, busy):
     agent = f"-agentpath:{parts.async_profiler()}=start,event=cpu,wall=20ms,alloc,lock,jfr,file={path}"
     r = run(parts.jdk(17) / "bin/java", agent, "-cp", busy, "Busy", 2000)
     assert r.returncode == 0, r.stderr
-    mine, stacks = same_as_jfr(path, 17)
+    mine, stacks = same_as_jfr(path, 17, False)
     assert mine[SAMPLE] > 10 and mine["profiler.WallClockSample"] > 10
     assert any("sl\u00e4fer \u20ac \U0001f600" in s for s in stacks)
     assert run(native.jfr_dump(), "--rewrite", path, copy).returncode == 0
