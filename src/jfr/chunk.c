@@ -5,6 +5,7 @@
 #include "jfr/types.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 int sp_jfr_chunk_open(struct sp_jfr_chunk_data *c, const uint8_t *data, uint64_t len,
@@ -199,8 +200,8 @@ static int follow_checkpoints(struct sp_jfr_chunk_data *c, struct sp_err *err)
 		sum += size;
 		if (r == -EBADMSG || sum > c->len)
 			return sp_err_set(err, -EBADMSG,
-				"the constants at offset %llu cannot be read",
-				(unsigned long long)(c->offset + at));
+				"the constants at offset %" PRIu64 " cannot be read",
+				c->offset + at);
 		if (r < 0 || link == 0)
 			return r;
 		at += (uint64_t)link;
@@ -234,8 +235,8 @@ int sp_jfr_chunk_load(struct sp_jfr_chunk_data *c, struct sp_err *err)
 			c->unfinished ? " (its writer was killed)" : "");
 	r = sp_jfr_schema_read(&c->schema, sp_jfr_chunk_at(c, c->meta));
 	if (r == -EBADMSG)
-		return sp_err_set(err, r, "the types at offset %llu cannot be read",
-			(unsigned long long)(c->offset + c->meta));
+		return sp_err_set(err, r, "the types at offset %" PRIu64 " cannot be read",
+			c->offset + c->meta);
 	if (r == 0) {
 		c->tables = calloc(c->schema.type_count + 1, sizeof(*c->tables));
 		r = c->tables ? 0 : -ENOMEM;

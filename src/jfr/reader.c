@@ -10,6 +10,7 @@
 #include "jfr/source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct reader {
@@ -198,8 +199,8 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 	}
 	if (n == 0 || c->unfinished) /* a killed writer leaves half an event */
 		return 0;
-	return sp_err_set(err, -EBADMSG, "the event at offset %llu cannot be read",
-		(unsigned long long)(c->offset + start));
+	return sp_err_set(
+		err, -EBADMSG, "the event at offset %" PRIu64 " cannot be read", c->offset + start);
 }
 
 static void choose_types(struct reader *r, struct sp_jfr_schema *s)

@@ -296,7 +296,7 @@ static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 	size_t len;
 	const char *name = sp_dict_get_string(r->dict, id, &len);
 
-	for (uint8_t i = 0; i < SP_JFR_FRAMES; i++) {
+	for (unsigned i = 0; i < SP_JFR_FRAMES; i++) {
 		if (len == strlen(sp_jfr_frame_names[i]) &&
 			memcmp(name, sp_jfr_frame_names[i], len) == 0)
 			return types[i];
@@ -306,10 +306,10 @@ static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 
 static uint8_t state_named(const char *name, size_t len)
 {
-	for (uint8_t i = 0; i < SP_STATES; i++) {
+	for (unsigned i = 0; i < SP_STATES; i++) {
 		if (len == strlen(sp_jfr_state_names[i]) &&
 			memcmp(name, sp_jfr_state_names[i], len) == 0)
-			return i;
+			return (uint8_t)i;
 	}
 	return SP_STATE_UNKNOWN;
 }

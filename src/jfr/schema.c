@@ -91,9 +91,9 @@ static uint8_t prim_of(const char *name)
 		[SP_JFR_P_STRING] = "java.lang.String",
 	};
 
-	for (uint8_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0)
-			return i;
+			return (uint8_t)i;
 	}
 	return SP_JFR_P_STRUCT;
 }

@@ -72,7 +72,7 @@ static int64_t source_get(
 
 int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at)
 {
-	const uint8_t *p, *hit;
+	const uint8_t *p = NULL, *hit;
 
 	while (at + SP_JFR_HEADER <= s->size) {
 		uint64_t len = s->size - at < 1 << 20 ? s->size - at : 1 << 20;
