@@ -225,9 +225,10 @@ static bool fits(struct sp_walk *w, const struct sp_blob *b, uint32_t extra, str
 static bool leaf_caller(
 	struct sp_walk *w, const struct sp_blob *b, uint64_t pc, struct sp_place *ret)
 {
+	uint32_t told = sp_top_extra(w, b, pc);
 	bool cut = w->cut;
 
-	if (fits(w, b, 0, ret) || fits(w, b, sp_top_extra(w, b, pc), ret))
+	if ((told && fits(w, b, told, ret)) || fits(w, b, 0, ret))
 		return true;
 	for (uint32_t extra = 8; extra <= 96; extra += 8)
 		if (fits(w, b, extra, ret))
@@ -240,7 +241,7 @@ static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_bl
 {
 	struct sp_scope scopes[SP_SCOPES_MAX];
 	struct sp_place place;
-	bool exact = true, ok;
+	bool exact = b->kind == SP_BLOB_NATIVE_NMETHOD, ok;
 	uint64_t pc = real_pc(w, b);
 	int n = -ENOENT;
 

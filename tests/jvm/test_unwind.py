@@ -1,0 +1,92 @@
+"""The unwinder on real JVMs, through test-only agents (tests/jvm/native): every sample is also given to
+AsyncGetCallTrace in the same handler, and blocked threads are compared with JVMTI's own stack traces."""
+import re
+import subprocess
+
+import pytest
+
+from kit import jvm, parts
+
+SRC = parts.ROOT / "src"
+NATIVE = parts.ROOT / "tests/jvm/native"
+
+
+def built(name, *sources):
+    """A test agent, rebuilt when the unwinder or it is newer."""
+    out = parts.ROOT / f"build/targets/lib{name}.so"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    files = [*sorted((SRC / "unwind").glob("*.c")), *(SRC / "base" / f for f in ("arena.c", "buf.c", "err.c")),
+             *(NATIVE / s for s in sources)]
+    newest = max(f.stat().st_mtime for f in [*files, *(SRC / "unwind").glob("*.h"), *NATIVE.glob("*.h")])
+    if not out.exists() or out.stat().st_mtime < newest:
+        include = parts.jdk(17) / "include"
+        subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-shared", f"-I{SRC}", f"-I{NATIVE}",
+                        "-isystem", include, "-isystem", include / "linux", *files, "-o", out, "-lpthread", "-lz"],
+                       check=True)
+    return out
+
+
+def numbers(text, line):
+    """{"samples": 123, "whole": 99.98, …} from the report line that starts with that word."""
+    found = [l for l in text.splitlines() if l.startswith(line + " ")]
+    assert found, f"no {line!r} line in\n{text[-3000:]}"
+    return {k: float(v) for k, v in re.findall(r"([a-z][a-z/ ]*?) ([0-9.]+)%?", found[-1])}
+
+
+def oracle(tmp_path, seconds, home, *options, main="Mixture", args=()):
+    report = tmp_path / "oracle.txt"
+    agent = built("oracle", "oracle.c", "recorder.c")
+    subprocess.run([home / "bin/java", *options, f"-agentpath:{agent}=interval_us=400,out={report},show=3",
+                    "-cp", jvm.compiled(), main, str(seconds), "3", *args],
+                   check=True, timeout=seconds + 60, stdout=subprocess.DEVNULL)
+    text = report.read_text(errors="replace")
+    return numbers(text, "samples"), numbers(text, "agct"), text
+
+
+def good(tmp_path, seconds, home, *options, **kw):
+    samples, agct, text = oracle(tmp_path, seconds, home, *options, **kw)
+    assert samples["samples"] > 300, text[-2000:]
+    # short runs of the hardest mixture, start-up included: a stray sample must not fail them
+    assert samples["broken"] <= max(3, samples["samples"] * 0.001), text
+    assert samples["truncated"] == 0, text
+    assert samples["unknown"] <= 0.3, text
+    assert agct["explained"] >= 99.3, text
+
+
+@pytest.mark.parametrize("version", [17, 25])
+def test_java_frames_equal_asyncgetcalltrace(tmp_path, version):
+    good(tmp_path, 4, parts.jdk(version))
+
+
+@pytest.mark.parametrize("mode", ["-Xint", "-XX:TieredStopAtLevel=1"])
+def test_interpreted_and_c1_frames(tmp_path, mode):
+    good(tmp_path, 4, parts.jdk(17), mode)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [11, 17, 21, 25])
+@pytest.mark.parametrize("mode", ["-XX:+UseG1GC", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC", "-XX:+UseShenandoahGC",
+                                  "-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"])
+def test_every_jdk_and_collector(tmp_path, version, mode):
+    home = parts.jdk(version)
+    if subprocess.run([home / "bin/java", "-XX:+UnlockExperimentalVMOptions", mode, "-version"], capture_output=True).returncode:
+        pytest.skip(f"JDK {version} has no {mode}")
+    good(tmp_path, 8, home, "-XX:+UnlockExperimentalVMOptions", mode)
+
+
+@pytest.mark.parametrize("version", [17, 25])
+@pytest.mark.parametrize("mode", ["-Xint", "-XX:+UseG1GC"])
+def test_blocked_threads_equal_jvmti(tmp_path, version, mode):
+    report = tmp_path / "sleepers.txt"
+    agent = built("sleepers", "sleepers.c")
+    target = jvm.Target("Waits", 3, jdk=version, jvm=[mode, f"-agentpath:{agent}=out={report}"])
+    try:
+        target.proc.wait(timeout=60)
+    finally:
+        target.close()
+    text = report.read_text(errors="replace")
+    counts = numbers(text, "blocked")
+    assert counts["blocked"] > 100, text
+    assert counts["broken"] == 0, text
+    # a thread that ran and slept again in between has another stack, with the same clock never
+    assert counts["differ"] <= counts["blocked"] * 0.005, text
