@@ -145,6 +145,24 @@ static bool read_frame(const struct sp_hotspot *h, struct sp_blob *b)
 	return true;
 }
 
+/* Whether a native method's name is that of the continuation entry (19 and later). */
+static bool enters_continuation(const struct sp_hotspot *h, uint64_t method)
+{
+	static const char name[] = "enterSpecial";
+	const struct sp_fields *f = &h->f;
+	uint64_t cm, pool, sym;
+	uint16_t index, len;
+	char got[sizeof(name) - 1];
+
+	return h->version >= 19 && sp_code_method(h, method, &cm) &&
+	       sp_mem_u64(h->mem, cm + f->cm_constants, &pool) &&
+	       sp_mem_u16(h->mem, cm + f->cm_name, &index) &&
+	       sp_mem_u64(h->mem, pool + f->sizeof_pool + 8ull * index, &sym) &&
+	       sp_mem_u16(h->mem, sym + f->sym_length, &len) && len == sizeof(got) &&
+	       sp_mem_read(h->mem, sym + f->sym_body, got, sizeof(got)) == 0 &&
+	       !memcmp(got, name, sizeof(got));
+}
+
 int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret)
 {
 	char name[NAME_MAX_];
@@ -164,6 +182,8 @@ int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret)
 	ret->kind = kind_of(name, ret->frame_size);
 	if (ret->kind <= SP_BLOB_NATIVE_NMETHOD && !read_nmethod(h, ret))
 		return -EFAULT;
+	if (ret->kind == SP_BLOB_NATIVE_NMETHOD)
+		ret->continuation = enters_continuation(h, ret->method);
 	return 0;
 }
 

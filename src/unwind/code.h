@@ -28,6 +28,8 @@ struct sp_blob {
 	uint32_t compile_id;
 	uint8_t kind;
 	uint8_t comp_level;
+	bool continuation; /* Continuation.enterSpecial: below it is the carrier of a virtual thread
+			    */
 };
 
 /* Finds the blob that covers @pc. Returns 0; -ENOENT where there is none or it is free;

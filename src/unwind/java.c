@@ -146,7 +146,8 @@ static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 	}
 	f = emit_method(w, compiled_type(b, false), b->method, cm, -1);
 	if (f && b->kind == SP_BLOB_NATIVE_NMETHOD)
-		f->flags |= SP_FRAMEFLAG_NATIVE_METHOD;
+		f->flags |= SP_FRAMEFLAG_NATIVE_METHOD |
+			    (b->continuation ? SP_FRAMEFLAG_VTHREAD_END : 0);
 }
 
 static void emit_scopes(

@@ -62,7 +62,7 @@ static struct {
 	pthread_t collector, sampler;
 	int collector_tid;
 	/* options */
-	int interval_us, show, cases;
+	int interval_us, show, cases, quiet;
 	char out[256], record[256];
 	FILE *f;
 	/* library */
@@ -77,7 +77,7 @@ static struct {
 	uint64_t answered, equal, leaf_bci, near, entering, stopped, differ, no_answer,
 		java_samples;
 	uint64_t unwind_ns, frames, names_ok, names_stale, lines;
-	uint64_t recorded;
+	uint64_t recorded, vthreads;
 } o = {.interval_us = 1000, .show = 10};
 
 static void copy_regs(struct sp_snapshot *s, const ucontext_t *uc)
@@ -120,7 +120,8 @@ static void take(struct slot *slot, void *ucontext)
 	}
 	slot->trace.env = env;
 	slot->trace.frames = slot->frames;
-	o.agct(&slot->trace, DEPTH, ucontext);
+	if (!o.quiet)
+		o.agct(&slot->trace, DEPTH, ucontext);
 }
 
 static void on_signal(int sig, siginfo_t *info, void *ucontext)
@@ -418,6 +419,13 @@ static void judge(struct slot *slot)
 	o.depth_cap += r.status == SP_UNWIND_DEPTH_CAP;
 	o.broken += r.status == SP_UNWIND_BROKEN;
 	o.unknown_samples += r.unknown > 0;
+	for (uint32_t i = 0; i < r.count; i++)
+		if (frames[i].flags & SP_FRAMEFLAG_VTHREAD_END) {
+			o.vthreads++;
+			/* a mounted virtual thread has frames above and its carrier below */
+			if (i == 0 || i + 1 == r.count || frames[i + 1].kind != SP_KIND_JAVA)
+				describe("carrier missing", slot, frames, &r);
+		}
 	o.anchors += r.anchors;
 	if (r.status == SP_UNWIND_BROKEN) {
 		o.reasons[r.reason]++;
@@ -589,8 +597,8 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 	fprintf(o.f, "reads %lu hits %lu faults %lu; bytes: unwinder %zu modules %zu names %zu\n",
 		ms.reads, ms.hits, ms.faults, sp_unwinder_bytes(o.unwinder),
 		sp_modules_bytes(o.modules), sp_names_bytes(o.names));
-	fprintf(o.f, "names %lu stale %lu lines %lu; anchors %lu; recorded %lu\n", o.names_ok,
-		o.names_stale, o.lines, o.anchors, o.recorded);
+	fprintf(o.f, "names %lu stale %lu lines %lu; anchors %lu; recorded %lu; mounted %lu\n",
+		o.names_ok, o.names_stale, o.lines, o.anchors, o.recorded, o.vthreads);
 	fprintf(o.f,
 		"samples %lu dropped %lu whole %.4f%% broken %lu truncated %lu depth %lu unknown "
 		"%.4f%% frames/sample %.1f ns/sample %.0f\n",
@@ -649,6 +657,8 @@ static void option(const char *key, const char *value)
 		o.show = atoi(value);
 	else if (!strcmp(key, "record"))
 		snprintf(o.record, sizeof(o.record), "%s", value);
+	else if (!strcmp(key, "agct"))
+		o.quiet = atoi(value) == 0;
 	else if (!strcmp(key, "cases"))
 		o.cases = atoi(value);
 }
