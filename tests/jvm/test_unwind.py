@@ -79,7 +79,7 @@ def test_every_jdk_and_collector(tmp_path, version, mode):
 def test_blocked_threads_equal_jvmti(tmp_path, version, mode):
     report = tmp_path / "sleepers.txt"
     agent = built("sleepers", "sleepers.c")
-    target = jvm.Target("Waits", 3, jdk=version, jvm=[mode, f"-agentpath:{agent}=out={report}"])
+    target = jvm.Target("ManyWaits", 3, jdk=version, jvm=[mode, f"-agentpath:{agent}=out={report}"])
     try:
         target.proc.wait(timeout=60)
     finally:
