@@ -28,8 +28,10 @@ struct wall {
 	uint32_t looks, idle, wakes;
 	int fd;
 	uint64_t cpu_ns, delay_ns, look_ns, next_ns;
-	uint64_t from_ns, stood_ns;    /* stood in @stack, not yet written */
-	uint64_t ran_owed, delay_owed; /* until a stack is known */
+	uint64_t from_ns, stood_ns;		   /* stood in @stack, not yet written */
+	uint64_t ran_owed, delay_owed, stood_owed; /* until a stack is known */
+	uint64_t delay_ahead;	       /* of delay_owed, what schedstat has not told yet */
+	uint64_t blocks;	       /* voluntary switches when last asked */
 	uint32_t run_stack, run_epoch; /* where it was last seen running */
 };
 
@@ -189,6 +191,11 @@ static uint64_t account(struct wall *x, uint32_t tid, uint64_t now, uint64_t cpu
 
 		delay = total > x->delay_ns ? total - x->delay_ns : 0;
 		x->delay_ns = total;
+		/* What was taken for a wait before the kernel told of it. */
+		if (ran && x->delay_ahead) {
+			delay = delay > x->delay_ahead ? delay - x->delay_ahead : 0;
+			x->delay_ahead = 0;
+		}
 	}
 	if (ran > elapsed)
 		ran = elapsed;
@@ -213,6 +220,21 @@ static void keep_fd(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
 		x->fd = fd;
 		w->kept_fds++;
 	}
+}
+
+/* It runs at both looks and yet did not for @stood: if it never went to sleep it still waits for a
+ * CPU, which schedstat tells only once it got one; else it slept where nobody saw it. */
+static void unseen(uint32_t tid, struct wall *x, uint64_t stood)
+{
+	uint64_t blocks = sp_wall_blocks(tid);
+
+	if (blocks == x->blocks) {
+		x->delay_owed += stood;
+		x->delay_ahead += stood;
+	} else {
+		x->stood_owed += stood;
+	}
+	x->blocks = blocks;
 }
 
 /* The thread ran since the last look: close the old place, find the new one. */
@@ -246,14 +268,16 @@ static void moved(
 		}
 		return;
 	}
-	/* Running now: the rest goes where it stood before, or waits for a stack. */
+	/* Running now: the rest goes where it stood before. */
 	x->stack = old;
 	x->epoch = old_epoch;
-	x->stood_ns = stood - half;
-	x->looks = 0;
-	settle(w, t, x);
-	if (!old)
-		x->ran_owed += stood;
+	if (old) {
+		x->stood_ns = stood - half;
+		x->looks = 0;
+		settle(w, t, x);
+	} else if (stood) {
+		unseen(t->tid, x, stood);
+	}
 	x->stack = 0;
 }
 
@@ -263,6 +287,7 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	x->look_ns = x->from_ns = now;
 	x->cpu_ns = sp_wall_cpu_ns(t->tid);
 	x->delay_ns = sp_wall_delay_ns(t->tid);
+	x->blocks = sp_wall_blocks(t->tid);
 	moved(w, t, x, now, 0);
 }
 
@@ -291,7 +316,8 @@ static void pay(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t
 
 	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, x->ran_owed, 1);
 	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->delay_owed, 1);
-	x->ran_owed = x->delay_owed = 0;
+	write_span(w, t, &seen, SP_STATE_BLOCKED, time_ns, x->stood_owed, 1);
+	x->ran_owed = x->delay_owed = x->stood_owed = 0;
 }
 
 static void visit(void *ctx, struct sp_tinfo *t)

@@ -44,6 +44,18 @@ uint64_t sp_wall_delay_ns(uint32_t tid)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
+uint64_t sp_wall_blocks(uint32_t tid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	char path[48], text[4096], *p;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
+	if (slurp(path, text, sizeof(text)) <= 0)
+		return 0;
+	p = strstr(text, key);
+	return p ? strtoull(p + sizeof(key) - 1, NULL, 10) : 0;
+}
+
 int sp_wall_open_where(uint32_t tid)
 {
 	char path[48];

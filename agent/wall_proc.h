@@ -13,6 +13,10 @@ uint64_t sp_wall_cpu_ns(uint32_t tid);
 /* Nanoseconds that the thread has waited for a CPU (schedstat), 0 unknown. */
 uint64_t sp_wall_delay_ns(uint32_t tid);
 
+/* How often the thread has gone to sleep by itself (voluntary context switches). A slow file: 10
+ * us. */
+uint64_t sp_wall_blocks(uint32_t tid);
+
 struct sp_wall_where {
 	bool running; /* on a CPU or waiting for one */
 	int32_t nr;   /* system call, -1: blocked outside of one (a page fault) */

@@ -16,8 +16,9 @@ def spans(r):
 
 @pytest.mark.parametrize("interval", ["10ms", "50ms"])
 def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
-    _, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
+    t, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
     by = spans(r)
+    truth = {w[0]: (int(w[1]), int(w[2])) for w in map(str.split, t.stdout().splitlines()) if w[0].startswith("spinner")}
     for thread, state in [("sleeper", "STATE_SLEEPING"), ("locker", "STATE_LOCK"), ("parker", "STATE_LOCK"),
                           ("reader", "STATE_NET")]:
         blocked = sum(v for k, v in by[thread].items() if k != "STATE_WAITING_FOR_CPU")
@@ -27,7 +28,9 @@ def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
         got = by[f"spinner-{i}"]
         busy = got["STATE_RUNNABLE"] + got["STATE_WAITING_FOR_CPU"]
         assert busy / sum(got.values()) > 0.97, got
-        assert got["STATE_WAITING_FOR_CPU"] > 0
+        ran, waited = truth[f"spinner-{i}"]
+        assert got["STATE_RUNNABLE"] / (ran + waited) == pytest.approx(ran / (ran + waited), abs=0.03)
+        assert got["STATE_WAITING_FOR_CPU"] / (ran + waited) == pytest.approx(waited / (ran + waited), abs=0.03)
     # Every thread weighs the same.
     totals = [sum(by[t].values()) for t in ("sleeper", "locker", "parker", "reader", "spinner-0", "spinner-1")]
     assert min(totals) > 0.9 * max(totals), totals

@@ -1,6 +1,8 @@
 /** Threads that do one thing each for the given time: spin, sleep, wait for a monitor, park, read a socket. */
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
 public class Waits {
@@ -26,6 +28,12 @@ public class Waits {
     static void spinning() {
         while (!done)
             sink += Split.spin(1);
+        try { // nanoseconds it ran, and waited for a CPU
+            System.out.println(Thread.currentThread().getName() + " "
+                + Files.readString(Path.of("/proc/thread-self/schedstat")).trim());
+        } catch (Exception e) {
+            System.out.println(e);
+        }
     }
 
     static void locked() {
@@ -62,5 +70,6 @@ public class Waits {
             Thread.sleep((long) (Double.parseDouble(args[0]) * 1000));
         }
         done = true;
+        Thread.sleep(300);
     }
 }
