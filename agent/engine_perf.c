@@ -12,9 +12,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define CPUS_AT_ONCE 8
 #define WINDOW_BIG   (16u << 10)
 #define WINDOW_SMALL (8u << 10)
 #define STACK_MAX    (256u << 10)
@@ -32,7 +34,9 @@ struct perf_engine {
 	struct sp_perf_rings rings;
 	uint32_t budget, open; /* descriptors */
 	uint32_t pid;
-	bool said;
+	uint32_t collector; /* thread id, once it drains */
+	bool put_off;	    /* threads wait for their events */
+	bool said, throttled;
 	uint32_t skipped; /* threads that found no descriptor */
 	uint8_t scratch[STACK_MAX];
 };
@@ -61,6 +65,12 @@ static void added(void *ctx, struct sp_tinfo *t)
 
 	if (t->fds)
 		return;
+	/* A thread that starts must not open dozens of events: the collector does at its next turn.
+	 */
+	if (n > CPUS_AT_ONCE && p->collector && p->collector != (uint32_t)syscall(SYS_gettid)) {
+		p->put_off = true;
+		return;
+	}
 	if (p->open + n > p->budget || !(t->fds = malloc(n * sizeof(*t->fds)))) {
 		p->skipped++;
 		return;
@@ -258,18 +268,30 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 static void take_record(void *ctx, const struct perf_event_header *h)
 {
 	struct sp_capture *c = ctx;
+	struct perf_engine *p = c->engine_data;
 	const uint64_t *v = (const uint64_t *)(h + 1);
 
 	if (h->type == PERF_RECORD_SAMPLE)
 		take_sample(c, v, (const uint64_t *)((const uint8_t *)h + h->size));
 	else if (h->type == PERF_RECORD_LOST && h->size >= sizeof(*h) + 16)
 		c->lost += v[1];
+	else if (h->type == PERF_RECORD_THROTTLE && !p->throttled) {
+		p->throttled = true;
+		c->say(c->say_ctx, "perf: the kernel slowed sampling down "
+				   "(kernel.perf_event_max_sample_rate); a "
+				   "longer interval would help");
+	}
 }
 
 static void drain(struct sp_capture *c)
 {
 	struct perf_engine *p = c->engine_data;
 
+	p->collector = (uint32_t)syscall(SYS_gettid);
+	if (p->put_off) {
+		p->put_off = false;
+		sp_threads_announce(c->threads);
+	}
 	if (p->skipped && !p->said) {
 		p->said = true;
 		c->say(c->say_ctx,

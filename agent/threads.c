@@ -263,6 +263,15 @@ void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks)
 	pthread_mutex_unlock(&ts->lock);
 }
 
+void sp_threads_announce(struct sp_threads *ts)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->used; i++)
+		if (ts->infos[i].state == SP_THREAD_LIVE)
+			announce(ts, &ts->infos[i]);
+	pthread_mutex_unlock(&ts->lock);
+}
+
 void sp_threads_exclude_self(struct sp_threads *ts)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);

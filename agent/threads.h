@@ -61,6 +61,9 @@ void sp_threads_free(struct sp_threads *ts);
  * present hooks that all are gone, and forgets them. */
 void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks);
 
+/* Tells the hooks again of every live thread, for those they put off. */
+void sp_threads_announce(struct sp_threads *ts);
+
 /* The calling thread is one of ours and is never sampled. */
 void sp_threads_exclude_self(struct sp_threads *ts);
 

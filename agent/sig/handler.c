@@ -173,7 +173,8 @@ static bool sample(const siginfo_t *info, const ucontext_t *uc)
 	struct sp_sig_thread *t = NULL;
 	uint64_t weight = sp_sig.interval_ns;
 
-	if (mode == SP_SIG_OFF)
+	/* A forked child has the handler but not the ring. */
+	if (mode == SP_SIG_OFF || (int32_t)syscall(SYS_getpid) != sp_sig.pid)
 		return false;
 	tid = (uint32_t)syscall(SYS_gettid);
 	if (!is_ours(info, mode, &t, tid))

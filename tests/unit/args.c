@@ -1,0 +1,79 @@
+/* The agent's option string. */
+#include "args.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+Test(args, words_and_their_values)
+{
+	struct sp_args a;
+	struct sp_err err = {{0}};
+
+	sp_args_init(&a);
+	cr_assert_eq(sp_args_parse(&a,
+			     "start,event=wall,interval=5ms,file=a\\,b.jfr,memory=4m,"
+			     "jstackdepth=64,timeout=10,filter=3-5;9",
+			     &err),
+		0, "%s", err.text);
+	cr_assert(a.start);
+	cr_assert_str_eq(a.event, "wall");
+	cr_assert_eq(a.interval_ns, 5000000);
+	cr_assert_str_eq(a.file, "a,b.jfr");
+	cr_assert_eq(a.memory, 4u << 20);
+	cr_assert_eq(a.depth, 64);
+	cr_assert_eq(a.timeout_ns, 10000000000ull);
+	cr_assert(sp_args_has_tid(&a, 4) && sp_args_has_tid(&a, 9) && !sp_args_has_tid(&a, 6));
+}
+
+Test(args, wrong_ones_are_refused_by_name)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"bogus", "bogus"},
+		{"interval=soon", "interval: 'soon'"},
+		{"interval=", "interval needs a value"},
+		{"start=1", "start takes no value"},
+		{"memory=1", "memory: '1'"},
+		{"capture=net", "capture: 'net'"},
+		{"filter=main", "filter: 'main'"},
+		{"event=cpu,interval=50us", "the shortest is 100us"},
+		{"jstackdepth=0", "jstackdepth: '0'"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_args a;
+		struct sp_err err = {{0}};
+
+		sp_args_init(&a);
+		cr_expect_eq(sp_args_parse(&a, cases[i].text, &err), -EINVAL, "%s", cases[i].text);
+		cr_expect(strstr(err.text, cases[i].says), "%s: %s", cases[i].text, err.text);
+	}
+}
+
+Test(args, cut_anywhere_it_neither_crashes_nor_hangs)
+{
+	const char *text =
+		"start,event=cpu,interval=10ms,file=x\\,y,filter=1-2,thread=a*,capture=ring";
+	char cut[128];
+
+	for (size_t n = 0; n <= strlen(text); n++) {
+		struct sp_args a;
+
+		sp_args_init(&a);
+		memcpy(cut, text, n);
+		cut[n] = 0;
+		sp_args_parse(&a, cut, NULL);
+	}
+}
+
+Test(args, default_intervals)
+{
+	struct sp_args a;
+
+	sp_args_init(&a);
+	cr_assert_eq(sp_args_interval(&a), 10000000);
+	strcpy(a.event, "wall");
+	cr_assert_eq(sp_args_interval(&a), 50000000);
+}
