@@ -3,10 +3,10 @@
 #include "collector.h"
 
 #include "base/clock.h"
-#include "intern.h"
 #include "metrics.h"
 #include "record.h"
 #include "ring.h"
+#include "stacks.h"
 #include "wall.h"
 
 #include <errno.h>
@@ -28,17 +28,11 @@ struct sp_collector {
 	uint64_t wall_ns;
 	int out_fd;
 
-	struct sp_mem_live *live;
-	const struct sp_mem *mem;
-	struct sp_modules *modules;
-	struct sp_hotspot *hotspot;
-	struct sp_unwinder *unwinder;
-	struct sp_names *names;
+	struct sp_stacks *stacks;
 	struct sp_dict *dict;
-	struct sp_intern *intern;
+	struct sp_intern *intern; /* borrowed from stacks */
 	struct sp_record *record;
 	struct sp_metrics_reader *metrics;
-	struct sp_frame *frames;
 
 	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
@@ -62,31 +56,6 @@ static void say(struct sp_collector *c, const char *sentence)
 		c->capture->say(c->capture->say_ctx, sentence);
 }
 
-/* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
-static int open_unwinder(struct sp_collector *c, size_t memory, struct sp_err *err)
-{
-	struct sp_err why = {{0}};
-	int r = sp_mem_live_new(&c->live, 0, NULL);
-
-	if (r < 0)
-		return sp_err_set(
-			err, r, "cannot read this process's own memory: %s", strerror(-r));
-	c->mem = sp_mem_live_mem(c->live);
-	r = sp_modules_new(&c->modules, c->mem);
-	if (r == 0)
-		r = sp_modules_refresh(c->modules, true);
-	if (r < 0)
-		return sp_err_set(err, r, "cannot list the loaded libraries: %s", strerror(-r));
-	if (sp_hotspot_new(&c->hotspot, c->mem, c->modules, &why) < 0) {
-		c->hotspot = NULL;
-		say(c, why.text);
-	}
-	r = sp_unwinder_new(&c->unwinder, c->mem, c->modules, c->hotspot, memory / 6);
-	if (r == 0 && c->hotspot)
-		r = sp_names_new(&c->names, c->mem, c->hotspot, memory / 12);
-	return r < 0 ? sp_err_set(err, r, "out of memory for the unwinder") : 0;
-}
-
 static void module_seen(void *ctx, const struct sp_module *m)
 {
 	struct sp_collector *c = ctx;
@@ -97,21 +66,17 @@ static void module_seen(void *ctx, const struct sp_module *m)
 static int open_all(struct sp_collector *c, struct sp_err *err)
 {
 	const struct sp_args *a = c->capture->args;
-	int r = open_unwinder(c, a->memory, err);
+	int r = sp_dict_new(&c->dict, a->memory / 4);
 
 	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the dictionary");
+	r = sp_stacks_new(&c->stacks, c->capture, c->dict, a->memory / 4, err);
+	if (r < 0)
 		return r;
-	r = sp_dict_new(&c->dict, a->memory / 4);
-	if (r == 0)
-		r = sp_intern_new(&c->intern, c->dict, c->modules, c->unwinder, c->names, a->depth);
-	if (r == 0)
-		sp_intern_on_module(c->intern, module_seen, c);
-	if (r == 0)
-		r = sp_metrics_new(&c->metrics);
-	c->frames = r == 0 ? calloc(a->depth, sizeof(*c->frames)) : NULL;
-	if (r < 0 || !c->frames)
-		return sp_err_set(err, -ENOMEM, "out of memory for the dictionary");
-	return 0;
+	c->intern = sp_stacks_intern(c->stacks);
+	sp_intern_on_module(c->intern, module_seen, c);
+	r = sp_metrics_new(&c->metrics);
+	return r < 0 ? sp_err_set(err, r, "out of memory for the metrics") : 0;
 }
 
 int sp_collector_new(
@@ -142,14 +107,8 @@ void sp_collector_free(struct sp_collector *c)
 	if (!c)
 		return;
 	sp_metrics_free(c->metrics);
-	sp_intern_free(c->intern);
+	sp_stacks_free(c->stacks);
 	sp_dict_free(c->dict);
-	sp_names_free(c->names);
-	sp_unwinder_free(c->unwinder);
-	sp_hotspot_free(c->hotspot);
-	sp_modules_free(c->modules);
-	sp_mem_live_free(c->live);
-	free(c->frames);
 	pthread_cond_destroy(&c->done);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->finish_lock);
@@ -158,7 +117,7 @@ void sp_collector_free(struct sp_collector *c)
 
 struct sp_hotspot *sp_collector_hotspot(struct sp_collector *c)
 {
-	return c->hotspot;
+	return sp_stacks_hotspot(c->stacks);
 }
 
 uint32_t sp_collector_epoch(const struct sp_collector *c)
@@ -180,19 +139,12 @@ void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
 /* Unwinds and interns; counts what went wrong. Returns the stack's id or 0. */
 static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 {
-	struct sp_unwind_result u;
-	uint32_t unknown = 0, stack;
-	bool cut;
+	bool cut = false, unknown = false;
+	uint32_t stack = sp_stacks_take(c->stacks, s, &cut, &unknown);
 
-	sp_unwind(c->unwinder, &s->snap, c->frames, c->capture->args->depth, &u);
-	cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
-	stack = sp_intern_stack(
-		c->intern, s->kernel, s->kernel_count, c->frames, u.count, cut, &unknown);
-	if (!stack)
-		return 0;
-	if (cut)
+	if (stack && cut)
 		atomic_fetch_add_explicit(&c->truncated, 1, memory_order_relaxed);
-	if (unknown || u.unknown || u.status == SP_UNWIND_BROKEN)
+	if (stack && unknown)
 		atomic_fetch_add_explicit(&c->unknown, 1, memory_order_relaxed);
 	return stack;
 }
@@ -285,8 +237,7 @@ static void count_losses(struct sp_collector *c)
 
 static void drain(struct sp_collector *c)
 {
-	sp_mem_live_refresh(c->live);
-	sp_modules_refresh(c->modules, false);
+	sp_stacks_refresh(c->stacks);
 	if (c->wall)
 		sp_wall_tick(c->wall);
 	if (c->engine->drain)
@@ -410,10 +361,15 @@ static void *run(void *arg)
 		uint32_t seen = atomic_load(&c->wake);
 		uint64_t now;
 
-		sp_threads_scan(c->capture->threads, c->hotspot, false);
+		sp_threads_scan(c->capture->threads, sp_stacks_hotspot(c->stacks), false);
 		drain(c);
 		flush_if_due(c);
 		now = sp_clock_mono_ns();
+		/* A recording that cannot be written is not worth a sample. */
+		if (c->flush_status < 0) {
+			say(c, c->flush_err.text);
+			break;
+		}
 		if (c->end_ns && now >= c->end_ns)
 			break;
 		next += tick_ns(c);

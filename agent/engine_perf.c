@@ -29,7 +29,7 @@ static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_R
 #define REGS_USER 0xff01ffull
 
 struct perf_engine {
-	struct sp_perf_event event;
+	struct sp_perf_spec event;
 	struct perf_event_attr attr;
 	struct sp_perf_rings rings;
 	uint32_t budget, open; /* descriptors */

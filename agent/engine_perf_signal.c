@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct perf_signal {
-	struct sp_perf_event event;
+	struct sp_perf_spec event;
 	struct perf_event_attr attr;
 	uint32_t budget, open; /* descriptors */
 };

@@ -2,6 +2,7 @@
 #include "perf_event.h"
 
 #include "base/cleanup.h"
+#include "probe/perf_table.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,71 +14,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct {
-	const char *name;
-	uint32_t type;
-	uint64_t config, period;
-} named[] = {
-	{"cpu", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 10000000},
-	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 10000000},
-	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 10000000},
-	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1},
-	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, 1},
-	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1},
-	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
-	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 1},
-	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
-	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000000},
-	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000000},
-	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, 1000000},
-	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 1000},
-	{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1000000},
-	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1000000},
-	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 1000},
-	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES, 1000000},
-	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 1000000},
-};
-
-static const char *const caches[] = {
-	"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"};
-static const char *const cache_ops[] = {"load", "store", "prefetch"};
-
-static bool parse_named(const char *name, struct sp_perf_event *ret)
+/* What `sparkprof list` shows is what is known here; cpu is the short name of cpu-clock. */
+static bool parse_named(const char *name, struct sp_perf_spec *ret)
 {
-	for (size_t i = 0; i < SP_COUNT(named); i++)
-		if (strcmp(name, named[i].name) == 0) {
-			ret->type = named[i].type;
-			ret->config = named[i].config;
-			ret->default_period = named[i].period;
-			ret->clock = named[i].period == 10000000;
-			return true;
-		}
-	return false;
+	const struct sp_perf_event *e = sp_perf_find(strcmp(name, "cpu") == 0 ? "cpu-clock" : name);
+
+	if (!e)
+		return false;
+	ret->type = e->type;
+	ret->config = e->config;
+	ret->clock =
+		e->type == PERF_TYPE_SOFTWARE &&
+		(e->config == PERF_COUNT_SW_CPU_CLOCK || e->config == PERF_COUNT_SW_TASK_CLOCK);
+	ret->default_period = ret->clock			  ? 10000000
+			      : e->type == PERF_TYPE_SOFTWARE	  ? 1
+			      : strstr(e->name, "misses") != NULL ? 1000
+								  : 1000000;
+	return true;
 }
 
-/* "<cache>-<op>s" counts accesses, "<cache>-<op>-misses" misses (perf_event_open(2)). */
-static bool parse_cache(const char *name, struct sp_perf_event *ret)
-{
-	for (size_t c = 0; c < SP_COUNT(caches); c++)
-		for (size_t op = 0; op < SP_COUNT(cache_ops); op++)
-			for (int miss = 0; miss < 2; miss++) {
-				char text[48];
-
-				snprintf(text, sizeof(text), "%s-%s%s", caches[c], cache_ops[op],
-					miss	  ? "-misses"
-					: op == 2 ? "es"
-						  : "s");
-				if (strcmp(text, name) != 0)
-					continue;
-				ret->type = PERF_TYPE_HW_CACHE;
-				ret->config = c | op << 8 | (uint64_t)miss << 16;
-				ret->default_period = miss ? 1000 : 1000000;
-				return true;
-			}
-	return false;
-}
-
-static bool parse_raw(const char *name, struct sp_perf_event *ret)
+static bool parse_raw(const char *name, struct sp_perf_spec *ret)
 {
 	char *end;
 
@@ -102,7 +58,7 @@ static int read_number(const char *path)
 	return n > 0 ? atoi(text) : -1;
 }
 
-static int parse_tracepoint(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+static int parse_tracepoint(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	const char *colon = strchr(name, ':');
@@ -127,7 +83,7 @@ static int parse_tracepoint(const char *name, struct sp_perf_event *ret, struct 
 		name);
 }
 
-static int parse_breakpoint(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+static int parse_breakpoint(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
 {
 	char text[256], *p, *end;
 	uint64_t len = 1, offset = 0;
@@ -171,7 +127,7 @@ static int parse_breakpoint(const char *name, struct sp_perf_event *ret, struct 
 }
 
 /* kprobe:func+off, kretprobe:func, uprobe:path+off, uretprobe:path+off. */
-static int parse_probe(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+static int parse_probe(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
 {
 	const char *what = strchr(name, ':') + 1;
 	bool user = name[0] == 'u', back = strncmp(name + 1, "retprobe", 8) == 0;
@@ -201,10 +157,10 @@ static bool is_probe(const char *name)
 	       strncmp(name, "kretprobe:", 10) == 0 || strncmp(name, "uretprobe:", 10) == 0;
 }
 
-int sp_perf_parse(const char *name, struct sp_perf_event *ret, struct sp_err *err)
+int sp_perf_parse(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
 {
 	memset(ret, 0, sizeof(*ret));
-	if (parse_named(name, ret) || parse_cache(name, ret) || parse_raw(name, ret))
+	if (parse_named(name, ret) || parse_raw(name, ret))
 		return 0;
 	if (strncmp(name, "mem:", 4) == 0)
 		return parse_breakpoint(name, ret, err);
@@ -215,7 +171,7 @@ int sp_perf_parse(const char *name, struct sp_perf_event *ret, struct sp_err *er
 	return sp_err_set(err, -EINVAL, "'%s' is not an event; 'sparkprof list' shows them", name);
 }
 
-void sp_perf_attr(const struct sp_perf_event *e, uint64_t period, struct perf_event_attr *attr)
+void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_event_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);

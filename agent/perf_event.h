@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sp_perf_event {
+struct sp_perf_spec {
 	uint32_t type;
 	uint64_t config, config1, config2;
 	uint32_t bp_type;
@@ -21,10 +21,10 @@ struct sp_perf_event {
 
 /* Returns 0; -EINVAL where @name is no event; -ENOENT where this machine lacks it; with a sentence
  * in @err. */
-int sp_perf_parse(const char *name, struct sp_perf_event *ret, struct sp_err *err);
+int sp_perf_parse(const char *name, struct sp_perf_spec *ret, struct sp_err *err);
 
 /* Fills @attr from @e (borrowed while the attr is used) with @period. */
-void sp_perf_attr(const struct sp_perf_event *e, uint64_t period, struct perf_event_attr *attr);
+void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_event_attr *attr);
 
 /* perf_event_open(2) with close-on-exec. Returns a descriptor or -errno. */
 int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu);

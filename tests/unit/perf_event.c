@@ -18,13 +18,11 @@ Test(perf_event, names_mean_what_perf_means)
 		{"L1-dcache-load-misses", PERF_TYPE_HW_CACHE,
 			PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_OP_READ << 8 |
 				PERF_COUNT_HW_CACHE_RESULT_MISS << 16},
-		{"dTLB-stores", PERF_TYPE_HW_CACHE,
-			PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_WRITE << 8},
 		{"r1a8", PERF_TYPE_RAW, 0x1a8},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sp_perf_event e;
+		struct sp_perf_spec e;
 		struct sp_err err = {{0}};
 
 		cr_expect_eq(sp_perf_parse(cases[i].name, &e, &err), 0, "%s", err.text);
@@ -35,7 +33,7 @@ Test(perf_event, names_mean_what_perf_means)
 
 Test(perf_event, breakpoints)
 {
-	struct sp_perf_event e;
+	struct sp_perf_spec e;
 	struct sp_err err = {{0}};
 
 	cr_assert_eq(sp_perf_parse("mem:0x1000/8:w", &e, &err), 0, "%s", err.text);
@@ -50,7 +48,7 @@ Test(perf_event, breakpoints)
 
 Test(perf_event, what_is_no_event_is_refused_by_name)
 {
-	struct sp_perf_event e;
+	struct sp_perf_spec e;
 	struct sp_err err = {{0}};
 
 	cr_assert_eq(sp_perf_parse("nonsense", &e, &err), -EINVAL);

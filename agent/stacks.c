@@ -1,0 +1,114 @@
+/* See stacks.h. */
+#include "stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sp_stacks {
+	struct sp_mem_live *live;
+	struct sp_modules *modules;
+	struct sp_hotspot *hotspot;
+	struct sp_unwinder *unwinder;
+	struct sp_names *names;
+	struct sp_intern *intern;
+	struct sp_frame *frames;
+	uint32_t depth;
+};
+
+/* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
+static int open_unwinder(
+	struct sp_stacks *s, struct sp_capture *c, size_t memory, struct sp_err *err)
+{
+	struct sp_err why = {{0}};
+	const struct sp_mem *mem;
+	int r = sp_mem_live_new(&s->live, 0, NULL);
+
+	if (r < 0)
+		return sp_err_set(
+			err, r, "cannot read this process's own memory: %s", strerror(-r));
+	mem = sp_mem_live_mem(s->live);
+	r = sp_modules_new(&s->modules, mem);
+	if (r == 0)
+		r = sp_modules_refresh(s->modules, true);
+	if (r < 0)
+		return sp_err_set(err, r, "cannot list the loaded libraries: %s", strerror(-r));
+	if (sp_hotspot_new(&s->hotspot, mem, s->modules, &why) < 0) {
+		s->hotspot = NULL;
+		c->say(c->say_ctx, why.text);
+	}
+	r = sp_unwinder_new(&s->unwinder, mem, s->modules, s->hotspot, memory / 3 * 2);
+	if (r == 0 && s->hotspot)
+		r = sp_names_new(&s->names, mem, s->hotspot, memory / 3);
+	return r < 0 ? sp_err_set(err, r, "out of memory for the unwinder") : 0;
+}
+
+int sp_stacks_new(struct sp_stacks **ret, struct sp_capture *c, struct sp_dict *dict, size_t memory,
+	struct sp_err *err)
+{
+	struct sp_stacks *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	s->depth = c->args->depth;
+	r = open_unwinder(s, c, memory, err);
+	if (r == 0) {
+		s->frames = calloc(s->depth, sizeof(*s->frames));
+		r = s->frames ? sp_intern_new(&s->intern, dict, s->modules, s->unwinder, s->names,
+					s->depth)
+			      : -ENOMEM;
+		if (r < 0)
+			sp_err_set(err, r, "out of memory for the unwinder");
+	}
+	if (r < 0) {
+		sp_stacks_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sp_stacks_free(struct sp_stacks *s)
+{
+	if (!s)
+		return;
+	sp_intern_free(s->intern);
+	sp_names_free(s->names);
+	sp_unwinder_free(s->unwinder);
+	sp_hotspot_free(s->hotspot);
+	sp_modules_free(s->modules);
+	sp_mem_live_free(s->live);
+	free(s->frames);
+	free(s);
+}
+
+struct sp_hotspot *sp_stacks_hotspot(struct sp_stacks *s)
+{
+	return s->hotspot;
+}
+
+struct sp_intern *sp_stacks_intern(struct sp_stacks *s)
+{
+	return s->intern;
+}
+
+void sp_stacks_refresh(struct sp_stacks *s)
+{
+	sp_mem_live_refresh(s->live);
+	sp_modules_refresh(s->modules, false);
+}
+
+uint32_t sp_stacks_take(
+	struct sp_stacks *s, const struct sp_sample *sample, bool *ret_cut, bool *ret_unknown)
+{
+	struct sp_unwind_result u;
+	uint32_t unknown = 0, stack;
+
+	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
+	*ret_cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
+	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames, u.count,
+		*ret_cut, &unknown);
+	*ret_unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
+	return stack;
+}
