@@ -306,7 +306,7 @@ static uint64_t tick_ns(const struct sp_collector *c)
 	if (c->wall)
 		return c->wall_ns < TICK_NS ? c->wall_ns : TICK_NS;
 	/* Short intervals fill rings faster. */
-	return i < 1000000 ? 5000000 : TICK_NS;
+	return i <= 1000000 ? 5000000 : TICK_NS;
 }
 
 /* The last act: engines off, what they took written, the recording complete. */
@@ -333,8 +333,8 @@ static void finish(struct sp_collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* On busy cores a thread that looks once in a while comes late, and sees fewer threads run than do;
- * with a short slice it is scheduled sooner (Linux 6.12; older kernels ignore it). */
+/* On busy cores a thread that looks once in a while comes late: rings overflow, and wall sees fewer
+ * threads run than do. With a short slice it comes sooner (Linux 6.12; older kernels ignore it). */
 static void short_slice(void)
 {
 	struct {
@@ -355,8 +355,7 @@ static void *run(void *arg)
 	uint64_t next = sp_clock_mono_ns();
 
 	sp_threads_exclude_self(c->capture->threads);
-	if (c->wall)
-		short_slice();
+	short_slice();
 	while (!atomic_load(&c->stop)) {
 		uint32_t seen = atomic_load(&c->wake);
 		uint64_t now;

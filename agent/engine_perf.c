@@ -19,6 +19,7 @@
 #define CPUS_AT_ONCE 8
 #define WINDOW_BIG   (16u << 10)
 #define WINDOW_SMALL (8u << 10)
+#define WINDOW_DEEP  (60u << 10) /* a record must stay below 64 KiB */
 #define STACK_MAX    (256u << 10)
 #define OVERLAP	     4096u /* of window and live memory that must agree to join them */
 
@@ -57,10 +58,19 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	t->fds = NULL;
 }
 
+/* The JIT's own threads are known to be; others are seen to be. */
+static bool is_deep(const struct perf_engine *p, const struct sp_tinfo *t)
+{
+	return p->rings.bytes >= 8 * WINDOW_DEEP &&
+	       (t->deep || strncmp(t->name, "C1 Comp", 7) == 0 ||
+		       strncmp(t->name, "C2 Comp", 7) == 0);
+}
+
 static void added(void *ctx, struct sp_tinfo *t)
 {
 	struct sp_capture *c = ctx;
 	struct perf_engine *p = c->engine_data;
+	struct perf_event_attr attr = p->attr;
 	uint32_t n = p->rings.count;
 
 	if (t->fds)
@@ -75,8 +85,9 @@ static void added(void *ctx, struct sp_tinfo *t)
 		p->skipped++;
 		return;
 	}
+	attr.sample_stack_user = is_deep(p, t) ? WINDOW_DEEP : p->attr.sample_stack_user;
 	for (uint32_t i = 0; i < n; i++) {
-		int fd = sp_perf_open(&p->attr, (int32_t)t->tid, p->rings.ring[i].cpu);
+		int fd = sp_perf_open(&attr, (int32_t)t->tid, p->rings.ring[i].cpu);
 
 		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->rings.ring[i].fd) < 0) {
 			close(fd);
@@ -177,7 +188,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 /* A stack longer than its window goes on in live memory. That part is older than the frames above
  * it; it still is what it was if the window's own last bytes are still there unchanged: a thread
  * that had returned past them would have written over them. */
-static void complete(struct perf_engine *p, struct sp_snapshot *s)
+static bool complete(struct perf_engine *p, struct sp_snapshot *s)
 {
 	uint64_t join = s->stack_addr + s->stack_len, from = join - OVERLAP;
 	uint64_t end =
@@ -186,14 +197,17 @@ static void complete(struct perf_engine *p, struct sp_snapshot *s)
 	struct iovec to = {live, end - from}, src = {(void *)from, end - from};
 	ssize_t n;
 
-	if (s->stack_len < OVERLAP || end <= join)
-		return;
+	if (s->stack_len < OVERLAP)
+		return false;
+	if (end <= join)
+		return true;
 	n = process_vm_readv((pid_t)p->pid, &to, 1, &src, 1, 0);
 	if (n <= (ssize_t)OVERLAP || memcmp(live, s->stack + s->stack_len - OVERLAP, OVERLAP) != 0)
-		return;
+		return false;
 	memcpy(p->scratch, s->stack, s->stack_len);
 	s->stack = p->scratch;
 	s->stack_len += (uint32_t)n - OVERLAP;
+	return true;
 }
 
 static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sample *s,
@@ -214,8 +228,11 @@ static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sam
 	if (hi && s->snap.stack_len > hi - sp)
 		s->snap.stack_len = (uint32_t)(hi - sp);
 	s->snap.stack_end = hi ? hi : sp + len;
-	if (hi && full)
-		complete(p, &s->snap);
+	/* A thread that moves on before its stack is completed gets a longer window. */
+	if (hi && full && !complete(p, &s->snap) && !s->thread->deep) {
+		s->thread->deep = true;
+		sp_threads_renew(c->threads, s->thread);
+	}
 }
 
 static uint32_t kernel_frames(const uint64_t *ips, uint64_t n, uint64_t *out)

@@ -2,6 +2,7 @@
 #include "threads.h"
 
 #include "base/clock.h"
+#include "pages.h"
 #include "threads_proc.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,20 +34,6 @@ struct sp_threads {
 	uint64_t next_scan_ns;
 };
 
-static void *map_zeroed(size_t n)
-{
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		-1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void unmap(void *p, size_t n)
-{
-	if (p)
-		munmap(p, n);
-}
-
 int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 {
 	struct sp_threads *ts = calloc(1, sizeof(*ts));
@@ -56,9 +42,9 @@ int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 		return -ENOMEM;
 	ts->args = args;
 	pthread_mutex_init(&ts->lock, NULL);
-	ts->slots = map_zeroed(sizeof(*ts->slots) * SP_THREADS_MAX);
-	ts->infos = map_zeroed(sizeof(*ts->infos) * SP_THREADS_MAX);
-	ts->index = map_zeroed(sizeof(*ts->index) * INDEX_SIZE);
+	ts->slots = sp_pages_map(sizeof(*ts->slots) * SP_THREADS_MAX);
+	ts->infos = sp_pages_map(sizeof(*ts->infos) * SP_THREADS_MAX);
+	ts->index = sp_pages_map(sizeof(*ts->index) * INDEX_SIZE);
 	ts->proc.nlink = 0;
 	if (!ts->slots || !ts->infos || !ts->index) {
 		sp_threads_free(ts);
@@ -79,9 +65,9 @@ void sp_threads_free(struct sp_threads *ts)
 	sp_sig.slots = NULL;
 	sp_sig.index = NULL;
 	sp_sig.slot_count = 0;
-	unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
-	unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
-	unmap(ts->index, sizeof(*ts->index) * INDEX_SIZE);
+	sp_pages_unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
+	sp_pages_unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
+	sp_pages_unmap(ts->index, sizeof(*ts->index) * INDEX_SIZE);
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
@@ -269,6 +255,16 @@ void sp_threads_announce(struct sp_threads *ts)
 	for (uint32_t i = 0; i < ts->used; i++)
 		if (ts->infos[i].state == SP_THREAD_LIVE)
 			announce(ts, &ts->infos[i]);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_threads_renew(struct sp_threads *ts, struct sp_tinfo *t)
+{
+	pthread_mutex_lock(&ts->lock);
+	if (ts->hooked && t->state == SP_THREAD_LIVE && !t->agent) {
+		ts->hooks.gone(ts->hooks.ctx, t);
+		ts->hooks.added(ts->hooks.ctx, t);
+	}
 	pthread_mutex_unlock(&ts->lock);
 }
 

@@ -39,6 +39,7 @@ struct sp_tinfo {
 	uint32_t dict_id, dict_epoch, dict_version;
 	/* the engines' */
 	int timer; /* kernel timer id, -1: none */
+	bool deep; /* its stacks are longer than the usual window */
 	int *fds;  /* perf descriptors, one per CPU */
 };
 
@@ -63,6 +64,9 @@ void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks)
 
 /* Tells the hooks again of every live thread, for those they put off. */
 void sp_threads_announce(struct sp_threads *ts);
+
+/* Lets the hooks take @t down and up again, with what changed in it. Context: the collector. */
+void sp_threads_renew(struct sp_threads *ts, struct sp_tinfo *t);
 
 /* The calling thread is one of ours and is never sampled. */
 void sp_threads_exclude_self(struct sp_threads *ts);

@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 #include "collector.h"
+#include "pages.h"
 #include "wall_proc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -68,9 +68,8 @@ int sp_wall_start(
 	w->max_fds = sp_engine_fd_budget() / 4;
 	if (w->max_fds > KEPT_FDS_MAX)
 		w->max_fds = KEPT_FDS_MAX;
-	w->walls = mmap(NULL, sizeof(struct wall) * SP_THREADS_MAX, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (w->walls == MAP_FAILED) {
+	w->walls = sp_pages_map(sizeof(struct wall) * SP_THREADS_MAX);
+	if (!w->walls) {
 		free(w);
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	}
@@ -93,7 +92,7 @@ void sp_wall_free(struct sp_walls *w)
 		return;
 	for (uint32_t i = 0; i < SP_THREADS_MAX && w->kept_fds; i++)
 		drop_fd(w, &w->walls[i]);
-	munmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
+	sp_pages_unmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
 	free(w);
 }
 
