@@ -41,12 +41,13 @@ static struct sp_frame *emit_method(
 	return f;
 }
 
-static void emit_stub(struct sp_walk *w, const struct sp_blob *b)
+static struct sp_frame *emit_stub(struct sp_walk *w, const struct sp_blob *b)
 {
 	struct sp_frame *f = sp_walk_emit(w, SP_KIND_STUB, SP_FRAME_NATIVE);
 
 	if (f)
 		f->method = b->name;
+	return f;
 }
 
 bool sp_java_return_ok(struct sp_walk *w, uint64_t pc)
@@ -555,12 +556,16 @@ static bool runtime_frame(struct sp_walk *w, const struct sp_blob *b, struct sp_
 
 static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *b)
 {
+	struct sp_frame *f;
 	struct sp_place place;
 	bool ok;
 
-	emit_stub(w, b);
+	f = emit_stub(w, b);
 	if (b->kind == SP_BLOB_STUB_ROUTINES && in_call_stub(w))
 		return step_call_stub(w);
+	/* Java code returns to no other stub than the barrier below thawed frames */
+	if (f && b->kind == SP_BLOB_STUB_ROUTINES && !w->exact && w->callee_blob)
+		f->flags |= SP_FRAMEFLAG_VTHREAD_END | SP_FRAMEFLAG_IN_HEAP;
 	if (w->exact)
 		ok = sp_top_stub(w, b, &place);
 	else if (b->frame_size && b->kind == SP_BLOB_RUNTIME)

@@ -24,6 +24,8 @@ enum sp_frame_flags {
 	SP_FRAMEFLAG_NATIVE_METHOD = 1, /* Java kind: a native method (wrapper or interpreted) */
 	SP_FRAMEFLAG_VTHREAD_END = 2,	/* last frame of a mounted virtual thread: what follows is
 					   its carrier */
+	SP_FRAMEFLAG_IN_HEAP = 8,	/* with VTHREAD_END: older frames of the virtual thread
+					   are still in the heap and were not read */
 	SP_FRAMEFLAG_GUESSED = 4,	/* pc is exact but caller was found by a fallback */
 };
 
