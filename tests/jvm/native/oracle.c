@@ -405,13 +405,13 @@ static void judge(struct slot *slot)
 {
 	static struct sp_frame frames[DEPTH];
 	struct sp_unwind_result r;
-	uint64_t start = sp_clock_mono_ns();
+	uint64_t start = sp_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	sp_unwind(o.unwinder, &slot->snap, frames, DEPTH, &r);
 	if (r.status == SP_UNWIND_BROKEN && r.reason == SP_WHY_NO_MODULE &&
 		sp_modules_refresh(o.modules, true) > 0)
 		sp_unwind(o.unwinder, &slot->snap, frames, DEPTH, &r);
-	o.unwind_ns += sp_clock_mono_ns() - start;
+	o.unwind_ns += sp_clock_read(CLOCK_THREAD_CPUTIME_ID) - start;
 	o.samples++;
 	o.frames += r.count;
 	o.whole += r.status == SP_UNWIND_COMPLETE;
