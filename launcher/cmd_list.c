@@ -13,12 +13,22 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+enum { WIDTH = 80, NAME_AT = 2, NOTE_AT = 6, HELP_AT = 38 };
+
+/* A row, kept until the rows next to it are known. */
+struct kept {
+	enum sp_probe_group group;
+	enum sp_probe_state state;
+	char name[48], note[320];
+	const char *help; /* static */
+};
+
 struct table {
-	struct sp_buf out;
-	bool json;
-	int rows, group; /* group of the last row, -1 at first */
+	struct kept *rows; /* owned */
+	size_t n, cap;
 };
 
 static const char *const state_names[SP_PROBE_STATES] = {"available", "limited", "no"};
@@ -38,52 +48,141 @@ static const char *help_of(const char *name, bool *ret_built)
 	return "";
 }
 
-static void add_text(struct table *t, const struct sp_probe_row *r, const char *help)
+/* Words of @text from column @at on, further lines indented by @indent. */
+static void add_wrapped(struct sp_buf *out, const char *text, size_t at, size_t indent)
 {
-	const char *heading = sp_probe_group_name(r->group);
-	size_t n;
-
-	if ((int)r->group != t->group)
-		sp_buf_addf(&t->out, "%s%s:\n", t->rows ? "\n" : "", heading ? heading : "others");
-	sp_buf_adds(&t->out, "  ");
-	n = sp_show_text(&t->out, r->name, 40);
-	sp_buf_addf(&t->out, "%*s %-10s", n < 24 ? (int)(24 - n) : 0, "", state_names[r->state]);
-	if (r->note[0] || help[0])
-		sp_buf_addc(&t->out, ' ');
-	sp_show_text(&t->out, r->note[0] ? r->note : help, 0);
-	sp_buf_addc(&t->out, '\n');
+	for (size_t len; *text; text += len) {
+		text += strspn(text, " ");
+		len = strcspn(text, " ");
+		if (at > indent && at + 1 + len > WIDTH) {
+			sp_buf_addf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			sp_buf_addc(out, ' ');
+			at++;
+		}
+		sp_buf_add(out, text, len);
+		at += len;
+	}
+	sp_buf_addc(out, '\n');
 }
 
-static void add_json(struct table *t, const struct sp_probe_row *r, const char *help)
+/* A state and its reason in lines of their own; a reason that was given before is not repeated. */
+static void add_reason(struct sp_buf *out, const struct table *t, const struct kept *row)
 {
-	const char *heading = sp_probe_group_name(r->group);
+	SP_AUTO_BUF struct sp_buf text;
+	const struct kept *first = t->rows;
 
-	sp_buf_adds(&t->out, t->rows ? ",\n {\"event\": " : "[{\"event\": ");
-	sp_show_json(&t->out, r->name);
-	sp_buf_adds(&t->out, ", \"group\": ");
-	sp_show_json(&t->out, heading ? heading : "others");
-	sp_buf_addf(&t->out, ", \"state\": \"%s\", \"note\": ", state_names[r->state]);
-	sp_show_json(&t->out, r->note);
-	sp_buf_adds(&t->out, ", \"help\": ");
-	sp_show_json(&t->out, help);
-	sp_buf_addc(&t->out, '}');
+	while (strcmp(first->note, row->note) != 0 || first->state != row->state)
+		first++;
+	sp_buf_init(&text);
+	sp_buf_addf(&text, "%s: %s%s", state_names[row->state],
+		first == row ? "" : "the same as for ", first == row ? row->note : first->name);
+	sp_buf_addf(out, "%*s", NOTE_AT, "");
+	add_wrapped(out, sp_buf_str(&text), NOTE_AT, NOTE_AT);
+}
+
+/* One row: on one line if it fits. */
+static void add_single(struct sp_buf *out, const struct table *t, const struct kept *row)
+{
+	const char *note = row->note[0] ? row->note : row->help;
+
+	if (row->note[0] && HELP_AT + strlen(note) > WIDTH) {
+		sp_buf_addf(out, "%*s%s\n", NAME_AT, "", row->name);
+		add_reason(out, t, row);
+		return;
+	}
+	sp_buf_addf(out, "%*s%-24s %s", NAME_AT, "", row->name, state_names[row->state]);
+	if (note[0])
+		sp_buf_addf(out, "%*s", 11 - (int)strlen(state_names[row->state]), "");
+	add_wrapped(out, note, HELP_AT, HELP_AT);
+}
+
+/* Rows that share their reason: the names, then the reason once. */
+static void add_group(struct sp_buf *out, const struct table *t, const struct kept *row, size_t n)
+{
+	SP_AUTO_BUF struct sp_buf names;
+
+	sp_buf_init(&names);
+	for (size_t i = 0; i < n; i++)
+		sp_buf_addf(&names, "%s%s", row[i].name, i + 1 < n ? ", " : "");
+	sp_buf_addf(out, "%*s", NAME_AT, "");
+	add_wrapped(out, sp_buf_str(&names), NAME_AT, NAME_AT);
+	add_reason(out, t, row);
+}
+
+static void show_text(const struct table *t, struct sp_buf *out)
+{
+	for (size_t i = 0, n; i < t->n; i += n) {
+		const struct kept *row = &t->rows[i];
+		const char *heading = sp_probe_group_name(row->group);
+
+		if (i == 0 || row[-1].group != row->group)
+			sp_buf_addf(out, "%s%s:\n", i ? "\n" : "", heading ? heading : "others");
+		for (n = 1; i + n < t->n && row[n].group == row->group && row->note[0] &&
+			    row[n].state == row->state && strcmp(row[n].note, row->note) == 0;
+			n++)
+			;
+		if (n > 1)
+			add_group(out, t, row, n);
+		else
+			add_single(out, t, row);
+	}
+}
+
+static void show_json(const struct table *t, struct sp_buf *out)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct kept *row = &t->rows[i];
+		const char *heading = sp_probe_group_name(row->group);
+
+		sp_buf_adds(out, i ? ",\n {\"event\": " : "[{\"event\": ");
+		sp_show_json(out, row->name);
+		sp_buf_adds(out, ", \"group\": ");
+		sp_show_json(out, heading ? heading : "others");
+		sp_buf_addf(out, ", \"state\": \"%s\", \"note\": ", state_names[row->state]);
+		sp_show_json(out, row->note);
+		sp_buf_adds(out, ", \"help\": ");
+		sp_show_json(out, row->help);
+		sp_buf_addc(out, '}');
+	}
+	sp_buf_adds(out, t->n ? "]\n" : "[]\n");
+}
+
+/* What a stranger sent, safe to show. */
+static void keep_text(const char *text, char *ret, size_t size)
+{
+	SP_AUTO_BUF struct sp_buf safe;
+
+	sp_buf_init(&safe);
+	sp_show_text(&safe, text, 0);
+	snprintf(ret, size, "%s", sp_buf_str(&safe));
 }
 
 static int add_row(void *ctx, const struct sp_probe_row *row)
 {
 	struct table *t = ctx;
-	struct sp_probe_row r = *row;
-	const char *help;
+	struct kept *k;
 	bool built;
 
-	help = help_of(r.name, &built);
-	if (!built) {
-		r.state = SP_PROBE_NO;
-		r.note = "not built yet";
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 64;
+
+		k = reallocarray(t->rows, cap, sizeof(*k));
+		if (!k)
+			return -ENOMEM;
+		t->rows = k;
+		t->cap = cap;
 	}
-	(t->json ? add_json : add_text)(t, &r, help);
-	t->group = (int)r.group;
-	t->rows++;
+	k = &t->rows[t->n++];
+	*k = (struct kept){.group = row->group, .state = row->state};
+	keep_text(row->name, k->name, sizeof(k->name));
+	keep_text(row->note, k->note, sizeof(k->note));
+	k->help = help_of(row->name, &built);
+	if (!built) {
+		k->state = SP_PROBE_NO;
+		snprintf(k->note, sizeof(k->note), "not built yet");
+	}
 	return 0;
 }
 
@@ -97,10 +196,11 @@ static int ask_agent(struct sp_link *l, struct table *t, struct sp_err *err)
 		struct sp_probe_row row = {(enum sp_probe_group)m.num[0],
 			(enum sp_probe_state)m.num[1], m.text[0], m.text[1]};
 
-		if (m.num[0] >= SP_PROBE_GROUPS || m.num[1] >= SP_PROBE_STATES || t->rows > 10000)
+		if (m.num[0] >= SP_PROBE_GROUPS || m.num[1] >= SP_PROBE_STATES || t->n > 10000)
 			return sp_err_set(
 				err, -EBADMSG, "pid %d: the agent's table is damaged", (int)l->pid);
-		add_row(t, &row);
+		if (add_row(t, &row) < 0)
+			return sp_err_set(err, -ENOMEM, "out of memory");
 		r = sp_link_next(l, &m, sp_clock_mono_ns() + 10000000000ull, err);
 	}
 	if (r == 0 && m.type != SP_MSG_PROBED)
@@ -131,24 +231,22 @@ static int probe_target(const struct sp_call *call, struct table *t, struct sp_e
 
 int sp_cmd_list(const struct sp_call *call)
 {
-	struct table t = {.json = call->json, .group = -1};
-	struct sp_err err;
+	SP_AUTO_BUF struct sp_buf out;
+	struct table t = {0};
+	struct sp_err err = {"out of memory"};
 	int code = SP_EXIT_DONE;
-	int r;
+	int r = call->n_targets ? probe_target(call, &t, &err) : sp_probe_run(add_row, &t);
 
-	sp_buf_init(&t.out);
-	r = call->n_targets ? probe_target(call, &t, &err) : sp_probe_run(add_row, &t);
+	sp_buf_init(&out);
+	if (r == 0)
+		(call->json ? show_json : show_text)(&t, &out);
+	free(t.rows);
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		code = sp_link_exit_code(r);
-	} else {
-		if (t.json)
-			sp_buf_adds(&t.out, "]\n");
-		if (fputs(sp_buf_str(&t.out), stdout) < 0 || fflush(stdout)) {
-			sp_message_error("list: cannot write to stdout");
-			code = SP_EXIT_FAILED;
-		}
+	} else if (fputs(sp_buf_str(&out), stdout) < 0 || fflush(stdout)) {
+		sp_message_error("list: cannot write to stdout");
+		code = SP_EXIT_FAILED;
 	}
-	sp_buf_done(&t.out);
 	return code;
 }

@@ -94,15 +94,13 @@ static void why_denied(const struct where *w, char *ret, size_t cap)
 	if (w->seccomp == 2 && (w->paranoid < 3 || w->has_perfmon))
 		snprintf(ret, cap,
 			"a seccomp filter (the container's) blocks perf_event_open: allow it in "
-			"the "
-			"profile, or use ctimer, itimer or wall");
+			"the profile, or use ctimer, itimer or wall");
 	else if (w->paranoid == -1000)
 		snprintf(ret, cap, "this kernel has no perf events: use ctimer, itimer or wall");
 	else
 		snprintf(ret, cap,
-			"perf_event_paranoid=%d and no CAP_PERFMON: set kernel.perf_event_paranoid "
-			"to 1, "
-			"or grant CAP_PERFMON",
+			"perf_event_paranoid is %d and there is no CAP_PERFMON: set "
+			"kernel.perf_event_paranoid to 1, or grant CAP_PERFMON",
 			w->paranoid);
 }
 
@@ -119,9 +117,9 @@ static void why_not(const struct where *w, int r, char *ret, size_t cap)
 	case ENODEV:
 	case EINVAL:
 		snprintf(ret, cap,
-			"this CPU, or the virtual machine around it, does not count it: run on "
-			"real "
-			"with a PMU");
+			"this CPU, or the virtual machine around it, does not count it: run where "
+			"the CPU's counters are visible, on bare metal or in a VM with a virtual "
+			"PMU");
 		break;
 	case EMFILE:
 		snprintf(ret, cap, "no descriptor is left: raise the limit on open files");
@@ -144,10 +142,12 @@ static int probe_perf(struct where *w, enum sp_probe_group group, const char *na
 	}
 	why_not(w, fd, why, sizeof(why));
 	fd = fd == -EACCES || fd == -EPERM ? open_event(type, config, false, more) : fd;
-	if (fd < 0)
+	if (fd < 0) {
+		why_not(w, fd, why, sizeof(why));
 		return row(w, group, SP_PROBE_NO, name, why);
+	}
 	close(fd);
-	snprintf(note, sizeof(note), "what happens in the kernel is not seen: %s", why);
+	snprintf(note, sizeof(note), "without what happens in the kernel, because %s", why);
 	return row(w, group, SP_PROBE_LIMITED, name, note);
 }
 
@@ -161,15 +161,15 @@ static int probe_cpu(struct where *w)
 
 	if (fd < 0) {
 		why_not(w, fd, why, sizeof(why));
-		snprintf(note, sizeof(note), "by ctimer, so without kernel frames: %s", why);
+		snprintf(
+			note, sizeof(note), "by ctimer, so without kernel frames, because %s", why);
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_LIMITED, "cpu", note);
 	}
 	ring = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED)
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_LIMITED, "cpu",
 			"by signals, no ring can be mapped: raise kernel.perf_event_mlock_kb or "
-			"the "
-			"limit on locked memory");
+			"the limit on locked memory");
 	munmap(ring, 2 * page);
 	return row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "cpu", "");
 }
@@ -200,8 +200,7 @@ static int probe_itimer(struct where *w)
 	if (now.it_value.tv_sec || now.it_value.tv_usec)
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_NO, "itimer",
 			"the process's profiling timer is in use, perhaps by another profiler: "
-			"stop "
-			"that, or use ctimer");
+			"stop that, or use ctimer");
 	return row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "itimer", "");
 }
 
@@ -262,13 +261,11 @@ static int probe_tracepoints(struct where *w)
 	if (r == -EACCES || r == -EPERM)
 		return row(w, SP_PROBE_TRACEPOINT, SP_PROBE_NO, "sys:name",
 			"/sys/kernel/tracing cannot be read by this user: run as root, or mount "
-			"tracefs "
-			"with a gid of yours");
+			"tracefs with a gid of yours");
 	if (r < 0)
 		return row(w, SP_PROBE_TRACEPOINT, SP_PROBE_NO, "sys:name",
 			"tracefs is not mounted here, or the kernel has none: mount -t tracefs "
-			"tracefs "
-			"/sys/kernel/tracing");
+			"tracefs /sys/kernel/tracing");
 	return probe_perf(w, SP_PROBE_TRACEPOINT, "sys:name", PERF_TYPE_TRACEPOINT, id, NULL);
 }
 
@@ -293,7 +290,7 @@ static int probe_dynamic(struct where *w, const char *pmu, const char *name)
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
 	if (read_file(path, text, sizeof(text)) <= 0) {
 		snprintf(note, sizeof(note),
-			"this kernel has no %s events (Linux 4.17 and later have)", pmu);
+			"this kernel has no %s events (Linux 4.17 and later may have them)", pmu);
 		return row(w, SP_PROBE_DYNAMIC, SP_PROBE_NO, name, note);
 	}
 	if (strcmp(pmu, "uprobe") == 0)
@@ -303,7 +300,8 @@ static int probe_dynamic(struct where *w, const char *pmu, const char *name)
 		close(r);
 	if (r >= 0 || r == -ENOENT || r == -EINVAL) /* permitted: only the name is missing */
 		return row(w, SP_PROBE_DYNAMIC, SP_PROBE_YES, name, "");
-	snprintf(note, sizeof(note), "needs CAP_PERFMON or root (%s)", strerror(-r));
+	snprintf(note, sizeof(note),
+		"the kernel refuses it (%s): run as root, or grant CAP_PERFMON", strerror(-r));
 	return row(w, SP_PROBE_DYNAMIC, SP_PROBE_NO, name, note);
 }
 

@@ -1,4 +1,5 @@
 """Into pods and out again: from the host, from inside, and from a debugging container beside."""
+import json
 import os
 
 import pytest
@@ -58,10 +59,10 @@ def test_list_inside_says_that_seccomp_forbids_perf(pod):
     pod.put(SPARKPROF, "/tmp/sparkprof")
     java = pod.exec("pgrep", "-x", "java").stdout.strip()
     for target in ([], [java]):
-        r = pod.exec("/tmp/sparkprof", "list", *target)
+        r = pod.exec("/tmp/sparkprof", "list", "--json", *target)
         assert r.returncode == 0, r.stderr
-        [clock] = [line.split(maxsplit=2) for line in r.stdout.splitlines() if line.split()[:1] == ["cpu-clock"]]
-        assert clock[1] == "no" and "seccomp" in clock[2], r.stdout
+        [clock] = [row for row in json.loads(r.stdout) if row["event"] == "cpu-clock"]
+        assert clock["state"] == "no" and "seccomp" in clock["note"], r.stdout
     assert_unharmed(pod)
 
 

@@ -1,4 +1,5 @@
 """Older and stricter kernels, by seccomp: what is missing is done in another way, or said."""
+import json
 import subprocess
 
 import pytest
@@ -61,7 +62,7 @@ def test_target_on_such_a_kernel(target, sparkprof, rule):
 
 
 def test_list_says_why_perf_is_not_there():
-    r = launch(["perf_event_open=ENOSYS"], "list")
+    r = launch(["perf_event_open=ENOSYS"], "list", "--json")
     assert r.returncode == 0, r.stderr
-    [clock] = [line.split(maxsplit=2) for line in r.stdout.splitlines() if line.split()[:1] == ["cpu-clock"]]
-    assert clock[1] == "no" and "perf_event_open" in clock[2], r.stdout
+    [clock] = [row for row in json.loads(r.stdout) if row["event"] == "cpu-clock"]
+    assert clock["state"] == "no" and "perf_event_open" in clock["note"], r.stdout
