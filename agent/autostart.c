@@ -2,7 +2,7 @@
 #include "autostart.h"
 
 #include "args.h"
-#include "session.h"
+#include "recording.h"
 
 #include <jvmti.h>
 
@@ -18,9 +18,9 @@
 static struct {
 	JavaVM *vm;
 	struct sp_args args;
-	pthread_mutex_t lock;
-	struct sp_session *session; /* NULL: over, or never begun */
-} autostart = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	char options[1024]; /* as given: status shows them */
+	struct sp_recording_seat seat;
+} autostart;
 
 static void complain(const char *sentence)
 {
@@ -55,24 +55,9 @@ static void expand(const char *pattern, char *out, size_t size)
 	out[n] = 0;
 }
 
-/* Whoever comes first, the time limit or the JVM's end; the other waits until it is done. */
-static void end(void)
-{
-	pthread_mutex_lock(&autostart.lock);
-	if (autostart.session)
-		sp_session_stop(autostart.session, NULL, NULL);
-	autostart.session = NULL;
-	pthread_mutex_unlock(&autostart.lock);
-}
-
 static void *end_in_time(void *arg)
 {
-	uint64_t ns = autostart.args.timeout_ns;
-	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
-	end();
+	sp_recording_leave(&autostart.seat);
 	return NULL;
 }
 
@@ -92,11 +77,26 @@ static void start_limit(void)
 	pthread_attr_destroy(&attr);
 }
 
+/* The recording under the name by which others find it, as launchers say it (msg.h, START). */
+static void name_output(int fd, char *ret, size_t size)
+{
+	char link[40], path[1100];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	ret[0] = '\0';
+	if (n > 0 && !strchr(path, '\n'))
+		snprintf(ret, size, "jfr %s\n", path);
+}
+
+/* The JVM's end is the session's business (agent/session.c: vm_death). */
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	char path[1100];
+	char path[1100], outputs[1200];
 	struct sp_err err = {{0}};
-	int fd, r;
+	int fd;
 
 	expand(autostart.args.file, path, sizeof(path));
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -105,22 +105,16 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		complain(err.text);
 		return;
 	}
+	name_output(fd, outputs, sizeof(outputs));
 	/* The engines' step-downs are no error: they stand in the recording. */
-	r = sp_session_start(
-		&autostart.session, autostart.vm, &autostart.args, fd, NULL, NULL, &err);
-	if (r < 0) {
+	sp_recording_seat_init(&autostart.seat, NULL, NULL);
+	if (sp_recording_autostart(
+		    &autostart.seat, autostart.vm, autostart.options, outputs, fd, &err) < 0) {
 		complain(err.text);
-		close(fd);
 		unlink(path);
 	} else if (autostart.args.timeout_ns) {
 		start_limit();
 	}
-}
-
-/* Also on System.exit and halt; samples up to here are written. */
-static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
-{
-	end();
 }
 
 static int parse(const char *options, struct sp_err *err)
@@ -128,6 +122,7 @@ static int parse(const char *options, struct sp_err *err)
 	int r;
 
 	sp_args_init(&autostart.args);
+	snprintf(autostart.options, sizeof(autostart.options), "%s", options ? options : "");
 	r = sp_args_parse(&autostart.args, options ? options : "", err);
 	if (r < 0)
 		return r;
@@ -136,12 +131,15 @@ static int parse(const char *options, struct sp_err *err)
 			err, -EINVAL, "write start,event=…,file=… after the library's name");
 	if (!*autostart.args.file)
 		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
+	if (strlen(options) >= sizeof(autostart.options))
+		return sp_err_set(err, -EINVAL, "the options are longer than %zu bytes",
+			sizeof(autostart.options) - 1);
 	return 0;
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-	jvmtiEventCallbacks cb = {.VMInit = on_vm_init, .VMDeath = on_vm_death};
+	jvmtiEventCallbacks cb = {.VMInit = on_vm_init};
 	struct sp_err err = {{0}};
 	jvmtiEnv *ti;
 
@@ -152,6 +150,5 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	}
 	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));
 	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);
-	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* The agent's front door: what HotSpot calls when the library is loaded. It runs on the JVM's
  * attach listener thread and does as little as can be: no JVMTI, no class is looked at. */
 #include "control.h"
+#include "owner.h"
 
 #include <dlfcn.h>
 #include <jni.h>
@@ -32,8 +33,9 @@ static void read_jdk(char *ret, size_t len)
 	}
 }
 
-JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved);
-JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+/* What another copy of this build calls: see sp_owner_first_copy. */
+JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options);
+JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options)
 {
 	struct sp_control_call call = {.vm = vm};
 
@@ -41,4 +43,15 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 		return JNI_ERR;
 	read_jdk(call.jdk, sizeof(call.jdk));
 	return sp_control_start(&call) < 0 ? JNI_ERR : JNI_OK;
+}
+
+/* A JVM that was started with -agentpath has this build mapped from another file already, and that
+ * copy holds the recording: it answers. */
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved);
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+{
+	jint(JNICALL * first)(JavaVM * vm, char *options) =
+		(jint(JNICALL *)(JavaVM *, char *))sp_owner_first_copy("sparkprof_attach");
+
+	return (first ? first : sparkprof_attach)(vm, options);
 }

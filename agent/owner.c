@@ -3,6 +3,7 @@
  * and a thread that allocates leaves a malloc arena behind in the host. */
 #include "owner.h"
 #include "base/clock.h"
+#include "wire/build_id.h"
 
 #include <elf.h>
 #include <link.h>
@@ -100,6 +101,44 @@ static int look(struct dl_phdr_info *lib, size_t size, void *ctx)
 	s->since_ns = o->since_ns;
 	snprintf(s->who, s->len, "%.*s", (int)sizeof(o->who) - 1, o->who);
 	return 1;
+}
+
+struct copy {
+	char build[SP_BUILD_ID_HEX + 1];
+	const char *symbol;
+	const void *found;
+};
+
+/* The dynamic loader lists libraries in the order in which they were mapped. */
+static int look_for_copy(struct dl_phdr_info *lib, size_t size, void *ctx)
+{
+	struct copy *c = ctx;
+	char build[SP_BUILD_ID_HEX + 1];
+	const void *owner;
+
+	if (!lib->dlpi_name || !strstr(lib->dlpi_name, "sparkprof"))
+		return 0;
+	owner = find_symbol(lib, "sparkprof_owner");
+	if (!owner)
+		return 0;
+	if (owner == &sparkprof_owner)
+		return 1;
+	sp_build_id((const void *)lib->dlpi_addr, build);
+	if (strcmp(build, c->build) != 0)
+		return 0;
+	c->found = find_symbol(lib, c->symbol);
+	return 1;
+}
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
+
+const void *sp_owner_first_copy(const char *symbol)
+{
+	struct copy c = {.symbol = symbol};
+
+	sp_build_id(__ehdr_start, c.build);
+	dl_iterate_phdr(look_for_copy, &c);
+	return c.found;
 }
 
 bool sp_owner_other(uint64_t *ret_since_ns, char *ret_who, unsigned len)

@@ -25,6 +25,9 @@ extern struct sparkprof_owner sparkprof_owner;
 bool sp_owner_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len);
 void sp_owner_release(void);
 
+/* @symbol in the copy of this very build that was mapped first; NULL if that is the calling one. */
+const void *sp_owner_first_copy(const char *symbol);
+
 /* Whether another build records right now, and who. */
 bool sp_owner_other(uint64_t *ret_since_ns, char *ret_who, unsigned len);
 

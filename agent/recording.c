@@ -6,21 +6,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t ended;
+	uint32_t ended;		    /* futex: bumped when a recording ends */
 	struct sp_session *session; /* NULL: nothing records */
 	struct sp_recording_seat *holder;
-	int out_fd; /* the session's own */
-	uint64_t since_ns, timeout_ns;
+	int out_fd;	   /* the session's own */
+	uint64_t since_ns; /* wall clock, to be shown */
+	uint64_t end_ns;   /* monotonic: when it is over by itself; 0: never */
 	char who[232], options[1024], said[256], outputs[4096];
-} g = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+} g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* @said has a lock of its own: a session speaks while it starts or stops, under g.lock. */
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +36,8 @@ static void keep_said(void *ctx, const char *sentence)
 	pthread_mutex_lock(&said_lock);
 	snprintf(g.said, sizeof(g.said), "%s", sentence);
 	pthread_mutex_unlock(&said_lock);
-	s->say(s->say_ctx, sentence);
+	if (s->say)
+		s->say(s->say_ctx, sentence);
 }
 
 void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx)
@@ -91,7 +96,7 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	g.holder = s;
 	g.out_fd = out_fd;
 	g.since_ns = sp_clock_wall_ns();
-	g.timeout_ns = args.timeout_ns;
+	g.end_ns = args.timeout_ns ? sp_clock_mono_ns() + args.timeout_ns : 0;
 	snprintf(g.who, sizeof(g.who), "%s", who);
 	snprintf(g.options, sizeof(g.options), "%s", options);
 	snprintf(g.outputs, sizeof(g.outputs), "%s", outputs);
@@ -124,6 +129,19 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 		close(out_fd);
 }
 
+int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+	const char *outputs, int out_fd, struct sp_err *err)
+{
+	static const char who[] = "the JVM's own option -agentpath";
+	struct sp_msg reply;
+
+	s->detached = true;
+	sp_recording_start(s, vm, options, who, outputs, out_fd, &reply, err);
+	if (reply.type == SP_MSG_BUSY)
+		return sp_err_set(err, -EBUSY, "this JVM is being recorded already, by %s", s->who);
+	return reply.type == SP_MSG_STARTED ? 0 : -(int)reply.num[0];
+}
+
 /* A seat that did not start the recording gets a way to read it. */
 static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
 {
@@ -145,7 +163,8 @@ static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 	g.holder->holds = false;
 	g.holder = NULL;
 	sp_owner_release();
-	pthread_cond_broadcast(&g.ended);
+	__atomic_fetch_add(&g.ended, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &g.ended, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	return r;
 }
 
@@ -256,25 +275,24 @@ bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)
 	return mine;
 }
 
-/* Waits until somebody stops the recording or its time is over; true in the second case. */
+/* Waits until somebody stops the recording or its time is over; true in the second case. A futex
+ * and not a condition variable: its relative timeouts follow the monotonic clock, so that a step of
+ * the wall clock neither ends a recording nor prolongs it. */
 static bool time_over_locked(struct sp_recording_seat *s)
 {
-	struct timespec until;
-	uint64_t end;
+	while (g.session && g.holder == s) {
+		uint64_t now = sp_clock_mono_ns(), left = g.end_ns - now;
+		struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		uint32_t seen = __atomic_load_n(&g.ended, __ATOMIC_ACQUIRE);
+		bool limited = g.end_ns != 0;
 
-	if (!g.timeout_ns) {
-		while (g.session && g.holder == s)
-			pthread_cond_wait(&g.ended, &g.lock);
-		return false;
+		if (limited && now >= g.end_ns)
+			return true;
+		pthread_mutex_unlock(&g.lock);
+		syscall(SYS_futex, &g.ended, FUTEX_WAIT_PRIVATE, seen, limited ? &wait : NULL, NULL,
+			0);
+		pthread_mutex_lock(&g.lock);
 	}
-	/* The static condition waits on CLOCK_REALTIME: a stepped clock moves the end, as for cron.
-	 */
-	end = g.since_ns + g.timeout_ns;
-	until.tv_sec = (time_t)(end / 1000000000);
-	until.tv_nsec = (long)(end % 1000000000);
-	while (g.session && g.holder == s)
-		if (pthread_cond_timedwait(&g.ended, &g.lock, &until) == ETIMEDOUT)
-			return g.session && g.holder == s;
 	return false;
 }
 

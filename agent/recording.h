@@ -27,6 +27,12 @@ void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say,
 void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
 	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err);
 
+/* The same for a JVM that records by an option of its own: @s is nobody's connection and detached
+ * from the start, so that later ones may ask, dump and stop. A recording with a time limit needs a
+ * thread that calls sp_recording_leave. Returns 0 or -errno with a sentence. */
+int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+	const char *outputs, int out_fd, struct sp_err *err);
+
 /* STOPPED, BUSY (another launcher's collect) or FAILED (nothing records). */
 void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
 /* FLUSHED or FAILED. Both bring the outputs that START named and, to a seat that did not start the
