@@ -5,7 +5,7 @@
 #   ./build.sh test       set up, build and run the tests (what CI runs)
 #   ./build.sh test-long  version matrices, long fuzzing, soaks
 #   ./build.sh demo       show it on a real Spark
-#   ./build.sh bench      measure beside the peers: bench [NAME [ROUNDS]]
+#   ./build.sh bench      measure beside the peers: bench [NAME [ROUNDS|quick]]
 #   ./build.sh dist       source archive and a release binary
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -107,14 +107,15 @@ cmd_demo() {
     build/venv/bin/python tests/spark/demo.py "$@"
 }
 
-cmd_bench() { # [name [rounds]]: one of tests/bench/*.py; all of them without a name
+cmd_bench() { # [name [rounds|quick]]: one of tests/bench/*.py; all of them without a name
     cmd_deps
     venv
     build
     local name=${1:-} script
     [ $# -gt 0 ] && shift
-    [ -z "$name" ] || [ -f "tests/bench/$name.py" ] || die "no benchmark $name; there are: $(basename -s .py tests/bench/*.py | paste -sd' ')"
+    [ -z "$name" ] || [ -f "tests/bench/$name.py" ] || die "no benchmark $name; there are: $(basename -s .py tests/bench/*.py | grep -vx common | paste -sd' ')"
     for script in tests/bench/${name:-*}.py; do
+        [ "$script" != tests/bench/common.py ] || continue
         say "$script"
         build/venv/bin/python "$script" "$@"
     done

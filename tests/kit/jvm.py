@@ -26,12 +26,13 @@ def compiled():
 class Target:
     """A running Java program that printed "ready" on its stdout."""
 
-    def __init__(self, main, *args, jdk=17, jvm=(), home=None, wrap=(), wait=True, cwd=None, env=None, user=None):
+    def __init__(self, main, *args, jdk=17, jvm=(), home=None, wrap=(), wait=True, cwd=None, env=None, user=None,
+                 classes=None):
         self.home = home or parts.jdk(jdk)
         self.dir = pathlib.Path(cwd or os.getcwd())
         self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
         self.err = open(os.memfd_create("stderr"), "w+b", buffering=0)
-        cmd = [*wrap, str(self.home / "bin/java"), *jvm, "-cp", str(compiled()), main, *map(str, args)]
+        cmd = [*wrap, str(self.home / "bin/java"), *jvm, "-cp", str(classes or compiled()), main, *map(str, args)]
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=self.err,
                                      cwd=cwd, env=env, user=user, group=user, extra_groups=[] if user else None)
         self.pid = self.proc.pid
