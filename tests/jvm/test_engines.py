@@ -24,7 +24,7 @@ def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, e
 def test_known_split_of_cpu(target, tmp_path, engine):
     event, capture = ENGINES[engine]
     more = {"capture": capture} if capture else {}
-    t, r = record(target, tmp_path, "Split", 6, event=event, interval="1ms", **more)
+    t, r = record(target, tmp_path, "Split", 3, event=event, interval="1ms", **more)
     assert t.proc.returncode == 0
     spun = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Split.main ") for f in s.stack)]
     assert len(spun) > 300
@@ -36,7 +36,7 @@ def test_known_split_of_cpu(target, tmp_path, engine):
 
 @pytest.mark.parametrize("jdk", [11, 21, 25])
 def test_other_jdks(target, tmp_path, jdk):
-    t, r = record(target, tmp_path, "Split", 3, jdk=jdk, event="cpu", interval="1ms")
+    t, r = record(target, tmp_path, "Split", 1.5, jdk=jdk, event="cpu", interval="1ms")
     assert t.proc.returncode == 0
     spun = [s for s in r.cpu() if s.thread == "main"]
     whole = [s for s in spun if any(f.startswith("Split.main ") for f in s.stack)]
@@ -66,7 +66,7 @@ def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, 
 @pytest.mark.parametrize("user", [None, 12345])
 def test_system_time_is_not_lost(target, tmp_path, user):
     # Not a divisor of the program's own 10 ms: samples in step with it would see 40 or 60 %.
-    _, r = record(target, tmp_path, "Syscalls", 5, user=user, event="cpu", interval="1700us")
+    _, r = record(target, tmp_path, "Syscalls", 2.5, user=user, event="cpu", interval="1700us")
     mine = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Syscalls.main ") for f in s.stack)]
     assert len(mine) > 300
     assert r.share(mine, "Syscalls.kernel", "Syscalls.user") == pytest.approx([0.5, 0.5], abs=0.06)
@@ -75,7 +75,7 @@ def test_system_time_is_not_lost(target, tmp_path, user):
 def test_kernel_frames_where_allowed(target, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    _, r = record(target, tmp_path, "Syscalls", 3, event="cpu", interval="1ms", capture="ring")
+    _, r = record(target, tmp_path, "Syscalls", 1.5, event="cpu", interval="1ms", capture="ring")
     kernel = [s for s in r.cpu() if s.stack and s.stack[0].endswith("[Kernel]")]
     assert kernel
     assert r.share(kernel, "Syscalls.kernel")[0] > 0.8
