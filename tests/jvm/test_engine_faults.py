@@ -15,7 +15,6 @@ from test_engines import record
 def test_leaving(target, tmp_path, event, how, code):
     t, r = record(target, tmp_path, "Leave", 0.7, how, code, event=event, interval="5ms")
     assert t.proc.returncode == code
-    assert len(r.samples) > 10
     mine = sorted(s.time for s in r.samples if s.thread == "main")
     assert mine[-1] - mine[0] > 300_000_000  # to the end, not to the last flush
 

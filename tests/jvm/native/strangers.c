@@ -19,11 +19,15 @@ static char mode[16];
 
 static void save(void)
 {
-	FILE *f = fopen(getenv("STRANGER"), "w");
+	char part[4096]; /* renamed when whole: the JVM may end at any moment */
+	FILE *f;
 
+	snprintf(part, sizeof(part), "%s.part", getenv("STRANGER"));
+	f = fopen(part, "w");
 	if (f) {
 		fprintf(f, "%ld %ld %ld %ld\n", counts[0], counts[1], counts[2], counts[3]);
 		fclose(f);
+		rename(part, getenv("STRANGER"));
 	}
 }
 
