@@ -110,7 +110,7 @@ class Cluster:
             return subprocess.Popen([parts.jdk(17) / "bin/java", *java, main, *args], stdin=subprocess.DEVNULL, stdout=log,
                                     stderr=log, cwd=self.dir, env={**os.environ, "HADOOP_CONF_DIR": str(self.conf)})
 
-    def _wait_up(self, timeout=90):
+    def _wait_up(self, timeout=240):
         end = time.monotonic() + timeout
         log = self.dir / "nodemanager.log"
         while "egistered with ResourceManager" not in log.read_text(errors="replace"):
