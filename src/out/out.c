@@ -5,11 +5,13 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "out/html.h"
 #include "out/number.h"
 
 const struct sp_out_format sp_out_formats[] = {
 	{"collapsed", "collapsed folded", sp_out_collapsed},
 	{"text", "txt text", sp_out_text},
+	{"html", "html htm", sp_out_html},
 };
 const size_t sp_out_format_count = SP_COUNT(sp_out_formats);
 

@@ -12,8 +12,9 @@
 #include "base/cleanup.h"
 #include "jfr/reader.h"
 #include "prof/resolve.h"
+#include "prof/timeline.h"
 
-enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST };
+enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
 
 /* How a type of the recording is read. */
 struct kind {
@@ -39,6 +40,10 @@ static const struct kind kinds[] = {
 	{"sparkprof.Module", MODULE},
 	{"sparkprof.Counts", COUNTS},
 	{"sparkprof.Lost", LOST},
+	{"jdk.CPULoad", CPU_LOAD},
+	{"jdk.GCHeapSummary", HEAP},
+	{"jdk.ResidentSetSize", RSS},
+	{"jdk.GarbageCollection", GC},
 };
 
 #define REASONS 32
@@ -124,7 +129,37 @@ static int add_sample(struct load *l, const struct kind *k, const struct sp_jfr_
 	if (k->weight)
 		s.weight =
 			strcmp(k->weight, "duration") == 0 ? e->duration_ns : number(e, k->weight);
-	return sp_profile_add(l->p, &s);
+	return sp_profile_add_at(
+		l->p, &s, e->start_ns, k->weight && k->unit == SP_UNIT_NS ? s.weight : 0);
+}
+
+/* A share of all cores in thousandths of a percent. */
+static uint64_t share(const struct sp_jfr_event *e, const char *name)
+{
+	const struct sp_jfr_value *v = field(e, name);
+	double f = v && v->kind == SP_JFR_V_FLOAT ? v->f : 0;
+
+	return f > 0 && f <= 1 ? (uint64_t)(f * 100000) : f > 1 ? 100000 : 0;
+}
+
+static int read_series(struct load *l, const struct kind *k, const struct sp_jfr_event *e)
+{
+	int r;
+
+	switch (k->what) {
+	case CPU_LOAD:
+		r = sp_profile_point(l->p, SP_SERIES_CPU_JVM, e->start_ns,
+			share(e, "jvmUser") + share(e, "jvmSystem"));
+		return r < 0 ? r
+			     : sp_profile_point(l->p, SP_SERIES_CPU_MACHINE, e->start_ns,
+				       share(e, "machineTotal"));
+	case HEAP:
+		return sp_profile_point(l->p, SP_SERIES_HEAP, e->start_ns, number(e, "heapUsed"));
+	case RSS:
+		return sp_profile_point(l->p, SP_SERIES_RSS, e->start_ns, number(e, "size"));
+	default:
+		return sp_profile_point(l->p, SP_SERIES_GC, e->start_ns, number(e, "sumOfPauses"));
+	}
 }
 
 static void read_setting(struct load *l, const struct sp_jfr_event *e)
@@ -208,6 +243,8 @@ static int take_event(void *ctx, const struct sp_jfr_event *e)
 	case LOST:
 		read_lost(l, e);
 		break;
+	default:
+		return l->error = read_series(l, k, e);
 	}
 	return 0;
 }

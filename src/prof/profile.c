@@ -27,6 +27,8 @@ void sp_profile_free(struct sp_profile *p)
 	if (!p)
 		return;
 	sp_dict_free(p->dict);
+	for (int i = 0; i < SP_SERIES_KINDS; i++)
+		free(p->series[i].points);
 	free(p->rows);
 	free(p->index);
 	free(p);
@@ -55,6 +57,7 @@ static uint64_t hash_key(const struct sp_sample *s)
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
 	h = (h ^ ((uint64_t)s->state << 32 | s->event)) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
 	return h ^ (h >> 29);
 }
@@ -62,7 +65,7 @@ static uint64_t hash_key(const struct sp_sample *s)
 static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
-	       a->event == b->event;
+	       a->event == b->event && a->bucket == b->bucket && a->span == b->span;
 }
 
 /* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */
@@ -156,7 +159,7 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 	return 0;
 }
 
-void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count)
+void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 {
 	size_t n = p->row_count;
 
@@ -167,10 +170,27 @@ void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct sp_sample s = p->rows[i];
 
-		if (s.stack < count)
-			s.stack = map[s.stack];
+		change(ctx, &s);
 		sum_row(p, &s); /* never more rows than before: those read are behind us */
 	}
+}
+
+struct stack_map {
+	const uint32_t *map;
+	size_t count;
+};
+
+static void replace_stack(void *ctx, struct sp_sample *row)
+{
+	const struct stack_map *m = ctx;
+
+	if (row->stack < m->count)
+		row->stack = m->map[row->stack];
+}
+
+void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count)
+{
+	sp_profile_rekey(p, replace_stack, &(struct stack_map){map, count});
 }
 
 /* Adds to the remark of that text; what does not fit is summed under the last one. */

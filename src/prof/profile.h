@@ -32,6 +32,28 @@ struct sp_sample {
 	uint32_t state;	 /* string: "running", "runnable", "lock", "net" …; 0: not told */
 	uint32_t event;	 /* index of events[] */
 	uint64_t count, weight;
+	uint32_t bucket,
+		span; /* first bucket of time, and how many more it lies in; see timeline.h */
+};
+
+/* What is measured beside the samples, once a second or when it happens. */
+enum sp_series_kind {
+	SP_SERIES_CPU_JVM,     /* percent of all cores, in thousandths */
+	SP_SERIES_CPU_MACHINE, /* the same */
+	SP_SERIES_HEAP,	       /* bytes in use */
+	SP_SERIES_RSS,	       /* bytes */
+	SP_SERIES_GC,	       /* a pause: its length in ns */
+	SP_SERIES_KINDS
+};
+
+struct sp_point {
+	uint64_t time_ns; /* since 1970 */
+	uint64_t value;
+};
+
+struct sp_series {
+	struct sp_point *points; /* owned; in the order in which they were met */
+	size_t count, cap;
 };
 
 /* A number with its reason, for what was lost, and sentences that reports repeat. */
@@ -46,7 +68,7 @@ struct sp_remark {
 struct sp_profile {
 	struct sp_dict *dict; /* owned */
 
-	struct sp_sample *rows; /* owned; no two have the same first four fields */
+	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
 	uint32_t *index; /* owned hash table of row numbers + 1 */
 	size_t index_size;
@@ -64,10 +86,14 @@ struct sp_profile {
 	unsigned note_count;
 
 	uint64_t start_ns, duration_ns; /* wall clock; 0 unknown */
-	uint32_t unknown_id;		/* string: "[unknown]", as recordings name such methods */
-	uint32_t target_id;		/* string: "executor 3 of application_… (pid 4711)" */
-	uint32_t runtime_id;		/* string: "OpenJDK 17.0.15+6" */
-	uint32_t title_id;		/* string: --title */
+	uint64_t origin_ns, bucket_ns;	/* buckets of time count from here; 0: no row has a time */
+	struct sp_series series[SP_SERIES_KINDS]; /* see timeline.h */
+	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */
+	uint32_t target_id;  /* string: "executor 3 of application_… (pid 4711)" */
+	uint32_t runtime_id; /* string: "OpenJDK 17.0.15+6" */
+	uint32_t title_id;   /* string: --title */
+	uint32_t command_id; /* string: the command line that recorded it; 0 unknown */
+	uint32_t host_id;    /* string: where the target ran; 0 unknown */
 };
 
 /* @cap: bytes that the dictionary may take. Returns 0 or -errno; *ret belongs to the caller. */
@@ -79,9 +105,14 @@ void sp_profile_free(struct sp_profile *p);
 int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, uint64_t interval,
 	bool measured);
 
-/* Adds to the row of its stack, thread, state and event, and to the totals.
+/* Adds to the row of its stack, thread, state, event and time, and to the totals.
  * Returns: 0; -EINVAL for an event that does not exist; -ENOMEM. */
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
+
+/* Puts the rows where the index expects them after @change has altered their keys (in a way that
+ * may make rows equal, never more of them): equal ones are merged. Totals stay. */
+typedef void sp_row_change(void *ctx, struct sp_sample *row);
+void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx);
 
 /* Replaces the stack of each row by @map[stack] (ids from @count on stay) and merges rows that have
  * become equal. Totals stay. */

@@ -31,6 +31,8 @@ struct builder {
 	struct sp_frame_ref *frames;
 	uint32_t *by_id; /* view stack number + 1, by id of the view's dictionary */
 	size_t by_id_cap, stack_cap;
+	int64_t *known; /* what stack_of said + 1, by stack of the profile; 0: not asked yet */
+	size_t known_count;
 	struct sp_buf text;
 };
 
@@ -39,6 +41,7 @@ static void builder_done(struct builder *b)
 	free(b->named);
 	free(b->frames);
 	free(b->by_id);
+	free(b->known);
 	sp_buf_done(&b->text);
 }
 
@@ -197,19 +200,16 @@ static int add_stack(struct builder *b, uint32_t n, bool truncated)
 	return 0;
 }
 
-static int add_row(struct builder *b, const struct sp_sample *s)
+/* Finds or makes the stack of the view that a row belongs to.
+ * Returns: its number + 1; 0: left out by a filter; -ENOMEM. */
+static int64_t stack_of(struct builder *b, const struct sp_sample *s)
 {
-	struct sp_view_stack *st;
 	bool truncated;
 	int n = shown_frames(b, s, &truncated);
 	uint32_t id;
 
-	if (n < 0)
+	if (n <= 0)
 		return n;
-	if (n == 0) {
-		b->v->filtered += s->count;
-		return 0;
-	}
 	id = sp_dict_stack(b->v->names, b->frames, (uint32_t)n, truncated);
 	if (id == 0 || ensure(&b->by_id, &b->by_id_cap, id, sizeof(*b->by_id)) < 0)
 		return -ENOMEM;
@@ -218,7 +218,34 @@ static int add_row(struct builder *b, const struct sp_sample *s)
 			return -ENOMEM;
 		b->by_id[id] = (uint32_t)b->v->stack_count;
 	}
-	st = &b->v->stacks[b->by_id[id] - 1];
+	return b->by_id[id];
+}
+
+/* The same, remembered by the profile's stack: without threads nothing else decides. */
+static int64_t known_stack_of(struct builder *b, const struct sp_sample *s)
+{
+	int64_t *known = &b->known[s->stack < b->known_count ? s->stack : 0];
+
+	if (b->o->threads || s->stack == 0 || s->stack >= b->known_count)
+		return stack_of(b, s);
+	if (*known == 0)
+		*known = stack_of(b, s) + 1;
+	return *known - 1;
+}
+
+static int add_row(struct builder *b, const struct sp_sample *s)
+{
+	struct sp_view_stack *st;
+	int64_t number = known_stack_of(b, s);
+
+	if (number < 0)
+		return -ENOMEM;
+	b->v->row_stacks[s - b->v->profile->rows] = (uint32_t)number;
+	if (number == 0) {
+		b->v->filtered += s->count;
+		return 0;
+	}
+	st = &b->v->stacks[number - 1];
 	st->samples += s->count;
 	st->weight += s->weight;
 	return 1;
@@ -323,8 +350,11 @@ int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, str
 	b.v->event = pick_event(p, opts->event);
 	b.named = calloc(((size_t)sp_dict_methods(p->dict) + 1) * SP_FRAME_TYPES, sizeof(*b.named));
 	b.frames = calloc(SP_DICT_MAX_FRAMES + 2, sizeof(*b.frames));
+	b.known_count = (size_t)sp_dict_stacks(p->dict) + 1;
+	b.known = calloc(b.known_count, sizeof(*b.known));
+	b.v->row_stacks = calloc(p->row_count + 1, sizeof(*b.v->row_stacks));
 	r = sp_dict_new(&b.v->names, NAMES_CAP);
-	if (r == 0 && (!b.named || !b.frames))
+	if (r == 0 && (!b.named || !b.frames || !b.known || !b.v->row_stacks))
 		r = -ENOMEM;
 	if (r == 0 && b.v->event)
 		r = add_rows(&b);
@@ -345,6 +375,7 @@ void sp_view_free(struct sp_view *v)
 	free(v->threads);
 	free(v->states);
 	free(v->frames);
+	free(v->row_stacks);
 	free(v);
 }
 

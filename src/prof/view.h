@@ -50,8 +50,9 @@ struct sp_view {
 	size_t thread_count, state_count;
 	uint64_t samples, weight, value; /* sums over stacks */
 	uint64_t filtered;		 /* samples that -I, -X or the state left out */
-	struct sp_dict *names;		 /* owned: frames as strings and methods */
-	uint32_t *frames;		 /* owned: what stacks[].frames point into */
+	uint32_t *row_stacks;  /* owned: of each row of the profile, its stack + 1; 0: none */
+	struct sp_dict *names; /* owned: frames as strings and methods */
+	uint32_t *frames;      /* owned: what stacks[].frames point into */
 	size_t frames_len, frames_cap;
 };
 

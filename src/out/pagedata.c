@@ -1,0 +1,255 @@
+/* From a profile to the columns of the page: see pagedata.h. Each event is seen through a view, so
+ * filters and names are those of every other format; the views' stacks meet in one prefix tree. */
+#include "out/pagedata.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/pagedata_put.h"
+
+#define NAMES_CAP (1ull << 30) /* address space, touched as used */
+
+static void done(struct sp_page *g)
+{
+	sp_trie_done(&g->trie);
+	sp_dict_free(g->names);
+	free(g->rows);
+	free(g->stack_of_node);
+	free(g->order);
+	free(g->place);
+	free(g->leaves);
+	free(g->uses);
+}
+
+static uint32_t intern(struct sp_page *g, const char *s)
+{
+	return sp_dict_string(g->names, s, strlen(s));
+}
+
+/* Walks the frames of a view's stack down the tree. Returns the leaf's node, 0 when out of memory.
+ */
+static uint32_t add_stack(struct sp_page *g, const struct sp_view *v, const struct sp_view_stack *s,
+	const uint32_t *ids)
+{
+	uint32_t node = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		node = sp_trie_child(&g->trie, node, ids[s->frames[i]]);
+		if (!node)
+			return 0;
+	}
+	return node;
+}
+
+/* Lines and types are the profile's, not the view's: they vote at the nodes of the same stack, from
+ * the leaf on. */
+static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t votes)
+{
+	const struct sp_dict *d = g->p->dict;
+	const struct sp_stack *st = sp_dict_get_stack(g->p->dict, stack);
+
+	for (uint32_t i = 0; st && i < st->count && node; i++) {
+		const struct sp_frame_ref *f = &st->frames[i];
+
+		sp_trie_vote(&g->trie, node, f->line, (uint8_t)sp_framename_type(d, f), votes);
+		node = g->trie.nodes[node].parent;
+	}
+	for (; node; node = g->trie.nodes[node].parent)
+		sp_trie_vote(&g->trie, node, 0, SP_FRAME_NATIVE, votes); /* [truncated] */
+}
+
+/* The place of each view frame's name in our strings; NULL when out of memory. */
+static uint32_t *name_frames(struct sp_page *g, const struct sp_view *v)
+{
+	size_t n = (size_t)sp_view_frames(v) + 1;
+	SP_AUTO_FREE uint32_t *ids = calloc(n, sizeof(*ids));
+
+	for (uint32_t i = 1; ids && i < n; i++) {
+		ids[i] = intern(g, sp_view_get_frame(v, i).name);
+		if (!ids[i])
+			return NULL;
+	}
+	return sp_steal_ptr(ids);
+}
+
+/* The length that values of an event are rounded to: fine enough for any picture, coarse enough
+ * that most values are one small number. */
+static uint64_t quantum_of(const struct sp_event *e)
+{
+	uint64_t q = e->interval;
+
+	if (!e->measured)
+		return e->interval && e->weight != e->samples ? e->interval : 1;
+	if (q == 0 && e->samples)
+		q = e->weight / e->samples;
+	return q >= 16 ? q / 16 : 1;
+}
+
+/* Votes of a profile's stack. */
+struct votes {
+	uint32_t leaf;
+	uint64_t count;
+};
+
+static int add_rows(struct sp_page *g, const struct sp_view *v, const uint32_t *leaves)
+{
+	const struct sp_profile *p = g->p;
+	uint32_t event = (uint32_t)(v->event - p->events), stacks = sp_dict_stacks(p->dict) + 1;
+	SP_AUTO_FREE struct votes *votes = calloc(stacks, sizeof(*votes));
+
+	if (!votes)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_sample *s = &p->rows[i];
+		uint32_t leaf = v->row_stacks[i] ? leaves[v->row_stacks[i] - 1] : 0;
+
+		if (s->event != event || !leaf)
+			continue;
+		g->rows[g->row_count++] = (struct sp_page_row){
+			event, s->thread, s->bucket, s->span, leaf, s->state, s->weight};
+		votes[s->stack].leaf = leaf;
+		votes[s->stack].count += s->count;
+	}
+	for (uint32_t i = 0; i < stacks; i++)
+		if (votes[i].leaf)
+			vote(g, votes[i].leaf, i, votes[i].count);
+	return 0;
+}
+
+static int add_view(struct sp_page *g, const struct sp_view *v)
+{
+	SP_AUTO_FREE uint32_t *ids = name_frames(g, v);
+	SP_AUTO_FREE uint32_t *leaves = calloc(v->stack_count + 1, sizeof(*leaves));
+
+	if (!ids || !leaves)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->stack_count; i++) {
+		leaves[i] = add_stack(g, v, &v->stacks[i], ids);
+		if (!leaves[i])
+			return -ENOMEM;
+	}
+	return add_rows(g, v, leaves);
+}
+
+static int add_event(struct sp_page *g, const struct sp_out_opts *opts, unsigned event)
+{
+	struct sp_view_opts o = opts->view;
+	struct sp_view *v;
+	int r;
+
+	o.event = sp_dict_get_string(g->p->dict, g->p->events[event].name_id, NULL);
+	o.mark_truncated = true;
+	o.threads = false; /* the page has a switch for them */
+	o.split_types = false;
+	o.total = true;
+	if (opts->view.event && strcmp(opts->view.event, o.event) != 0)
+		return 0;
+	r = sp_view_new(g->p, &o, &v);
+	if (r < 0)
+		return r;
+	g->quantum[event] = quantum_of(&g->p->events[event]);
+	g->filtered += v->filtered;
+	r = v->event ? add_view(g, v) : 0;
+	sp_view_free(v);
+	return r;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct sp_page_row *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->bucket != y->bucket)
+		return x->bucket < y->bucket ? -1 : 1;
+	if (x->span != y->span)
+		return x->span < y->span ? -1 : 1;
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	return x->state < y->state ? -1 : x->state > y->state;
+}
+
+static int by_use(const void *a, const void *b, void *arg)
+{
+	const uint32_t *uses = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (uses[x] != uses[y])
+		return uses[x] > uses[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Numbers the leaves by how often they occur: frequent ones get short numbers. */
+static int rank_stacks(struct sp_page *g)
+{
+	g->uses = calloc(g->trie.count, sizeof(*g->uses));
+	g->leaves = calloc(g->trie.count, sizeof(*g->leaves));
+	g->stack_of_node = calloc(g->trie.count, sizeof(*g->stack_of_node));
+	if (!g->uses || !g->leaves || !g->stack_of_node)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->row_count; i++)
+		if (g->uses[g->rows[i].leaf]++ == 0)
+			g->leaves[g->leaf_count++] = g->rows[i].leaf;
+	qsort_r(g->leaves, g->leaf_count, sizeof(*g->leaves), by_use, g->uses);
+	for (uint32_t i = 0; i < g->leaf_count; i++)
+		g->stack_of_node[g->leaves[i]] = i;
+	return 0;
+}
+
+/* The first bucket of the page's time: where the recording or its first sample begins. */
+static void settle_time(struct sp_page *g)
+{
+	const struct sp_profile *p = g->p;
+	uint64_t last = 0;
+
+	g->first_bucket = g->row_count ? UINT32_MAX : 0;
+	for (size_t i = 0; i < g->row_count; i++) {
+		const struct sp_page_row *r = &g->rows[i];
+
+		g->first_bucket = r->bucket < g->first_bucket ? r->bucket : g->first_bucket;
+		last = r->bucket + (uint64_t)r->span > last ? r->bucket + (uint64_t)r->span : last;
+	}
+	if (p->bucket_ns && p->start_ns > p->origin_ns &&
+		(p->start_ns - p->origin_ns) / p->bucket_ns < g->first_bucket)
+		g->first_bucket = (uint32_t)((p->start_ns - p->origin_ns) / p->bucket_ns);
+	else if (p->bucket_ns && p->start_ns <= p->origin_ns)
+		g->first_bucket = 0;
+	g->start_ns = p->bucket_ns ? p->origin_ns + g->first_bucket * p->bucket_ns : p->start_ns;
+	g->buckets = g->row_count ? (uint32_t)(last - g->first_bucket) + 1 : 0;
+}
+
+static int collect(struct sp_page *g, const struct sp_out_opts *opts)
+{
+	int r = sp_trie_init(&g->trie);
+
+	g->rows = r < 0 ? NULL : calloc(g->p->row_count + 1, sizeof(*g->rows));
+	if (!g->rows)
+		return -ENOMEM;
+	r = sp_dict_new(&g->names, NAMES_CAP);
+	for (unsigned i = 0; i < g->p->event_count && r == 0; i++)
+		r = add_event(g, opts, i);
+	if (r == 0)
+		r = rank_stacks(g);
+	if (r == 0)
+		r = sp_trie_order(&g->trie, &g->order, &g->place);
+	if (r < 0)
+		return r;
+	qsort(g->rows, g->row_count, sizeof(*g->rows), by_place);
+	settle_time(g);
+	return 0;
+}
+
+int sp_pagedata(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_buf *out)
+{
+	__attribute__((cleanup(done))) struct sp_page g = {.p = p};
+	int r = collect(&g, opts);
+
+	if (r == 0)
+		sp_page_put(&g, out);
+	return r < 0 ? r : out->failed ? -ENOMEM : 0;
+}

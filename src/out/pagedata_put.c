@@ -1,0 +1,327 @@
+/* The columns themselves: see pagedata.h for the format. */
+#include "out/pagedata_put.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/escape.h"
+#include "out/pagedata.h"
+
+enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES };
+
+static void put(struct sp_buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		sp_buf_addc(b, (char)(v | 0x80));
+	sp_buf_addc(b, (char)v);
+}
+
+static void put_signed(struct sp_buf *b, int64_t v)
+{
+	put(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static void put_section(struct sp_buf *out, enum section id, struct sp_buf *contents)
+{
+	put(out, id);
+	put(out, contents->len);
+	sp_buf_add(out, contents->data, contents->len);
+	out->failed |= contents->failed;
+	sp_buf_clear(contents);
+}
+
+static void json_text(struct sp_buf *b, const struct sp_profile *p, const char *key, uint32_t id)
+{
+	size_t n;
+	const char *s = sp_dict_get_string(p->dict, id, &n);
+
+	sp_buf_addf(b, ",\"%s\":", key);
+	sp_escape_json(s, id ? n : 0, b);
+}
+
+static void json_remarks(struct sp_buf *b, const struct sp_profile *p, const char *key,
+	const struct sp_remark *list, unsigned count)
+{
+	sp_buf_addf(b, ",\"%s\":[", key);
+	for (unsigned i = 0; i < count; i++) {
+		size_t n;
+		const char *s = sp_dict_get_string(p->dict, list[i].text_id, &n);
+
+		sp_buf_adds(b, i ? ",[" : "[");
+		sp_escape_json(s, n, b);
+		sp_buf_addf(b, ",%" PRIu64 "]", list[i].count);
+	}
+	sp_buf_addc(b, ']');
+}
+
+static void json_events(struct sp_buf *b, const struct sp_page *g)
+{
+	static const char *const units[] = {"ns", "bytes", "count"};
+
+	sp_buf_adds(b, ",\"events\":[");
+	for (unsigned i = 0; i < g->p->event_count; i++) {
+		const struct sp_event *e = &g->p->events[i];
+
+		sp_buf_addf(b,
+			"%s{\"unit\":\"%s\",\"interval\":%" PRIu64 ",\"quantum\":%" PRIu64
+			",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 ",\"measured\":%s",
+			i ? "," : "", units[e->unit % SP_COUNT(units)], e->interval, g->quantum[i],
+			e->samples, e->weight, e->measured ? "true" : "false");
+		json_text(b, g->p, "name", e->name_id);
+		sp_buf_addc(b, '}');
+	}
+	sp_buf_addc(b, ']');
+}
+
+/* @states: string ids that samples have as state, each once. */
+static void put_meta(
+	const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
+{
+	const struct sp_profile *p = g->p;
+
+	sp_buf_addf(b,
+		"{\"start\":%" PRIu64 ",\"recorded\":%" PRIu64 ",\"duration\":%" PRIu64
+		",\"bucket\":%" PRIu64 ",\"buckets\":%" PRIu32,
+		g->start_ns, p->start_ns, p->duration_ns, p->bucket_ns, g->buckets);
+	sp_buf_addf(b,
+		",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64
+		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64,
+		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered);
+	json_text(b, p, "title", p->title_id);
+	json_text(b, p, "target", p->target_id);
+	json_text(b, p, "runtime", p->runtime_id);
+	json_text(b, p, "command", p->command_id);
+	json_text(b, p, "host", p->host_id);
+	sp_buf_adds(b, ",\"version\":\"" SP_VERSION "\",\"states\":[");
+	for (size_t i = 0; i < count; i++) {
+		size_t n;
+		const char *s = sp_dict_get_string(p->dict, states[i], &n);
+
+		sp_buf_adds(b, i ? "," : "");
+		sp_escape_json(s, n, b);
+	}
+	sp_buf_addc(b, ']');
+	json_remarks(b, p, "reasons", p->lost, p->lost_count);
+	json_remarks(b, p, "notes", p->notes, p->note_count);
+	json_events(b, g);
+	sp_buf_addc(b, '}');
+}
+
+/* Names of frames first, those of threads behind them. */
+static void put_strings(const struct sp_page *g, struct sp_buf *b)
+{
+	SP_AUTO_BUF struct sp_buf text;
+	const struct sp_dict *dicts[] = {g->names, g->p->dict};
+	uint32_t counts[] = {sp_dict_strings(g->names), sp_dict_threads(g->p->dict)};
+
+	sp_buf_init(&text);
+	put(b, (uint64_t)counts[0] + counts[1]);
+	for (int d = 0; d < 2; d++) {
+		for (uint32_t i = 1; i <= counts[d]; i++) {
+			uint32_t id = d == 0 ? i : sp_dict_get_thread(dicts[1], i)->name_id;
+			size_t n, before = text.len;
+			const char *s = sp_dict_get_string(dicts[d], id, &n);
+
+			sp_escape_utf8(s, n, &text);
+			put(b, text.len - before);
+		}
+	}
+	sp_buf_add(b, text.data, text.len);
+	b->failed |= text.failed;
+}
+
+static void put_threads(const struct sp_page *g, struct sp_buf *b)
+{
+	uint32_t n = sp_dict_threads(g->p->dict), names = sp_dict_strings(g->names);
+
+	put(b, n);
+	for (uint32_t i = 0; i < n; i++)
+		put(b, (uint64_t)names + i);
+	for (uint32_t i = 1; i <= n; i++)
+		put(b, sp_dict_get_thread(g->p->dict, i)->tid);
+}
+
+static void put_levels(const struct sp_page *g, struct sp_buf *b)
+{
+	for (size_t i = 1; i < g->trie.count; i++) {
+		uint32_t parent = g->trie.nodes[g->order[i]].parent, up = 0;
+
+		for (uint32_t at = g->order[i - 1]; at != parent; at = g->trie.nodes[at].parent)
+			up++;
+		put(b, up);
+	}
+}
+
+static void put_nodes(const struct sp_page *g, struct sp_buf *b)
+{
+	SP_AUTO_FREE int32_t *last = calloc((size_t)sp_dict_strings(g->names) + 1, sizeof(*last));
+	const struct sp_trie_node *nodes = g->trie.nodes;
+
+	put(b, g->trie.count - 1);
+	put_levels(g, b);
+	for (size_t i = 1; i < g->trie.count; i++)
+		put(b, nodes[g->order[i]].frame - 1);
+	for (size_t i = 1; i < g->trie.count; i++)
+		put(b, nodes[g->order[i]].type);
+	for (size_t i = 1; last && i < g->trie.count; i++) {
+		const struct sp_trie_node *n = &nodes[g->order[i]];
+		int32_t line = n->line > 0 ? n->line : 0;
+
+		put_signed(b, (int64_t)line - last[n->frame]);
+		last[n->frame] = line;
+	}
+	b->failed |= !last;
+}
+
+static void put_stacks(const struct sp_page *g, struct sp_buf *b)
+{
+	int64_t before = 0;
+
+	put(b, g->leaf_count);
+	for (uint32_t i = 0; i < g->leaf_count; i++) {
+		int64_t node = g->place[g->leaves[i]];
+
+		put_signed(b, node - before);
+		before = node;
+	}
+}
+
+/* The six columns of the rows @at to @end - 1, which are of one event. */
+struct columns {
+	struct sp_buf group, bucket, span, stack, state, value;
+};
+
+static void columns_init(struct columns *c)
+{
+	struct sp_buf *all[] = {&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->value};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		sp_buf_init(all[i]);
+}
+
+static void columns_put(struct columns *c, struct sp_buf *out)
+{
+	struct sp_buf *all[] = {&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->value};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		sp_buf_add(out, all[i]->data, all[i]->len);
+		out->failed |= all[i]->failed;
+		sp_buf_done(all[i]);
+	}
+}
+
+static void put_row(struct columns *c, const struct sp_page *g, const struct sp_page_row *r,
+	uint32_t *bucket, uint64_t *owed, const uint32_t *state_numbers)
+{
+	uint64_t quantum = g->quantum[r->event], value;
+
+	*owed += r->weight;
+	value = (*owed + quantum / 2) / quantum;
+	/* what rounding gave too much is taken from the next row, never below zero */
+	*owed = *owed > value * quantum ? *owed - value * quantum : 0;
+	put(&c->bucket, r->bucket - *bucket);
+	*bucket = r->bucket;
+	put(&c->span, r->span);
+	put(&c->stack, g->stack_of_node[r->leaf]);
+	put(&c->state, r->state ? state_numbers[r->state] : 0);
+	put(&c->value, value);
+}
+
+static void put_samples(const struct sp_page *g, size_t at, size_t end,
+	const uint32_t *state_numbers, struct sp_buf *b)
+{
+	struct columns c;
+	uint64_t groups = 0, owed = 0;
+	uint32_t thread = 0;
+
+	columns_init(&c);
+	put(b, g->rows[at].event);
+	put(b, end - at);
+	for (size_t i = at, next; i < end; i = next) {
+		uint32_t bucket = g->first_bucket;
+
+		for (next = i; next < end && g->rows[next].thread == g->rows[i].thread; next++)
+			put_row(&c, g, &g->rows[next], &bucket, &owed, state_numbers);
+		put(&c.group, g->rows[i].thread - thread);
+		put(&c.group, next - i);
+		thread = g->rows[i].thread;
+		groups++;
+	}
+	put(b, groups);
+	columns_put(&c, b);
+}
+
+static void put_series(const struct sp_page *g, enum sp_series_kind kind, struct sp_buf *b)
+{
+	const struct sp_series *s = &g->p->series[kind];
+	int64_t time = 0, value = 0;
+
+	put(b, kind);
+	put(b, s->count);
+	for (size_t i = 0; i < s->count; i++) {
+		int64_t t = ((int64_t)s->points[i].time_ns - (int64_t)g->start_ns) / 1000000;
+
+		put_signed(b, t - time);
+		time = t;
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		put_signed(b, (int64_t)s->points[i].value - value);
+		value = (int64_t)s->points[i].value;
+	}
+}
+
+/* Numbers the states that samples have from 1 on. Returns how many there are. */
+static size_t number_states(const struct sp_page *g, uint32_t *numbers, uint32_t *states)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->row_count; i++) {
+		uint32_t id = g->rows[i].state;
+
+		if (id && !numbers[id]) {
+			states[n++] = id;
+			numbers[id] = (uint32_t)n;
+		}
+	}
+	return n;
+}
+
+void sp_page_put(struct sp_page *g, struct sp_buf *out)
+{
+	size_t strings = (size_t)sp_dict_strings(g->p->dict) + 1;
+	SP_AUTO_FREE uint32_t *numbers = calloc(strings, sizeof(*numbers));
+	SP_AUTO_FREE uint32_t *states = calloc(strings, sizeof(*states));
+	SP_AUTO_BUF struct sp_buf b;
+
+	sp_buf_init(&b);
+	if (!numbers || !states) {
+		out->failed = true;
+		return;
+	}
+	sp_buf_adds(out, "SPPG");
+	put(out, SP_PAGE_VERSION);
+	put_meta(g, states, number_states(g, numbers, states), &b);
+	put_section(out, META, &b);
+	put_strings(g, &b);
+	put_section(out, STRINGS, &b);
+	put_threads(g, &b);
+	put_section(out, THREADS, &b);
+	put_nodes(g, &b);
+	put_section(out, NODES, &b);
+	put_stacks(g, &b);
+	put_section(out, STACKS, &b);
+	for (size_t i = 0, next; i < g->row_count; i = next) {
+		for (next = i; next < g->row_count && g->rows[next].event == g->rows[i].event;)
+			next++;
+		put_samples(g, i, next, numbers, &b);
+		put_section(out, SAMPLES, &b);
+	}
+	for (int k = 0; k < SP_SERIES_KINDS; k++) {
+		if (g->p->series[k].count == 0)
+			continue;
+		put_series(g, (enum sp_series_kind)k, &b);
+		put_section(out, SERIES, &b);
+	}
+}

@@ -1,0 +1,33 @@
+/* Inside of src/out: the profile as pagedata.c has arranged it, and its columns. */
+#ifndef SP_OUT_PAGEDATA_PUT_H
+#define SP_OUT_PAGEDATA_PUT_H
+
+#include "base/buf.h"
+#include "out/trie.h"
+#include "prof/profile.h"
+
+struct sp_page_row {
+	uint32_t event, thread, bucket, span, leaf, state;
+	uint64_t weight;
+};
+
+struct sp_page {
+	const struct sp_profile *p; /* borrowed */
+	struct sp_dict *names;	    /* owned: names of frames; ids are the tree's frames */
+	struct sp_trie trie;
+	struct sp_page_row *rows; /* owned: by event, thread and time */
+	size_t row_count;
+	uint32_t *order, *place; /* owned: sp_trie_order */
+	uint32_t *leaves, *uses; /* owned: nodes that are leaves, most used first */
+	uint32_t *stack_of_node; /* owned: place in leaves[] by node */
+	uint32_t leaf_count;
+	uint64_t quantum[SP_PROFILE_EVENTS]; /* 0: the event is left out */
+	uint64_t filtered;
+	uint32_t first_bucket, buckets;
+	uint64_t start_ns;
+};
+
+/* Appends all sections; errors are sticky in @out. */
+void sp_page_put(struct sp_page *g, struct sp_buf *out);
+
+#endif

@@ -1,0 +1,367 @@
+'use strict';
+/* The page: reads the data, keeps the state, and tells the parts what to show. */
+const byId = (id) => document.getElementById(id);
+
+class App {
+	constructor(profile) {
+		this.profile = profile;
+		this.model = new Model(profile);
+		this.colours = new Colours();
+		this.state = readAddress();
+		this.seconds = profile.meta.bucket / 1e9;
+		this.threadKeys = this.threadGroups();
+		this.found = null;
+		document.body.classList.toggle('still', !profile.meta.bucket);
+		document.body.classList.replace('loading', 'ready');
+		this.strip = new Strip(byId('strip'), profile, this.colours, {
+			range: (r) => this.set({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
+			other: (r) => this.set({other: formatRange(r, this.seconds), zoom: ''}),
+			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
+		});
+		this.flames = {};
+		for (const id of ['flame', 'callers', 'callees'])
+			this.flames[id] = this.makeFlame(byId(id));
+		this.table = new Table(byId('side'), {
+			pick: (name) => this.pick(name),
+			order: (sort) => this.set({sort}),
+		});
+		this.fillSwitches();
+		this.listen();
+		this.apply();
+	}
+	makeFlame(host) {
+		const colour = (item) => this.colourOf(item);
+		colour.colours = this.colours;
+		colour.raw = (item) => this.model.name(item.name);
+		colour.label = (item) => item.name < 0 ? 'all' : dotted(this.model.name(item.name));
+		const flame = new Flame(host, {
+			hover: (item, e) => this.hover(flame, item, e),
+			select: (item) => this.selectItem(flame, item),
+			zoom: (item) => this.zoom(flame, item),
+			menu: (item, e) => this.copy(flame, item, e.shiftKey),
+		}, colour);
+		host.addEventListener('focus', () => this.current = flame);
+		return flame;
+	}
+	/* Threads that differ only by numbers can be chosen together. */
+	threadGroups() {
+		const keys = new Map();
+		this.profile.threads.forEach((t, i) => {
+			const name = t.name || `tid ${t.tid}`, group = name.replace(/\d+/g, '#');
+			for (const key of new Set([`${name}`, group])) {
+				if (!keys.has(key))
+					keys.set(key, new Set());
+				keys.get(key).add(i);
+			}
+		});
+		return keys;
+	}
+	fillSwitches() {
+		const m = this.profile.meta;
+		const options = (id, list) => byId(id).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
+		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => this.profile.events[i]));
+		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
+		const weights = new Map();
+		for (const rows of this.profile.events)
+			for (let i = 0; rows && i < rows.count; i++)
+				weights.set(rows.thread[i], (weights.get(rows.thread[i]) || 0) + rows.value[i]);
+		const groups = [], single = [];
+		for (const [key, set] of this.threadKeys) {
+			let w = 0;
+			set.forEach((t) => w += weights.get(t) || 0);
+			if (!w)
+				continue;
+			if (key.includes('#') && set.size > 1)
+				groups.push([w, key, `${key} (${set.size})`]);
+			else if (!key.includes('#') || set.size === 1 && this.profile.threads[[...set][0]].name === key)
+				single.push([w, key, key]);
+		}
+		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
+		options('thread', [['', `all (${formatNumber(weights.size)})`], ...list(groups), ...list(single)]);
+		byId('state').parentElement.hidden = !m.states.length;
+		byId('event').parentElement.hidden = byId('event').options.length < 2;
+		const title = m.title || m.target || '';
+		byId('title').textContent = title;
+		fillFoot(byId('foot'), m);
+	}
+	listen() {
+		for (const id of ['event', 'thread', 'state', 'by', 'colour'])
+			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
+		for (const button of document.querySelectorAll('[data-view]'))
+			button.addEventListener('click', () => this.show(button.dataset.view));
+		for (const id of ['up', 'recursion'])
+			byId(id).addEventListener('click', () => this.set({[id]: this.state[id] ? '' : '1', zoom: id === 'up' ? this.state.zoom : ''}));
+		byId('side-button').addEventListener('click', () => this.set({side: this.state.side ? '' : '1'}));
+		byId('search').addEventListener('input', () => this.set({search: byId('search').value}));
+		byId('reset').addEventListener('click', () => this.reset());
+		byId('whole').addEventListener('click', () => {
+			this.strip.picking = false;
+			this.strip.set(null);
+		});
+		byId('compare').addEventListener('click', () => this.compare());
+		for (const button of document.querySelectorAll('[data-act]'))
+			button.addEventListener('click', (e) => this.act(button.dataset.act, e.shiftKey));
+		this.colours.media.addEventListener('change', () => this.recolour());
+		addEventListener('beforeprint', () => this.recolour('light'));
+		addEventListener('afterprint', () => this.recolour());
+		addEventListener('hashchange', () => {
+			this.state = readAddress();
+			this.apply();
+		});
+		listenKeys(this);
+	}
+	set(changes) {
+		Object.assign(this.state, changes);
+		this.apply();
+	}
+	recolour(theme = null) {
+		this.colours.forced = theme;
+		this.colours.read();
+		this.strip.draw();
+		this.fillLegend();
+		Object.values(this.flames).forEach((f) => f.draw());
+	}
+	/* Brings everything in step with the state; what did not change is not done again. */
+	apply() {
+		const s = this.state, strip = this.strip;
+		strip.range = parseRange(s.range, this.seconds, strip.buckets);
+		strip.other = strip.range && parseRange(s.other, this.seconds, strip.buckets);
+		this.select();
+		this.search();
+		this.showSwitches();
+		this.draw();
+		writeAddress(s);
+	}
+	select() {
+		const s = this.state, events = this.profile.events;
+		let event = this.profile.events[s.event] ? Number(s.event) : -1;
+		if (event < 0)
+			event = Math.max(0, events.findIndex(Boolean));
+		const state = this.profile.meta.states.indexOf(s.state);
+		const filter = {
+			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
+		};
+		const lasting = `${event}|${s.thread}|${s.state}`, key = `${lasting}|${s.range}|${s.other}`;
+		if (key !== this.selectedKey) {
+			this.model.select(filter);
+			this.selectedKey = key;
+		}
+		if (`${lasting}|${s.by}` !== this.stripKey) {
+			this.strip.load(this.model, s.by);
+			this.stripKey = `${lasting}|${s.by}`;
+			this.fillLegend();
+		} else {
+			this.strip.draw();
+		}
+	}
+	search() {
+		const input = byId('search'), text = this.state.search;
+		let pattern = null;
+		input.classList.remove('wrong');
+		try {
+			pattern = text ? new RegExp(text, /[A-Z]/.test(text) ? '' : 'i') : null;
+		} catch {
+			input.classList.add('wrong');
+		}
+		const key = `${pattern}|${this.model.version}`;
+		if (key !== this.searchKey) {
+			this.found = pattern ? this.model.search(pattern) : null;
+			this.searchKey = key;
+		}
+		byId('found').textContent = this.found ? formatShare(this.found.weight, this.model.whole) : '';
+		byId('found').title = this.found ? `${formatNumber(this.found.names)} methods match` : '';
+	}
+	showSwitches() {
+		const s = this.state;
+		for (const id of ['thread', 'state', 'by', 'colour'])
+			byId(id).value = s[id];
+		byId('event').value = String(this.model.filter.event);
+		if (byId('search').value !== s.search)
+			byId('search').value = s.search;
+		for (const button of document.querySelectorAll('[data-view]'))
+			button.setAttribute('aria-pressed', String(button.dataset.view === s.view));
+		byId('up').setAttribute('aria-pressed', String(!!s.up));
+		byId('recursion').setAttribute('aria-pressed', String(!!s.recursion));
+		byId('side-button').setAttribute('aria-pressed', String(!!s.side));
+		byId('side').hidden = !s.side;
+		byId('colour').disabled = this.model.comparing;
+		byId('recursion').disabled = s.view === 'time';
+		byId('up').disabled = s.view === 'sandwich';
+		this.showRange();
+		this.showChips();
+	}
+	showRange() {
+		const {range, other} = this.strip, text = byId('range'), fine = this.seconds < 1;
+		const words = (r) => `${formatMoment(r[0] * this.seconds, fine)} – ${formatMoment(r[1] * this.seconds, fine)}`;
+		const length = (r) => formatDuration((r[1] - r[0]) * this.profile.meta.bucket);
+		text.replaceChildren();
+		if (this.strip.picking)
+			text.append('drag the range to compare with');
+		else if (other)
+			text.append(element('b', {className: 'a', textContent: 'A '}), words(range), '  ', element('b', {className: 'b', textContent: 'B '}), words(other));
+		else if (range)
+			text.append(element('b', {textContent: words(range)}), ` (${length(range)})`);
+		else
+			text.append(`${formatDuration(this.strip.buckets * this.profile.meta.bucket)}, buckets of ${formatDuration(this.profile.meta.bucket)}`);
+		byId('compare').disabled = !range;
+		byId('compare').setAttribute('aria-pressed', String(this.strip.picking));
+		byId('whole').disabled = !range;
+	}
+	/* What keeps the graph from showing all: each can be taken away. */
+	showChips() {
+		const s = this.state, chips = [];
+		const add = (text, full, undo) => {
+			const chip = element('button', {textContent: text, title: `${full}: click to undo`});
+			chip.addEventListener('click', undo);
+			chips.push(chip);
+		};
+		if (s.focus)
+			add(`Focus: ${shortName(this.model.name(Number(s.focus)))}`, dotted(this.model.name(Number(s.focus))), () => this.set({focus: '', zoom: ''}));
+		for (const id of this.hidden())
+			add(`Hidden: ${shortName(this.model.name(id))}`, dotted(this.model.name(id)),
+				() => this.set({hide: [...this.hidden()].filter((h) => h !== id).join('.'), zoom: ''}));
+		if (s.zoom && s.view !== 'sandwich')
+			add('Zoomed', 'Zoomed in', () => this.set({zoom: ''}));
+		byId('chips').replaceChildren(...chips);
+		byId('reset').disabled = !chips.length;
+	}
+	hidden() {
+		return new Set(this.state.hide ? this.state.hide.split('.').map(Number).filter((n) => n >= 0 && n < this.model.strings.length) : []);
+	}
+	nameId(text) {
+		const id = Number(text);
+		return text !== '' && Number.isInteger(id) && id >= 0 && id < this.model.strings.length ? id : -1;
+	}
+	draw() {
+		const s = this.state, sandwich = s.view === 'sandwich', flame = this.flames.flame;
+		byId('sandwich').hidden = !sandwich;
+		byId('flame').hidden = sandwich;
+		byId('empty').hidden = true;
+		for (const f of Object.values(this.flames))
+			f.matched = this.found ? this.found.matched : null;
+		if (sandwich)
+			this.drawSandwich();
+		else if (s.view === 'time')
+			this.drawTime(flame);
+		else
+			this.drawTree(flame);
+		if (s.side)
+			this.drawTable();
+	}
+	drawTable() {
+		const key = `${this.model.version}|${this.searchKey}|${this.state.sort}`;
+		if (key !== this.tableKey) {
+			this.table.order = this.state.sort;
+			this.table.show(this.model, this.found && this.found.matched);
+			this.tableKey = key;
+		}
+	}
+	treeOptions(more) {
+		return {reverse: false, hidden: this.hidden(), collapse: !!this.state.recursion, members: null, ...more};
+	}
+	drawTree(flame) {
+		const s = this.state, focus = this.nameId(s.focus);
+		const key = `${this.model.version}|${s.view}|${s.focus}|${s.hide}|${s.recursion}`;
+		const fresh = key !== this.treeKey || flame.kind !== 'tree';
+		if (key !== this.treeKey) {
+			this.treeKey = key;
+			const members = focus < 0 ? null : this.model.occurrences(focus);
+			this.tree = new Tree(this.model, this.treeOptions({reverse: s.view === 'callers', members, ...(members ? {title: focus} : {})}));
+			flame.selected = null;
+			this.tellItem(null);
+		}
+		flame.tree = this.tree;
+		flame.kind = 'tree';
+		const turned = flame.icicle !== !!s.up, zoom = s.zoom ? this.tree.find(s.zoom) : this.tree.root;
+		if (!this.tree.root.total)
+			this.empty('Nothing was sampled in this selection.');
+		flame.icicle = !!s.up;
+		if (fresh || turned || flame.zoomed !== zoom) {
+			flame.zoomed = zoom;
+			flame.show((width) => new TreeLayout(this.tree, zoom, width));
+		} else {
+			flame.schedule();
+		}
+	}
+	drawTime(flame) {
+		const threads = this.model.filter.threads;
+		const only = threads ? threads.size : this.profile.threads.length;
+		flame.kind = 'time';
+		flame.zoomed = null;
+		flame.icicle = !!this.state.up;
+		if (!this.profile.meta.bucket || only > 1) {
+			flame.show(() => ({rows: [], depth: 0, done: true, ensure() {}, dimmed: () => false}));
+			this.empty('Choose one thread above to see its stacks in the order of time.');
+			return;
+		}
+		const whole = this.strip.range || [0, this.strip.buckets], zoom = /^([\d.]+)_([\d.]+)$/.exec(this.state.zoom);
+		const range = zoom ? [Number(zoom[1]), Number(zoom[2])] : whole;
+		flame.show((width) => new TimeLayout(this.model, range, width));
+	}
+	drawSandwich() {
+		const {callers, callees} = this.flames;
+		let id = this.nameId(this.state.method);
+		if (id < 0)
+			id = this.hottest();
+		const key = `${this.model.version}|${id}|${this.state.hide}|${this.state.recursion}`;
+		for (const b of document.querySelectorAll('#sandwich .method'))
+			b.textContent = id < 0 ? '' : dotted(this.model.name(id));
+		if (key === this.sandwichKey) {
+			callers.schedule();
+			callees.schedule();
+			return;
+		}
+		this.sandwichKey = key;
+		const members = id < 0 ? [] : this.model.occurrences(id);
+		for (const [flame, reverse] of [[callers, true], [callees, false]]) {
+			flame.tree = new Tree(this.model, this.treeOptions({reverse, members, title: id}));
+			flame.kind = 'tree';
+			flame.icicle = !reverse;
+			flame.zoomed = flame.tree.root;
+			flame.selected = null;
+			flame.show((width) => new TreeLayout(flame.tree, flame.zoomed, width));
+		}
+	}
+	hottest() {
+		const {self} = this.model.methods();
+		let best = -1;
+		for (let i = 0; i < self.length; i++)
+			if (self[i] > 0 && (best < 0 || self[i] > self[best]))
+				best = i;
+		return best;
+	}
+	empty(text) {
+		byId('empty').textContent = text;
+		byId('empty').hidden = false;
+	}
+	fillLegend() {
+		const strip = this.strip;
+		byId('legend').replaceChildren(...(strip.by === 'thread' ? [] : strip.kinds.slice(0, 12)).map((k) => {
+			const item = element('span', {textContent: strip.label(k)});
+			item.style.setProperty('--c', strip.colourOf(k));
+			return item;
+		}));
+	}
+	colourOf(item) {
+		const m = this.model, node = item.node || (item.best === undefined ? item.best = this.bestOf(item) : item.best);
+		if (m.comparing && item.node === undefined) {
+			const a = item.a / (m.a.total[0] || 1), b = item.b / (m.b.total[0] || 1);
+			return this.colours.byChange(a + b > 0 ? (b - a) / (a + b) * 1.4 : 0);
+		}
+		if (item.name < 0)
+			return this.colours.line;
+		if (this.state.colour === 'area')
+			return this.colours.byArea(item.name, areaOf(m.name(item.name), m.nodes.type[node]));
+		return this.colours.byType(item.name, m.nodes.type[node], m.event.unit === 'bytes');
+	}
+	bestOf(item) {
+		return this.treeOf(item).heaviest(item);
+	}
+	treeOf(item) {
+		let root = item;
+		while (root.parent)
+			root = root.parent;
+		const flame = Object.values(this.flames).find((f) => f.tree && f.tree.root === root);
+		return flame ? flame.tree : this.tree;
+	}
+}

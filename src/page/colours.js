@@ -1,0 +1,81 @@
+'use strict';
+/* Calm colours for both themes. A frame's hue says its type, its area or how it changed; names of
+ * one hue differ a little in lightness so that neighbours can be told apart. */
+const TYPE_HUES = [[36, 46], [84, 32], [142, 30], [172, 32], [214, 38], [46, 66], [12, 58]];
+const ALLOC_HUES = [[270, 34], [250, 38], [232, 42], [214, 42], [190, 34], [300, 28], [330, 40]];
+const AREA_HUES = {
+	gc: [350, 58], jit: [300, 26], python: [54, 62], codegen: [150, 36], shuffle: [28, 66], columnar: [190, 44],
+	serial: [268, 38], store: [96, 34], network: [222, 50], sql: [166, 30], spark: [40, 38], kernel: [8, 30],
+	jdk: [210, 12], scala: [0, 14], native: [228, 16], user: [325, 48],
+};
+const STATE_HUES = {
+	running: [142, 38], runnable: [40, 70], lock: [356, 58], net: [216, 52], disk: [276, 38], sleep: [212, 10], poll: [190, 26],
+	blocked: [20, 46], '': [142, 30],
+};
+
+class Colours {
+	constructor() {
+		this.media = matchMedia('(prefers-color-scheme: dark)');
+		this.forced = null;
+		this.cache = new Map();
+		this.read();
+	}
+	read() {
+		this.cache.clear();
+		this.dark = this.forced ? this.forced === 'dark' : this.media.matches;
+		const style = getComputedStyle(document.documentElement);
+		const get = (name) => style.getPropertyValue(name).trim();
+		this.text = get('--frame-text');
+		this.paper = get('--paper');
+		this.ink = get('--ink');
+		this.faint = get('--faint');
+		this.line = get('--line');
+		this.accent = get('--accent');
+		this.other = get('--other');
+		this.match = get('--match');
+		this.matchText = get('--match-text');
+	}
+	hsl([hue, saturation], shift = 0) {
+		return this.dark ? `hsl(${hue} ${Math.round(saturation * 0.82)}% ${31 + shift}%)`
+			: `hsl(${hue} ${saturation}% ${79 + shift}%)`;
+	}
+	strong([hue, saturation]) {
+		return this.dark ? `hsl(${hue} ${saturation}% 52%)` : `hsl(${hue} ${saturation}% 62%)`;
+	}
+	cached(key, make) {
+		let c = this.cache.get(key);
+		if (!c)
+			this.cache.set(key, c = make());
+		return c;
+	}
+	byType(name, type, alloc) {
+		const shift = (Math.imul(name + 7, 2654435761) >>> 27) % 7 - 3;
+		return this.cached(`t${type}.${shift}.${alloc}`, () => this.hsl((alloc ? ALLOC_HUES : TYPE_HUES)[type] || [0, 0], shift));
+	}
+	byArea(name, area) {
+		const shift = (Math.imul(name + 7, 2654435761) >>> 27) % 7 - 3;
+		return this.cached(`a${area}.${shift}`, () => this.hsl(AREA_HUES[AREAS[area].id], shift));
+	}
+	/* @change: from -1 (only in A) to 1 (only in B). */
+	byChange(change) {
+		const step = Math.round(Math.max(-1, Math.min(1, change)) * 12);
+		return this.cached(`d${step}`, () => {
+			const strength = Math.abs(step) / 12, hue = step > 0 ? 8 : 216;
+			return this.dark ? `hsl(${hue} ${Math.round(8 + 55 * strength)}% ${Math.round(30 + 9 * strength)}%)`
+				: `hsl(${hue} ${Math.round(8 + 72 * strength)}% ${Math.round(88 - 17 * strength)}%)`;
+		});
+	}
+	state(name) {
+		return this.strong(STATE_HUES[name] || [hash(name) % 360, 30]);
+	}
+	area(index) {
+		return this.strong(AREA_HUES[AREAS[index].id]);
+	}
+}
+
+function hash(s) {
+	let h = 7;
+	for (let i = 0; i < s.length; i++)
+		h = Math.imul(h, 31) + s.charCodeAt(i) | 0;
+	return h >>> 0;
+}

@@ -1,0 +1,357 @@
+'use strict';
+/* The strip of time above everything: samples by state, by area or by thread (as a heat map), with
+ * CPU, heap and pauses below. Dragging selects a range; a second one can be compared with it. */
+const MAIN_LANE = 74, SMALL_LANE = 26, AXIS = 18, HEAT_ROWS = 37;
+const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4;
+
+class Strip {
+	/* @on: {range(range), other(range), hover(text or null, event)} */
+	constructor(host, profile, colours, on) {
+		this.host = host;
+		this.profile = profile;
+		this.colours = colours;
+		this.on = on;
+		this.canvas = document.createElement('canvas');
+		host.append(this.canvas);
+		this.context = this.canvas.getContext('2d');
+		const m = profile.meta;
+		this.bucketSeconds = m.bucket / 1e9;
+		this.buckets = Math.max(m.buckets, m.bucket ? Math.ceil(m.duration / m.bucket) : 0, 1);
+		this.range = null;
+		this.other = null;
+		this.picking = false; /* the next drag is the range to compare with */
+		this.lanes = [];
+		if (profile.series[CPU_JVM] || profile.series[CPU_MACHINE])
+			this.lanes.push({label: 'CPU', draw: (y) => this.drawCpu(y)});
+		if (profile.series[HEAP] || profile.series[RSS])
+			this.lanes.push({label: 'Memory', draw: (y) => this.drawMemory(y)});
+		if (profile.series[GC])
+			this.lanes.push({label: 'GC pauses', draw: (y) => this.drawPauses(y)});
+		this.height = MAIN_LANE + this.lanes.length * (SMALL_LANE + 2) + AXIS;
+		host.style.height = `${this.height}px`;
+		this.listen();
+		new ResizeObserver(() => this.draw()).observe(host);
+	}
+	listen() {
+		const bucketOf = (e) => {
+			const box = this.canvas.getBoundingClientRect();
+			return Math.max(0, Math.min(this.buckets, (e.clientX - box.left) / box.width * this.buckets));
+		};
+		this.host.addEventListener('pointerdown', (e) => {
+			if (e.button !== 0)
+				return;
+			this.drag = bucketOf(e);
+			this.dragged = false;
+			this.host.setPointerCapture(e.pointerId);
+		});
+		this.host.addEventListener('pointermove', (e) => {
+			const at = bucketOf(e);
+			this.cursor = at;
+			this.on.hover(this.tell(Math.min(this.buckets - 1, Math.floor(at))), e);
+			if (this.drag === undefined) {
+				this.draw();
+				return;
+			}
+			const range = [Math.floor(Math.min(this.drag, at)), Math.ceil(Math.max(this.drag, at))];
+			if (Math.abs(this.drag - at) / this.buckets * this.width > 3 || this.dragged) {
+				this.dragged = true;
+				this.set(range);
+			}
+		});
+		this.host.addEventListener('pointerup', () => {
+			if (this.drag !== undefined && !this.dragged)
+				this.set(null);
+			if (this.dragged)
+				this.picking = false;
+			this.drag = undefined;
+			this.draw();
+		});
+		this.host.addEventListener('pointerleave', () => {
+			this.cursor = undefined;
+			this.on.hover(null);
+			this.draw();
+		});
+	}
+	set(range) {
+		if (range && range[1] <= range[0])
+			range[1] = range[0] + 1;
+		if (this.picking && this.range) {
+			this.other = range;
+			this.on.other(range);
+		} else {
+			this.range = range;
+			if (!range)
+				this.other = null;
+			this.on.range(range);
+		}
+		this.draw();
+	}
+	/* Keys: the range moves by its own length, or grows with Shift. */
+	step(direction, grow) {
+		const size = Math.max(1, Math.round(this.buckets / 40));
+		const now = this.picking ? this.other : this.range;
+		let [from, to] = now || [0, 2 * size];
+		if (now && grow)
+			to = Math.max(from + 1, Math.min(this.buckets, to + direction * size));
+		else if (now) {
+			const by = Math.max(-from, Math.min(this.buckets - to, direction * size));
+			from += by;
+			to += by;
+		}
+		this.set([from, to]);
+	}
+	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area' or 'thread'. */
+	load(model, by) {
+		const rows = this.profile.events[model.filter.event], n = this.buckets + 1;
+		const areas = by === 'area' ? model.nodeAreas() : null;
+		const lanes = new Map();
+		model.eachRow(null, (node, value, i) => {
+			const key = by === 'area' ? areas[node] : by === 'thread' ? rows.thread[i] : rows.state[i];
+			let lane = lanes.get(key);
+			if (!lane)
+				lanes.set(key, lane = {key, sums: new Float64Array(n + 1), weight: 0});
+			const length = rows.span[i] + 1;
+			lane.sums[rows.bucket[i]] += value / length;
+			lane.sums[Math.min(n, rows.bucket[i] + length)] -= value / length;
+			lane.weight += value;
+		});
+		this.by = by;
+		this.event = model.event;
+		this.kinds = [...lanes.values()].sort((x, y) => y.weight - x.weight);
+		for (const lane of this.kinds)
+			for (let i = 1; i <= n; i++)
+				lane.sums[i] += lane.sums[i - 1];
+		if (by === 'state') /* what runs lies at the bottom */
+			this.kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
+		this.draw();
+	}
+	label(lane) {
+		if (this.by === 'area')
+			return AREAS[lane.key].name;
+		if (this.by === 'thread')
+			return lane.key < 0 ? 'no thread' : this.profile.threads[lane.key].name || `tid ${this.profile.threads[lane.key].tid}`;
+		return lane.key ? this.profile.meta.states[lane.key - 1] : 'samples';
+	}
+	colourOf(lane) {
+		return this.by === 'area' ? this.colours.area(lane.key) : this.colours.state(lane.key ? this.label(lane) : '');
+	}
+	draw() {
+		const host = this.host, c = this.context, ratio = devicePixelRatio || 1;
+		this.width = host.clientWidth;
+		if (!this.width || !this.kinds)
+			return;
+		if (this.canvas.width !== Math.round(this.width * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
+			this.canvas.width = Math.round(this.width * ratio);
+			this.canvas.height = Math.round(this.height * ratio);
+		}
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.clearRect(0, 0, this.width, this.height);
+		c.font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+		c.textBaseline = 'middle';
+		if (this.by === 'thread')
+			this.drawHeat();
+		else
+			this.drawStacked();
+		let y = MAIN_LANE + 2;
+		for (const lane of this.lanes) {
+			lane.draw(y);
+			this.drawLabel(lane.label, y);
+			y += SMALL_LANE + 2;
+		}
+		this.drawAxis();
+		this.drawRanges();
+	}
+	/* Sums of a lane from pixel to pixel. */
+	columns(lane) {
+		const out = new Float64Array(Math.ceil(this.width)), step = this.buckets / this.width;
+		for (let x = 0; x < out.length; x++) {
+			const from = Math.floor(x * step), to = Math.max(from + 1, Math.min(this.buckets, Math.floor((x + 1) * step)));
+			for (let b = from; b < to; b++)
+				out[x] += lane.sums[b];
+			out[x] /= to - from;
+		}
+		return out;
+	}
+	drawStacked() {
+		const c = this.context, all = this.kinds.map((k) => this.columns(k)), base = new Float64Array(Math.ceil(this.width));
+		let top = 0;
+		for (let x = 0; x < base.length; x++)
+			top = Math.max(top, all.reduce((sum, lane) => sum + lane[x], 0));
+		this.kinds.forEach((k, i) => {
+			c.fillStyle = this.colourOf(k);
+			c.beginPath();
+			c.moveTo(0, MAIN_LANE);
+			for (let x = 0; x < base.length; x++)
+				c.lineTo(x, MAIN_LANE - base[x] / top * (MAIN_LANE - 8));
+			for (let x = base.length - 1; x >= 0; x--) {
+				base[x] += all[i][x];
+				c.lineTo(x, MAIN_LANE - base[x] / top * (MAIN_LANE - 8));
+			}
+			c.fill();
+		});
+		const per = this.event.unit === 'ns' ? `${trim(top / this.profile.meta.bucket)} threads`
+			: `${formatWeight(top / this.bucketSeconds, this.event)}/s`;
+		this.drawLabel(per, 0);
+	}
+	drawHeat() {
+		const c = this.context, shown = this.kinds.slice(0, HEAT_ROWS), h = MAIN_LANE / Math.max(shown.length, 6);
+		const dark = this.colours.dark;
+		let top = 0;
+		const all = shown.map((k) => this.columns(k));
+		for (const lane of all)
+			for (const v of lane)
+				top = Math.max(top, v);
+		all.forEach((lane, i) => {
+			for (let x = 0; x < lane.length; x++) {
+				const v = lane[x] / top;
+				if (v <= 0)
+					continue;
+				const l = dark ? 16 + 48 * v : 94 - 46 * v;
+				c.fillStyle = `hsl(${Math.round(44 - 34 * v)} ${Math.round(50 + 34 * v)}% ${Math.round(l)}%)`;
+				c.fillRect(x, i * h, 1, Math.max(1, h - 0.5));
+			}
+		});
+		if (this.kinds.length > shown.length)
+			this.drawLabel(`${shown.length} of ${this.kinds.length} threads`, 0);
+	}
+	drawLabel(text, y) {
+		const c = this.context;
+		c.globalAlpha = 0.82;
+		c.fillStyle = this.colours.paper;
+		c.fillRect(0, y + 3, c.measureText(text).width + 10, 14);
+		c.globalAlpha = 1;
+		c.fillStyle = this.colours.faint;
+		c.fillText(text, 5, y + 10);
+	}
+	/* Points of a series as [x, y], 0 at the bottom of the lane. */
+	points(kind, y, top) {
+		const s = this.profile.series[kind], scale = this.width / (this.buckets * this.bucketSeconds * 1000);
+		return s ? Array.from(s.time, (t, i) => [t * scale, y + SMALL_LANE - s.value[i] / top * (SMALL_LANE - 3)]) : [];
+	}
+	drawLine(points, y, colour, filled) {
+		const c = this.context;
+		if (!points.length)
+			return;
+		c.beginPath();
+		points.forEach(([x, v], i) => i ? c.lineTo(x, v) : c.moveTo(x, v));
+		if (filled) {
+			c.lineTo(points[points.length - 1][0], y + SMALL_LANE);
+			c.lineTo(points[0][0], y + SMALL_LANE);
+			c.fillStyle = colour;
+			c.globalAlpha = 0.55;
+			c.fill();
+			c.globalAlpha = 1;
+		} else {
+			c.strokeStyle = colour;
+			c.lineWidth = 1.2;
+			c.stroke();
+		}
+	}
+	ground(y) {
+		this.context.fillStyle = this.colours.line;
+		this.context.globalAlpha = 0.35;
+		this.context.fillRect(0, y, this.width, SMALL_LANE);
+		this.context.globalAlpha = 1;
+	}
+	drawCpu(y) {
+		this.ground(y);
+		this.drawLine(this.points(CPU_JVM, y, 100000), y, this.colours.strong([142, 38]), true);
+		this.drawLine(this.points(CPU_MACHINE, y, 100000), y, this.colours.faint, false);
+	}
+	drawMemory(y) {
+		let top = 1;
+		for (const kind of [HEAP, RSS])
+			if (this.profile.series[kind])
+				for (const v of this.profile.series[kind].value)
+					top = Math.max(top, v);
+		this.ground(y);
+		this.drawLine(this.points(HEAP, y, top), y, this.colours.strong([216, 46]), true);
+		this.drawLine(this.points(RSS, y, top), y, this.colours.faint, false);
+	}
+	drawPauses(y) {
+		const s = this.profile.series[GC], scale = this.width / (this.buckets * this.bucketSeconds * 1000);
+		const longest = s.value.reduce((m, v) => Math.max(m, v), 1);
+		this.ground(y);
+		this.context.fillStyle = this.colours.strong([350, 58]);
+		s.time.forEach((t, i) => {
+			const h = 3 + s.value[i] / longest * (SMALL_LANE - 5);
+			this.context.fillRect(t * scale, y + SMALL_LANE - h, Math.max(1.5, s.value[i] / 1e6 * scale), h);
+		});
+	}
+	drawAxis() {
+		const c = this.context, seconds = this.buckets * this.bucketSeconds, y = this.height - AXIS;
+		const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]
+			.find((s) => s / seconds * this.width >= 72) || 604800;
+		c.fillStyle = this.colours.faint;
+		for (let t = 0; t <= seconds; t += step) {
+			const x = t / seconds * this.width, text = formatMoment(t, step < 1);
+			c.fillRect(Math.round(x), y, 1, 4);
+			if (x + c.measureText(text).width + 4 < this.width)
+				c.fillText(text, x + 4, y + 11);
+		}
+	}
+	drawRanges() {
+		const c = this.context, px = this.width / this.buckets, h = this.height - AXIS;
+		if (this.range || this.other) {
+			c.globalAlpha = 0.62;
+			c.fillStyle = this.colours.paper;
+			const kept = [this.range, this.other].filter(Boolean).sort((x, y) => x[0] - y[0]);
+			let at = 0;
+			for (const [from, to] of kept) {
+				if (from > at)
+					c.fillRect(at * px, 0, (from - at) * px, h);
+				at = Math.max(at, to);
+			}
+			c.fillRect(at * px, 0, this.width - at * px, h);
+			c.globalAlpha = 1;
+		}
+		for (const [range, colour, name] of [[this.range, this.colours.accent, 'A'], [this.other, this.colours.other, 'B']]) {
+			if (!range)
+				continue;
+			const x = range[0] * px, w = (range[1] - range[0]) * px;
+			c.fillStyle = colour;
+			c.fillRect(x, 0, 2, h);
+			c.fillRect(x + w - 2, 0, 2, h);
+			c.fillRect(x, h - 2, w, 3);
+			if (this.other && w > 18) {
+				c.fillRect(x, 0, 15, 15);
+				c.fillStyle = this.colours.paper;
+				c.fillText(name, x + 4, 8);
+			}
+		}
+		if (this.cursor !== undefined) {
+			c.fillStyle = this.colours.ink;
+			c.globalAlpha = 0.5;
+			c.fillRect(this.cursor * px, 0, 1, h);
+			c.globalAlpha = 1;
+		}
+	}
+	/* What the strip shows at a bucket, as lines. */
+	tell(bucket) {
+		const lines = [formatMoment(bucket * this.bucketSeconds, this.bucketSeconds < 1)];
+		const sum = this.kinds.reduce((s, k) => s + k.sums[bucket], 0);
+		const here = this.kinds.filter((k) => k.sums[bucket] > sum / 1000).sort((x, y) => y.sums[bucket] - x.sums[bucket]);
+		for (const k of here.slice(0, 6))
+			lines.push(`${this.label(k)} ${formatShare(k.sums[bucket], sum)}`);
+		for (const [kind, label, format] of [[CPU_JVM, 'CPU of the JVM', percent], [CPU_MACHINE, 'CPU of the machine', percent],
+			[HEAP, 'heap', formatBytes], [RSS, 'resident', formatBytes]]) {
+			const v = this.valueAt(kind, bucket * this.bucketSeconds * 1000);
+			if (v !== null)
+				lines.push(`${label} ${format(v)}`);
+		}
+		return lines;
+	}
+	valueAt(kind, ms) {
+		const s = this.profile.series[kind];
+		if (!s || !s.time.length)
+			return null;
+		let i = 0;
+		while (i + 1 < s.time.length && s.time[i + 1] <= ms)
+			i++;
+		return s.value[i];
+	}
+}
+
+function percent(thousandths) {
+	return `${(thousandths / 1000).toFixed(0)} %`;
+}

@@ -1,0 +1,84 @@
+/* Buckets of time: see timeline.h. */
+#include "prof/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A start before the origin moves it by at least so much: spans are told at their ends, so the
+ * first samples seldom come first. */
+#define HEADROOM 64
+
+static void shift_row(void *ctx, struct sp_sample *row)
+{
+	row->bucket += *(const uint32_t *)ctx;
+}
+
+static void halve_row(void *ctx, struct sp_sample *row)
+{
+	uint32_t last = (row->bucket + row->span) / 2;
+
+	row->bucket /= 2;
+	row->span = last - row->bucket;
+}
+
+static void widen(struct sp_profile *p)
+{
+	sp_profile_rekey(p, halve_row, NULL);
+	p->bucket_ns *= 2;
+}
+
+/* Moves the origin to @start_ns or before, and widens the buckets until that is near enough. */
+static void move_origin(struct sp_profile *p, uint64_t start_ns)
+{
+	uint64_t shift;
+	uint32_t buckets;
+
+	while ((p->origin_ns - start_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
+		widen(p);
+	shift = (p->origin_ns - start_ns + p->bucket_ns - 1) / p->bucket_ns;
+	shift = shift < HEADROOM ? HEADROOM : shift;
+	if (shift * p->bucket_ns > p->origin_ns)
+		shift = p->origin_ns / p->bucket_ns;
+	buckets = (uint32_t)shift;
+	sp_profile_rekey(p, shift_row, &buckets);
+	p->origin_ns -= shift * p->bucket_ns;
+}
+
+int sp_profile_add_at(
+	struct sp_profile *p, const struct sp_sample *s, uint64_t start_ns, uint64_t span_ns)
+{
+	struct sp_sample timed = *s;
+	uint64_t end_ns = span_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + span_ns;
+
+	if (p->bucket_ns == 0) {
+		p->bucket_ns = SP_TIMELINE_FINEST_NS;
+		p->origin_ns = start_ns;
+	}
+	if (start_ns < p->origin_ns)
+		move_origin(p, start_ns);
+	/* an end on a boundary does not touch the bucket behind it */
+	end_ns -= end_ns > start_ns;
+	while ((end_ns - p->origin_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
+		widen(p);
+	timed.bucket = (uint32_t)((start_ns - p->origin_ns) / p->bucket_ns);
+	timed.span = (uint32_t)((end_ns - p->origin_ns) / p->bucket_ns) - timed.bucket;
+	return sp_profile_add(p, &timed);
+}
+
+int sp_profile_point(
+	struct sp_profile *p, enum sp_series_kind kind, uint64_t time_ns, uint64_t value)
+{
+	struct sp_series *s = &p->series[kind];
+
+	if (s->count == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 64;
+		struct sp_point *points = reallocarray(s->points, cap, sizeof(*points));
+
+		if (!points)
+			return -ENOMEM;
+		s->points = points;
+		s->cap = cap;
+	}
+	s->points[s->count++] = (struct sp_point){time_ns, value};
+	return 0;
+}
