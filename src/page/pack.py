@@ -24,7 +24,7 @@ def main():
     script = "\n" + "".join((index.parent / name).read_text() for name in names)
     if "</" + "script" in script or "<!--" in script or "</" + "style" in style:
         sys.exit("pack.py: script or style holds what would end it")
-    policy = (f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; "
+    policy = (f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; img-src data:; "
               "base-uri 'none'; form-action 'none'")
     page = page.replace("<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
     page = re.sub(r'<link rel="stylesheet"[^>]+>', lambda _: f"<style>{style}</style>", page)

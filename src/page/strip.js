@@ -118,12 +118,30 @@ class Strip {
 		this.by = by;
 		this.event = model.event;
 		this.kinds = [...lanes.values()].sort((x, y) => y.weight - x.weight);
-		for (const lane of this.kinds)
+		for (const lane of this.kinds) {
 			for (let i = 1; i <= n; i++)
 				lane.sums[i] += lane.sums[i - 1];
+			this.smooth(lane.sums);
+		}
 		if (by === 'state') /* what runs lies at the bottom */
 			this.kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
 		this.draw();
+	}
+	/* Samples are an interval apart: what is finer than that is chance. */
+	smooth(sums) {
+		const width = this.event.unit === 'ns' ? Math.round(this.event.interval / this.profile.meta.bucket) : 0, n = this.buckets;
+		if (width < 2)
+			return;
+		const before = sums.slice(0, n), reach = Math.min(width, n);
+		let sum = 0, from = 0, to = 0;
+		for (let i = 0; i < n; i++) {
+			const a = Math.max(0, i - (reach >> 1)), b = Math.min(n, i + reach - (reach >> 1));
+			for (; to < b; to++)
+				sum += before[to];
+			for (; from < a; from++)
+				sum -= before[from];
+			sums[i] = sum / (b - a);
+		}
 	}
 	label(lane) {
 		if (this.by === 'area')

@@ -67,6 +67,7 @@ class Table {
 			head.append(cell);
 		}
 		const body = element('tbody');
+		this.most = {self: Math.max(0, ...ids.slice(0, this.shown).map((i) => sums.self[i])), total: m.whole};
 		for (const id of ids.slice(0, this.shown))
 			body.append(this.row(id, sums));
 		const top = element('thead');
@@ -81,7 +82,7 @@ class Table {
 		for (const key of ['self', 'total']) {
 			const cell = element('td', {className: 'number', title: formatWeight(sums[key][id], m.event)});
 			const bar = element('span', {className: 'bar'});
-			bar.style.width = `${100 * sums[key][id] / (m.whole || 1)}%`;
+			bar.style.width = `${100 * sums[key][id] / (this.most[key] || 1)}%`;
 			cell.append(bar, element('span', {textContent: formatShare(sums[key][id], m.whole)}));
 			row.append(cell);
 		}
