@@ -7,11 +7,13 @@
 #include "base/cleanup.h"
 #include "out/html.h"
 #include "out/number.h"
+#include "out/svg.h"
 
 const struct sp_out_format sp_out_formats[] = {
 	{"collapsed", "collapsed folded", sp_out_collapsed},
 	{"text", "txt text", sp_out_text},
 	{"html", "html htm", sp_out_html},
+	{"svg", "svg", sp_out_svg},
 };
 const size_t sp_out_format_count = SP_COUNT(sp_out_formats);
 

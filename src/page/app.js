@@ -117,6 +117,8 @@ class App {
 	recolour(theme = null) {
 		this.colours.forced = theme;
 		this.colours.read();
+		if (!this.flames.flame.selected)
+			this.tellItem(null);
 		this.strip.draw();
 		this.fillLegend();
 		Object.values(this.flames).forEach((f) => f.draw());
@@ -130,6 +132,10 @@ class App {
 		this.search();
 		this.showSwitches();
 		this.draw();
+		const legend = `${s.colour}|${this.model.comparing}|${this.model.filter.event}`;
+		if (legend !== this.legendKey && !(this.current && this.current.selected))
+			this.tellItem(null);
+		this.legendKey = legend;
 		writeAddress(s);
 	}
 	select() {
@@ -322,11 +328,12 @@ class App {
 			flame.show((width) => new TreeLayout(flame.tree, flame.zoomed, width));
 		}
 	}
+	/* The method with the most self, among those that the search found. */
 	hottest() {
-		const {self} = this.model.methods();
+		const {self} = this.model.methods(), matched = this.found && this.found.names ? this.found.matched : null;
 		let best = -1;
 		for (let i = 0; i < self.length; i++)
-			if (self[i] > 0 && (best < 0 || self[i] > self[best]))
+			if (self[i] > 0 && (!matched || matched[i]) && (best < 0 || self[i] > self[best]))
 				best = i;
 		return best;
 	}

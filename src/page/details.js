@@ -11,7 +11,7 @@ Object.assign(App.prototype, {
 		}
 		const tree = flame.tree, self = tree.self(item), about = [];
 		if (item.name >= 0)
-			about.push(this.kindOf(tree.heaviest(item), tree.o.reverse ? 'called from' : 'at'));
+			about.push(this.kindOf(tree.heaviest(item)));
 		about.push(`total ${formatWeight(item.total, event)}, ${formatShare(item.total, m.whole)} of ${this.wholeName()}`);
 		if (tree.root.total !== m.whole && item !== tree.root)
 			about.push(`${formatShare(item.total, tree.root.total)} of the focus`);
@@ -22,7 +22,12 @@ Object.assign(App.prototype, {
 	},
 	kindOf(node) {
 		const {type, line} = this.model.nodes, area = AREAS[this.model.nodeAreas()[node]].name;
-		return `${TYPE_NAMES[type[node]] || ''}${line[node] ? `, line ${line[node]}` : ''}, ${area}`;
+		const words = [TYPE_NAMES[type[node]]];
+		if (line[node])
+			words.push(`line ${line[node]}`);
+		if (area.toLowerCase() !== words[0])
+			words.push(area);
+		return words.join(', ');
 	},
 	wholeName() {
 		const s = this.state;
@@ -64,12 +69,29 @@ Object.assign(App.prototype, {
 		const facts = byId('facts');
 		byId('actions').hidden = !item || item.name < 0;
 		if (!item) {
-			facts.replaceChildren(element('div', {className: 'about', textContent: 'Point at a frame for its name, click to zoom. Press ? for keys.'}));
+			facts.replaceChildren(element('div', {className: 'about', textContent: 'Point at a frame for its name, click to zoom, press ? for keys.'}),
+				this.colourLegend());
 			return;
 		}
 		const d = this.describe(this.current, item);
 		facts.replaceChildren(element('div', {className: 'name', textContent: d.name, title: d.name}),
 			element('div', {className: 'about', textContent: d.about.join(' · ')}));
+	},
+	/* What the colours of the graph mean. */
+	colourLegend() {
+		const legend = element('div', {className: 'legend'}), c = this.colours;
+		const add = (text, colour) => {
+			const item = element('span', {textContent: text});
+			item.style.setProperty('--c', colour);
+			legend.append(item);
+		};
+		if (this.model.comparing)
+			[['less in B', -1], ['the same', 0], ['more in B', 1]].forEach(([text, change]) => add(text, c.byChange(change)));
+		else if (this.state.colour === 'area')
+			AREAS.forEach((a) => add(a.name, c.hsl(AREA_HUES[a.id])));
+		else
+			TYPE_NAMES.forEach((t, i) => add(t, c.byType(-7, i, this.model.event.unit === 'bytes')));
+		return legend;
 	},
 	/* A click on what is zoomed already goes one step out. */
 	zoom(flame, item) {

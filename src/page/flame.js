@@ -20,9 +20,10 @@ class TreeLayout {
 		this.done = false;
 		this.limit = zoom.depth + tree.height(zoom) + 1;
 	}
-	/* Lays out rows up to @last. */
-	ensure(last) {
-		while (!this.done && this.rows.length <= last)
+	/* Lays out rows up to @last, or as many as can be had in @ms. */
+	ensure(last, ms = Infinity) {
+		const until = performance.now() + ms;
+		while (!this.done && this.rows.length <= last && performance.now() < until)
 			this.addRow();
 	}
 	addRow() {
@@ -211,7 +212,7 @@ class Flame {
 			this.canvas.style.height = `${this.height}px`;
 		}
 		this.layout = this.makeLayout(this.width);
-		this.layout.ensure(Math.ceil(this.height / ROW) + 1);
+		this.layout.ensure(Math.ceil(this.height / ROW) + 1, 25);
 		const first = this.contentHeight === undefined;
 		this.setContent();
 		if (toRoot === true || first)
@@ -235,8 +236,12 @@ class Flame {
 			if (layout !== this.layout)
 				return;
 			const until = performance.now() + 10;
+			const before = layout.rows.length;
 			while (!layout.done && performance.now() < until)
 				layout.addRow();
+			const a = this.rowAt(0), b = this.rowAt(this.height);
+			if (before <= Math.max(a, b))
+				this.draw();
 		}
 		if (layout === this.layout) {
 			this.setContent();
@@ -269,7 +274,6 @@ class Flame {
 			this.letters = new Letters(c);
 		const a = this.rowAt(0), b = this.rowAt(this.height);
 		const from = Math.max(0, Math.min(a, b)), to = Math.max(a, b);
-		layout.ensure(to);
 		for (let r = from; r <= to && r < layout.rows.length; r++)
 			this.drawRow(layout, r, colours);
 		this.drawMarks(from, to, colours);

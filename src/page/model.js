@@ -7,6 +7,7 @@ class Model {
 		this.nodes = profile.nodes;
 		this.strings = profile.strings;
 		this.version = 0;
+		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
 		this.areas = null;
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
@@ -51,6 +52,8 @@ class Model {
 			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state))
 				continue;
 			let v = rows.value[i];
+			if (v <= 0)
+				continue; /* its weight went to a neighbour when values were rounded */
 			if (range) {
 				const from = rows.bucket[i], to = from + rows.span[i] + 1;
 				const cut = Math.min(to, range[1]) - Math.max(from, range[0]);

@@ -4,4 +4,7 @@
 
 extern const char sp_page_html[], sp_page_html_end[];
 
+/* The script inside of SVG reports: svg.js as it is. */
+extern const char sp_page_svg_script[], sp_page_svg_script_end[];
+
 #endif

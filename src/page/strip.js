@@ -1,7 +1,8 @@
 'use strict';
 /* The strip of time above everything: samples by state, by area or by thread (as a heat map), with
  * CPU, heap and pauses below. Dragging selects a range; a second one can be compared with it. */
-const MAIN_LANE = 74, SMALL_LANE = 26, AXIS = 18, HEAT_ROWS = 37;
+const LOW = innerHeight < 720; /* a small window: the graph needs the room more */
+const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROWS = LOW ? 25 : 37;
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4;
 
 class Strip {
@@ -109,10 +110,8 @@ class Strip {
 			const key = by === 'area' ? areas[node] : by === 'thread' ? rows.thread[i] : rows.state[i];
 			let lane = lanes.get(key);
 			if (!lane)
-				lanes.set(key, lane = {key, sums: new Float64Array(n + 1), weight: 0});
-			const length = rows.span[i] + 1;
-			lane.sums[rows.bucket[i]] += value / length;
-			lane.sums[Math.min(n, rows.bucket[i] + length)] -= value / length;
+				lanes.set(key, lane = {key, sums: new Float64Array(n + 2), weight: 0});
+			spread(lane.sums, rows.bucket[i], rows.span[i] + 1, value, this.profile.meta.bucket);
 			lane.weight += value;
 		});
 		this.by = by;
@@ -368,6 +367,22 @@ class Strip {
 			i++;
 		return s.value[i];
 	}
+}
+
+/* Adds @value over @length buckets to sums that are still differences. The first and the last bucket
+ * may be covered in part only; those between are covered whole, so many times as samples were merged. */
+function spread(sums, bucket, length, value, size) {
+	const times = length > 2 ? Math.max(1, Math.round(value / ((length - 1) * size))) : 0;
+	const inner = length > 2 ? Math.min(times * size, value / (length - 2)) : 0, edge = (value - inner * (length - 2)) / 2;
+	if (length === 1) {
+		sums[bucket] += value;
+		sums[bucket + 1] -= value;
+		return;
+	}
+	sums[bucket] += edge;
+	sums[bucket + 1] += inner - edge;
+	sums[bucket + length - 1] += edge - inner;
+	sums[bucket + length] -= edge;
 }
 
 function percent(thousandths) {

@@ -34,30 +34,21 @@ class Tree {
 	}
 	/* Members of a caller tree carry the weight of the samples that came this way. */
 	startReverse() {
-		const m = this.model, r = this.root, own = this.o.members;
-		const source = own ? ['total'] : ['self'];
-		r.members = [];
-		r.wa = [];
-		r.wb = [];
-		const add = (i) => {
-			const a = m.a[source[0]][i], b = m.b ? m.b[source[0]][i] : 0;
-			if (a + b <= 0)
-				return;
-			r.members.push(i);
-			r.wa.push(a);
-			r.wb.push(b);
-		};
-		if (own)
-			own.forEach(add);
-		else
-			for (let i = 1; i < this.nodes.count; i++)
-				add(i);
+		const m = this.model, r = this.root, own = this.o.members, source = own ? 'total' : 'self';
+		const wa = m.a[source], wb = m.b && m.b[source];
+		r.members = own || [];
+		for (let i = 1; !own && i < this.nodes.count; i++)
+			if (wa[i] > 0 || (wb && wb[i] > 0))
+				r.members.push(i);
+		r.wa = Float64Array.from(r.members, (i) => wa[i]);
+		r.wb = wb && Float64Array.from(r.members, (i) => wb[i]);
 		this.sumReverse(r);
 	}
 	sumReverse(d) {
 		for (let k = 0; k < d.members.length; k++) {
 			d.a += d.wa[k];
-			d.b += d.wb[k];
+			if (d.wb)
+				d.b += d.wb[k];
 		}
 		d.total = this.weigh(d.a, d.b);
 	}
@@ -75,14 +66,26 @@ class Tree {
 		}
 		return d.children;
 	}
-	child(groups, d, name) {
-		let c = groups.get(name);
-		if (!c)
-			groups.set(name, c = {name, parent: d, depth: d.depth + 1, members: [], children: null, total: 0, a: 0, b: 0});
-		return c;
+	make(d, name) {
+		return {name, parent: d, depth: d.depth + 1, members: [], children: null, total: 0, a: 0, b: 0};
+	}
+	/* Groups by name: @slots holds the place of a name in the list + 1 while one is made. */
+	group(list, d, name) {
+		const slots = this.model.slots;
+		let at = slots[name];
+		if (!at) {
+			list.push(this.make(d, name));
+			at = slots[name] = list.length;
+		}
+		return at - 1;
+	}
+	release(list) {
+		for (const c of list)
+			this.model.slots[c.name] = 0;
+		return list;
 	}
 	expandForward(d) {
-		const {name, end} = this.nodes, {total} = this.model, {hidden, collapse} = this.o, groups = new Map();
+		const {name, end} = this.nodes, {total} = this.model, {hidden, collapse} = this.o, list = [];
 		const visit = (from) => {
 			for (let c = from + 1, stop = end[from]; c < stop; c = end[c]) {
 				if (total[c] <= 0)
@@ -90,35 +93,47 @@ class Tree {
 				if ((hidden.size && hidden.has(name[c])) || (collapse && name[c] === d.name))
 					visit(c);
 				else
-					this.child(groups, d, name[c]).members.push(c);
+					list[this.group(list, d, name[c])].members.push(c);
 			}
 		};
-		d.members.forEach(visit);
-		const list = [...groups.values()];
-		list.forEach((c) => this.sumForward(c));
+		for (const m of d.members)
+			visit(m);
+		for (const c of this.release(list))
+			this.sumForward(c);
 		return list;
 	}
-	/* The first group of a caller tree is the leaf itself; from then on it is the caller. */
+	/* The first group of a caller tree is the leaf itself; from then on it is the caller. Twice over
+	 * the members: who goes where, then into arrays of the right length. */
 	expandReverse(d) {
-		const {name, parent} = this.nodes, {hidden, collapse, members} = this.o, groups = new Map();
-		const first = d === this.root && !members;
-		for (let k = 0; k < d.members.length; k++) {
+		const {name, parent} = this.nodes, {hidden, collapse} = this.o, n = d.members.length, list = [];
+		const first = d === this.root && !this.o.members, next = new Int32Array(n), to = new Int32Array(n), counts = [];
+		for (let k = 0; k < n; k++) {
 			let i = first ? d.members[k] : parent[d.members[k]];
-			while (i > 0 && (hidden.has(name[i]) || (collapse && name[i] === d.name)))
+			while (i > 0 && ((hidden.size && hidden.has(name[i])) || (collapse && name[i] === d.name)))
 				i = parent[i];
+			next[k] = i;
 			if (i <= 0)
 				continue;
-			const c = this.child(groups, d, name[i]);
-			if (!c.wa) {
-				c.wa = [];
-				c.wb = [];
-			}
-			c.members.push(i);
-			c.wa.push(d.wa[k]);
-			c.wb.push(d.wb[k]);
+			const g = to[k] = this.group(list, d, name[i]);
+			counts[g] = (counts[g] || 0) + 1;
 		}
-		const list = [...groups.values()];
-		list.forEach((c) => this.sumReverse(c));
+		this.release(list).forEach((c, g) => {
+			c.members = new Int32Array(counts[g]);
+			c.wa = new Float64Array(counts[g]);
+			c.wb = d.wb && new Float64Array(counts[g]);
+			counts[g] = 0;
+		});
+		for (let k = 0; k < n; k++) {
+			if (next[k] <= 0)
+				continue;
+			const c = list[to[k]], at = counts[to[k]]++;
+			c.members[at] = next[k];
+			c.wa[at] = d.wa[k];
+			if (c.wb)
+				c.wb[at] = d.wb[k];
+		}
+		for (const c of list)
+			this.sumReverse(c);
 		return list;
 	}
 	/* What is left when the children are taken away. In a caller tree this is where stacks begin. */
@@ -139,7 +154,7 @@ class Tree {
 	heaviest(d) {
 		let best = d.members[0], w = -1;
 		for (let k = 0; k < d.members.length && k < 1000; k++) {
-			const v = this.o.reverse ? d.wa[k] + d.wb[k] : this.model.total[d.members[k]];
+			const v = this.o.reverse ? d.wa[k] + (d.wb ? d.wb[k] : 0) : this.model.total[d.members[k]];
 			if (v > w) {
 				w = v;
 				best = d.members[k];

@@ -31,6 +31,7 @@ void sp_profile_free(struct sp_profile *p)
 		free(p->series[i].points);
 	free(p->rows);
 	free(p->index);
+	free(p->verdicts);
 	free(p);
 }
 
@@ -112,23 +113,53 @@ static bool is_unknown(const struct sp_profile *p, uint32_t method)
 	return !m || (m->native && m->name_id == p->unknown_id);
 }
 
+enum { LOOKED_AT = 1, TRUNCATED = 2, UNKNOWN = 4 };
+
+static uint8_t look_at_stack(const struct sp_profile *p, uint32_t stack)
+{
+	const struct sp_stack *st = sp_dict_get_stack(p->dict, stack);
+	uint8_t verdict = LOOKED_AT;
+
+	if (!st || st->count == 0)
+		return LOOKED_AT | UNKNOWN;
+	if (st->truncated)
+		verdict |= TRUNCATED;
+	for (uint32_t i = 0; i < st->count; i++)
+		if (is_unknown(p, st->frames[i].method))
+			return verdict | UNKNOWN;
+	return verdict;
+}
+
+/* A stack is unpacked once, however many samples have it. Without memory for that it is each time.
+ */
+static uint8_t verdict_of(struct sp_profile *p, uint32_t stack)
+{
+	size_t count = (size_t)sp_dict_stacks(p->dict) + 1, cap;
+	uint8_t *verdicts;
+
+	if (stack >= p->verdict_count && stack < count) {
+		cap = count + count / 2;
+		verdicts = realloc(p->verdicts, cap);
+		if (!verdicts)
+			return look_at_stack(p, stack);
+		memset(verdicts + p->verdict_count, 0, cap - p->verdict_count);
+		p->verdicts = verdicts;
+		p->verdict_count = cap;
+	}
+	if (stack >= p->verdict_count)
+		return look_at_stack(p, stack);
+	if (!p->verdicts[stack])
+		p->verdicts[stack] = look_at_stack(p, stack);
+	return p->verdicts[stack];
+}
+
 /* Counts what the stack of a sample lacks. */
 static void judge_stack(struct sp_profile *p, const struct sp_sample *s)
 {
-	const struct sp_stack *st = sp_dict_get_stack(p->dict, s->stack);
+	uint8_t verdict = verdict_of(p, s->stack);
 
-	if (!st || st->count == 0) {
-		p->unknown += s->count;
-		return;
-	}
-	if (st->truncated)
-		p->truncated += s->count;
-	for (uint32_t i = 0; i < st->count; i++) {
-		if (is_unknown(p, st->frames[i].method)) {
-			p->unknown += s->count;
-			return;
-		}
-	}
+	p->truncated += verdict & TRUNCATED ? s->count : 0;
+	p->unknown += verdict & UNKNOWN ? s->count : 0;
 }
 
 /* Adds to the row of the same key; there is room for a new one. */

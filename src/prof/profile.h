@@ -72,6 +72,8 @@ struct sp_profile {
 	size_t row_count, row_cap;
 	uint32_t *index; /* owned hash table of row numbers + 1 */
 	size_t index_size;
+	uint8_t *verdicts; /* owned: what stacks lack, by id, once looked at */
+	size_t verdict_count;
 
 	struct sp_event events[SP_PROFILE_EVENTS];
 	unsigned event_count;

@@ -1,0 +1,267 @@
+/* Drawing the SVG: see svg.h. The tree is drawn with ever coarser minimum widths until it fits. */
+#include "out/svg.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/escape.h"
+#include "out/number.h"
+#include "out/trie.h"
+#include "page/page.h"
+
+enum { WIDTH = 1200, ROW = 18, MARGIN = 10, TOP = 56, FOOT = 34, ROWS_MAX = 4096 };
+
+#define FINEST	   0.3 /* pixels; narrower frames are never drawn */
+#define LETTER	   6.6 /* pixels of a letter, on average */
+#define SCRIPT_MAX (16u << 10)
+
+struct drawing {
+	const struct sp_view *v;
+	struct sp_trie trie;
+	uint64_t whole;
+	double narrowest;
+	uint32_t depth;	 /* rows drawn */
+	uint64_t folded; /* frames too narrow to draw */
+	uint64_t deeper; /* frames below the last row */
+	struct sp_buf out;
+};
+
+static const char *const fills[SP_FRAME_TYPES] = {
+	[SP_FRAME_INTERPRETED] = "#e0ccaa",
+	[SP_FRAME_C1] = "#cfdcb3",
+	[SP_FRAME_C2] = "#b7dbc3",
+	[SP_FRAME_INLINED] = "#b9dcd7",
+	[SP_FRAME_NATIVE] = "#b7c8de",
+	[SP_FRAME_CPP] = "#ecd995",
+	[SP_FRAME_KERNEL] = "#ecbdb0",
+};
+
+static int build(struct drawing *d)
+{
+	for (size_t i = 0; i < d->v->stack_count; i++) {
+		const struct sp_view_stack *s = &d->v->stacks[i];
+		uint32_t node = 0;
+
+		for (uint32_t k = 0; k < s->count; k++) {
+			node = sp_trie_child(&d->trie, node, s->frames[k]);
+			if (!node)
+				return -ENOMEM;
+		}
+		d->trie.nodes[node].self += s->value;
+	}
+	sp_trie_sum(&d->trie);
+	d->whole = d->trie.nodes[0].total;
+	return 0;
+}
+
+static void put_name(struct sp_buf *out, const char *name, size_t room)
+{
+	size_t n = strlen(name);
+
+	if (n <= room) {
+		sp_escape_markup(name, n, out);
+		return;
+	}
+	if (room < 4)
+		return;
+	for (n = room - 2; n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80;)
+		n--; /* never inside of a character */
+	sp_escape_markup(name, n, out);
+	sp_buf_adds(out, "…");
+}
+
+/* "java/lang/Thread.run" has its end for what fits: the method says more than the package. */
+static const char *short_name(const char *name)
+{
+	const char *end = strchr(name, '('), *slash;
+
+	slash = memrchr(name, '/', end ? (size_t)(end - name) : strlen(name));
+	return slash && !strstr(name, "::") ? slash + 1 : name;
+}
+
+static void put_value(struct drawing *d, uint64_t value)
+{
+	char text[SP_NUMBER_SIZE];
+	const struct sp_event *e = d->v->event;
+
+	sp_buf_addf(&d->out, "%s, %.2f %%",
+		d->v->value == d->v->weight ? sp_number_unit(value, e->unit, text)
+					    : sp_number(value, text),
+		sp_percent(value, d->whole));
+}
+
+static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, double w)
+{
+	const struct sp_trie_node *n = &d->trie.nodes[node];
+	struct sp_view_frame f = node ? sp_view_get_frame(d->v, n->frame)
+				      : (struct sp_view_frame){"all", SP_FRAME_TYPES};
+	const char *fill = f.type < SP_FRAME_TYPES ? fills[f.type] : "#dfe3e8";
+	size_t room = w > 3 * LETTER ? (size_t)((w - 6) / LETTER) : 0;
+	int y = TOP + (int)row * ROW;
+
+	sp_buf_adds(&d->out, "<g><title>");
+	sp_escape_markup(f.name, strlen(f.name), &d->out);
+	sp_buf_adds(&d->out, " (");
+	put_value(d, n->total);
+	sp_buf_addf(&d->out,
+		")</title><rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>", x,
+		y, w > 1 ? w - 0.5 : w, ROW - 1, fill);
+	if (room >= 3) {
+		sp_buf_addf(&d->out, "<text x=\"%.1f\" y=\"%d\">", x + 3, y + ROW - 5);
+		put_name(&d->out, strlen(f.name) <= room ? f.name : short_name(f.name), room);
+		sp_buf_adds(&d->out, "</text>");
+	}
+	sp_buf_adds(&d->out, "</g>\n");
+}
+
+/* A place on the way down the tree: the node, and where its next child begins. */
+struct place {
+	uint32_t node, child;
+	double x;
+};
+
+/* Draws the tree without recursion: stacks may be deeper than ours. */
+static int draw(struct drawing *d)
+{
+	SP_AUTO_FREE struct place *path = calloc(ROWS_MAX + 1, sizeof(*path));
+	double scale = d->whole ? (WIDTH - 2.0 * MARGIN) / (double)d->whole : 0;
+	uint32_t at = 0;
+
+	if (!path)
+		return -ENOMEM;
+	path[0] = (struct place){0, d->trie.nodes[0].child, MARGIN};
+	put_frame(d, 0, 0, MARGIN, WIDTH - 2 * MARGIN);
+	d->depth = 1;
+	for (;;) {
+		uint32_t node = path[at].child;
+		double w = node ? (double)d->trie.nodes[node].total * scale : 0;
+
+		if (!node) {
+			if (at == 0)
+				return 0;
+			at--;
+			continue;
+		}
+		path[at].child = d->trie.nodes[node].next;
+		if (w < d->narrowest || at + 1 >= ROWS_MAX || d->out.len > SP_SVG_MAX) {
+			*(w < d->narrowest ? &d->folded : &d->deeper) += 1;
+			continue;
+		}
+		put_frame(d, node, at + 1, path[at].x, w);
+		path[at + 1] = (struct place){node, d->trie.nodes[node].child, path[at].x};
+		path[at].x += w;
+		at++;
+		d->depth = at + 1 > d->depth ? at + 1 : d->depth;
+	}
+}
+
+static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_sink *sink)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	uint32_t id = p->title_id ? p->title_id : p->target_id;
+	const char *title = sp_dict_get_string(p->dict, id, NULL);
+	int height = TOP + (int)d->depth * ROW + FOOT;
+
+	sp_buf_init(&b);
+	sp_buf_addf(&b,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 "
+		"0 %d %d\""
+		" font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif\" "
+		"font-size=\"12\">\n"
+		"<style>rect{shape-rendering:crispEdges} .match rect{fill:#7a3ff2} .match "
+		"text{fill:#fff}"
+		" g[id=frames] g{cursor:pointer} .off{display:none} .dim{opacity:.55}</style>\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+		"<text x=\"%d\" y=\"22\" font-size=\"15\" font-weight=\"600\">",
+		WIDTH, height, WIDTH, height, MARGIN);
+	sp_escape_markup(id ? title : "Flame graph", strlen(id ? title : "Flame graph"), &b);
+	sp_buf_addf(&b, "</text>\n<text x=\"%d\" y=\"42\" fill=\"#5d6874\" id=\"facts\">", MARGIN);
+	if (d->v->event) {
+		title = sp_dict_get_string(p->dict, d->v->event->name_id, NULL);
+		sp_escape_markup(title, strlen(title), &b);
+		sp_buf_adds(&b, ": ");
+	}
+	{
+		SP_AUTO_BUF struct sp_buf line;
+
+		sp_buf_init(&line);
+		sp_out_summary(p, &line);
+		sp_escape_markup(sp_buf_str(&line), line.len, &b);
+	}
+	sp_buf_adds(&b, "</text>\n<g id=\"frames\">\n");
+	if (b.failed && sink->error == 0)
+		sink->error = -ENOMEM;
+	sp_sink_write(sink, b.data, b.len);
+}
+
+static void put_foot(struct drawing *d, struct sp_sink *sink)
+{
+	char folded[SP_NUMBER_SIZE], deeper[SP_NUMBER_SIZE];
+	int y = TOP + (int)d->depth * ROW + 20;
+
+	sp_sink_printf(
+		sink, "</g>\n<text x=\"%d\" y=\"%d\" fill=\"#5d6874\" id=\"note\">", MARGIN, y);
+	if (d->folded + d->deeper == 0)
+		sp_sink_puts(sink, "every frame is drawn");
+	if (d->folded)
+		sp_sink_printf(sink,
+			"frames narrower than %.2f %% are folded: %s, with all above them",
+			100 * d->narrowest / (WIDTH - 2 * MARGIN), sp_number(d->folded, folded));
+	if (d->deeper)
+		sp_sink_printf(sink, "%sframes too deep to draw: %s", d->folded ? "; " : "",
+			sp_number(d->deeper, deeper));
+	sp_sink_puts(sink, "</text>\n<script><![CDATA[\n");
+	sp_sink_write(
+		sink, sp_page_svg_script, (size_t)(sp_page_svg_script_end - sp_page_svg_script));
+	sp_sink_puts(sink, "]]></script>\n</svg>\n");
+}
+
+/* Draws once more with a coarser minimum while the picture is too large. */
+static int draw_small(struct drawing *d)
+{
+	int r;
+
+	for (d->narrowest = FINEST;; d->narrowest *= 1.6) {
+		sp_buf_clear(&d->out);
+		d->folded = d->deeper = 0;
+		r = draw(d);
+		if (r < 0 || d->out.failed)
+			return -ENOMEM;
+		if (d->out.len <= SP_SVG_MAX - SCRIPT_MAX || d->narrowest > WIDTH)
+			return 0;
+	}
+}
+
+int sp_out_svg(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	struct sp_view_opts o = opts->view;
+	struct drawing d = {0};
+	struct sp_view *v;
+	int r;
+
+	o.mark_truncated = true;
+	o.split_types = true;
+	r = sp_view_new(p, &o, &v);
+	if (r < 0)
+		return r;
+	d.v = v;
+	sp_buf_init(&d.out);
+	r = sp_trie_init(&d.trie);
+	if (r == 0)
+		r = build(&d);
+	if (r == 0)
+		r = draw_small(&d);
+	if (r == 0) {
+		put_head(&d, p, sink);
+		sp_sink_write(sink, d.out.data, d.out.len);
+		put_foot(&d, sink);
+	}
+	sp_buf_done(&d.out);
+	sp_trie_done(&d.trie);
+	sp_view_free(v);
+	return r;
+}
