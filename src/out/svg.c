@@ -23,7 +23,8 @@ struct drawing {
 	struct sp_trie trie;
 	uint64_t whole;
 	double narrowest;
-	uint32_t depth;	 /* rows drawn */
+	bool measuring;	 /* only the depth is asked for */
+	uint32_t depth;	 /* rows drawn; the root is the lowest */
 	uint64_t folded; /* frames too narrow to draw */
 	uint64_t deeper; /* frames below the last row */
 	struct sp_buf out;
@@ -54,7 +55,7 @@ static int build(struct drawing *d)
 	}
 	sp_trie_sum(&d->trie);
 	d->whole = d->trie.nodes[0].total;
-	return 0;
+	return sp_trie_sort(&d->trie);
 }
 
 static void put_name(struct sp_buf *out, const char *name, size_t room)
@@ -100,8 +101,10 @@ static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, 
 				      : (struct sp_view_frame){"all", SP_FRAME_TYPES};
 	const char *fill = f.type < SP_FRAME_TYPES ? fills[f.type] : "#dfe3e8";
 	size_t room = w > 3 * LETTER ? (size_t)((w - 6) / LETTER) : 0;
-	int y = TOP + (int)row * ROW;
+	int y = TOP + (int)(d->depth - 1 - row) * ROW;
 
+	if (d->measuring)
+		return;
 	sp_buf_adds(&d->out, "<g><title>");
 	sp_escape_markup(f.name, strlen(f.name), &d->out);
 	sp_buf_adds(&d->out, " (");
@@ -134,7 +137,6 @@ static int draw(struct drawing *d)
 		return -ENOMEM;
 	path[0] = (struct place){0, d->trie.nodes[0].child, MARGIN};
 	put_frame(d, 0, 0, MARGIN, WIDTH - 2 * MARGIN);
-	d->depth = 1;
 	for (;;) {
 		uint32_t node = path[at].child;
 		double w = node ? (double)d->trie.nodes[node].total * scale : 0;
@@ -227,8 +229,13 @@ static int draw_small(struct drawing *d)
 
 	for (d->narrowest = FINEST;; d->narrowest *= 1.6) {
 		sp_buf_clear(&d->out);
-		d->folded = d->deeper = 0;
-		r = draw(d);
+		d->depth = 1;
+		r = 0;
+		for (int pass = 0; pass < 2 && r == 0; pass++) {
+			d->measuring = pass == 0;
+			d->folded = d->deeper = 0;
+			r = draw(d);
+		}
 		if (r < 0 || d->out.failed)
 			return -ENOMEM;
 		if (d->out.len <= SP_SVG_MAX - SCRIPT_MAX || d->narrowest > WIDTH)

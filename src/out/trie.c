@@ -114,6 +114,39 @@ void sp_trie_sum(struct sp_trie *t)
 		t->nodes[t->nodes[i].parent].total += t->nodes[i].total;
 }
 
+static int by_total(const void *a, const void *b, void *nodes)
+{
+	const struct sp_trie_node *x = (struct sp_trie_node *)nodes + *(const uint32_t *)a;
+	const struct sp_trie_node *y = (struct sp_trie_node *)nodes + *(const uint32_t *)b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? -1 : 1;
+	return x->frame > y->frame ? -1 : x->frame < y->frame;
+}
+
+int sp_trie_sort(struct sp_trie *t)
+{
+	SP_AUTO_FREE uint32_t *order = calloc(t->count, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		order[i] = i;
+		t->nodes[i].child = 0;
+	}
+	qsort_r(order, t->count, sizeof(*order), by_total, t->nodes);
+	/* lists are filled from the front, so what comes last stands first */
+	for (size_t i = 0; i < t->count; i++) {
+		struct sp_trie_node *n = &t->nodes[order[i]];
+
+		if (order[i] == 0)
+			continue;
+		n->next = t->nodes[n->parent].child;
+		t->nodes[n->parent].child = order[i];
+	}
+	return 0;
+}
+
 /* Turns the lists of children round: they were filled from the front. */
 static void reverse_children(struct sp_trie_node *nodes, uint32_t parent)
 {

@@ -39,6 +39,9 @@ void sp_trie_vote(struct sp_trie *t, uint32_t node, int32_t line, uint8_t type, 
 /* Adds the selfs of all nodes up to the root. */
 void sp_trie_sum(struct sp_trie *t);
 
+/* Puts the children of all nodes in order: most total first. Returns 0 or -ENOMEM. */
+int sp_trie_sort(struct sp_trie *t);
+
 /* Numbers the nodes in pre-order, children in the order in which they came.
  * Owner:   *ret_order (node by place) and *ret_place (place by node) belong to the caller.
  * Returns: 0 or -ENOMEM. */

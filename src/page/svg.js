@@ -16,10 +16,10 @@ frames.forEach(function (g) {
 function zoom(z) {
 	var scale = width / z.w;
 	frames.forEach(function (g) {
-		var b = g.box, above = b.y < z.y && b.x <= z.x + 0.2 && b.x + b.w >= z.x + z.w - 0.6;
-		var x = above ? left : left + (b.x - z.x) * scale, w = above ? width : b.w * scale;
-		var off = !above && (b.y < z.y || x + w < left + 0.1 || x > left + width - 0.1);
-		g.setAttribute('class', (off ? 'off ' : above ? 'dim ' : '') + (g.hit ? 'match' : ''));
+		var b = g.box, caller = b.y > z.y && b.x <= z.x + 0.2 && b.x + b.w >= z.x + z.w - 0.6;
+		var x = caller ? left : left + (b.x - z.x) * scale, w = caller ? width : b.w * scale;
+		var off = !caller && (b.y > z.y || x + w < left + 0.1 || x > left + width - 0.1);
+		g.setAttribute('class', (off ? 'off ' : caller ? 'dim ' : '') + (g.hit ? 'match' : ''));
 		if (off)
 			return;
 		g.rect.setAttribute('x', x);
