@@ -1,0 +1,312 @@
+"""The report page in a real browser: it opens, follows what the user does, and names stay text."""
+import json
+
+import pytest
+
+FLAME = "sparkprof.flames.flame"
+
+
+def quiet(browser, page):
+    """Nothing went wrong, and nothing but the page itself was asked for."""
+    seen = browser.ask("seen")
+    assert seen["errors"] == []
+    assert [r for r in seen["requests"] if not r.startswith(("file:", "data:"))] == []
+
+
+def center(browser, row, item=0):
+    """Where a drawn frame is on the screen."""
+    return browser.eval(f"""(() => {{
+        const f = {FLAME}, r = f.layout.rows[{row}], box = f.canvas.getBoundingClientRect();
+        return {{x: box.left + r.x[{item}] + Math.min(r.w[{item}] / 2, 200), y: box.top + f.rowTop({row}) + 9}};
+    }})()""")
+
+
+def shown(browser):
+    return browser.eval(f"{FLAME}.layout.rows.length")
+
+
+def test_opens_with_no_error_and_no_request(browser, small):
+    browser.open(small)
+    quiet(browser, small)
+    assert browser.eval("document.body.className") == "ready"
+    assert shown(browser) > 10
+    assert browser.eval("[...document.querySelectorAll('.hot tbody tr')].length") > 20
+    assert "20,000" in browser.eval("document.getElementById('foot').textContent")
+
+
+def test_canvas_shows_more_than_one_colour(browser, small):
+    browser.open(small)
+    colours = browser.eval(f"""(() => {{
+        const c = {FLAME}.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, seen = new Set();
+        for (let i = 0; i < d.length; i += 400)
+            seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+        return seen.size;
+    }})()""")
+    assert colours > 5
+
+
+def test_click_zooms_and_reset_undoes_it(browser, small):
+    browser.open(small)
+    target = browser.eval(f"{FLAME}.layout.rows[7].items[1].name")
+    browser.ask("click", **center(browser, 7, 1))
+    assert browser.eval(f"{FLAME}.zoomed.name") == target
+    assert browser.eval(f"{FLAME}.layout.rows[7].w[0]") == browser.eval(f"{FLAME}.width")
+    assert "zoom=" in browser.eval("location.hash")
+    assert browser.eval("document.querySelector('#facts .name').textContent")
+    browser.eval("document.getElementById('reset').click()")
+    assert browser.eval(f"{FLAME}.zoomed === {FLAME}.tree.root")
+    assert browser.eval("location.hash") == ""
+    quiet(browser, small)
+
+
+def test_hover_tells_name_line_type_self_total_and_share(browser, small):
+    browser.open(small)
+    browser.ask("move", **center(browser, 4))
+    tip = browser.eval("document.getElementById('tip').innerText")
+    assert "org.apache.spark.executor.Executor$TaskRunner.run" in tip
+    for word in ("line 80", "C1 compiled", "total", "self", "100 %"):
+        assert word in tip
+
+
+def test_search_counts_what_matches(browser, small):
+    browser.open(small)
+    browser.keys("Control+f")
+    assert browser.eval("document.activeElement.id") == "search"
+    browser.ask("type", text="TaskRunner")
+    assert browser.eval("document.getElementById('found').textContent") == "100 %"
+    assert browser.eval(f"{FLAME}.matched[{FLAME}.layout.rows[4].items[0].name]") == 1
+    browser.keys("Enter")
+    assert browser.eval(f"{FLAME}.selected === {FLAME}.layout.rows[4].items[0]")
+    browser.eval("sparkprof.set({search: '['})")
+    assert browser.eval("document.getElementById('search').className") == "wrong"
+    browser.eval("sparkprof.set({search: 'no such thing'})")
+    assert browser.eval("document.getElementById('found').textContent") == "0.00 %"
+    quiet(browser, small)
+
+
+def test_drag_selects_a_range_and_all_follows(browser, small):
+    browser.open(small)
+    whole = browser.eval("sparkprof.model.whole")
+    box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
+    y = box["y"] + 20
+    browser.ask("drag", **{"from": [box["x"] + box["width"] * 0.25, y], "to": [box["x"] + box["width"] * 0.75, y]})
+    browser.ask("wait", code=f"sparkprof.model.whole < {whole * 0.6}")
+    part = browser.eval("sparkprof.model.whole")
+    assert 0.45 < part / whole < 0.55
+    assert browser.eval(f"{FLAME}.tree.root.total") == pytest.approx(part)
+    assert browser.eval("location.hash").startswith("#range=")
+    browser.keys("w")
+    assert browser.eval("sparkprof.model.whole") == whole
+    quiet(browser, small)
+
+
+def test_ranges_compare(browser, small):
+    browser.open(small, "range=0-20&other=40-60")
+    assert browser.eval("sparkprof.model.comparing")
+    root = json.loads(browser.eval(f"JSON.stringify([{FLAME}.tree.root.a, {FLAME}.tree.root.b])"))
+    assert root[0] == pytest.approx(root[1], rel=0.1)
+    assert browser.eval("[...document.querySelectorAll('.hot thead th')].map((t) => t.textContent).join()") == "Self,Total,A → B,Method"
+    # what only one of the two has is visible: its whole width is drawn
+    vanished = browser.eval("""(() => {
+        const m = sparkprof.model, s = m.methods();
+        let n = 0;
+        for (let i = 0; i < s.total.length; i++)
+            n += s.a[i] > 0 && s.b[i] === 0 && s.total[i] > 0;
+        return n;
+    })()""")
+    assert vanished > 0
+    quiet(browser, small)
+
+
+def test_keyboard_does_everything(browser, small):
+    browser.open(small)
+    browser.eval("document.getElementById('flame').focus()")
+    browser.keys("ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp")
+    assert browser.eval(f"{FLAME}.selected.depth") == 4
+    browser.keys("Enter")
+    assert browser.eval(f"{FLAME}.zoomed.depth") == 4
+    browser.keys("Backspace")
+    assert browser.eval(f"{FLAME}.zoomed.depth") == 3
+    browser.keys("Escape")
+    assert browser.eval(f"{FLAME}.zoomed.depth") == 0
+    name = browser.eval(f"{FLAME}.selected.name")
+    browser.keys("f")
+    assert browser.eval("sparkprof.state.focus") == str(name)
+    assert browser.eval(f"{FLAME}.tree.root.name") == name
+    browser.keys("0")
+    assert browser.eval("sparkprof.state.focus") == ""
+    for key, view in (("2", "callers"), ("4", "sandwich"), ("3", "time"), ("1", "flame")):
+        browser.keys(key)
+        assert browser.eval("sparkprof.state.view") == view
+    browser.keys("i", "r", "a", "t")
+    assert browser.eval("[sparkprof.state.up, sparkprof.state.recursion, sparkprof.state.colour, sparkprof.state.side].join()") == "1,1,area,"
+    browser.keys("?")
+    assert browser.eval("document.getElementById('help').open")
+    browser.keys("Escape")
+    assert not browser.eval("document.getElementById('help').open")
+    browser.eval("document.getElementById('strip').focus()")
+    browser.keys("ArrowRight", "ArrowRight", "Shift+ArrowRight")
+    assert browser.eval("sparkprof.strip.range.join()") == browser.eval("""(() => {
+        const s = Math.max(1, Math.round(sparkprof.strip.buckets / 40));
+        return [s, 4 * s].join();
+    })()""")
+    quiet(browser, small)
+
+
+def test_focus_is_visible(browser, small):
+    browser.open(small)
+    browser.keys("Tab")
+    style = browser.eval("getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth")
+    assert style == "solid2px"
+
+
+def test_hidden_frames_give_way_to_their_callees(browser, small):
+    browser.open(small)
+    before = browser.eval(f"{FLAME}.layout.rows[4].items.map((i) => i.name)")
+    browser.ask("click", **center(browser, 3))
+    browser.keys("h")
+    assert browser.eval(f"{FLAME}.layout.rows[3].items.map((i) => i.name)") == before
+    assert "Hidden" in browser.eval("document.getElementById('chips').textContent")
+    total = browser.eval(f"{FLAME}.tree.root.total")
+    assert total == browser.eval("sparkprof.model.whole")
+
+
+def test_callers_begin_with_the_leaf(browser, small):
+    browser.open(small, "view=callers&up=1")
+    first = browser.eval(f"sparkprof.model.name({FLAME}.layout.rows[1].items[0].name)")
+    hottest = browser.eval("sparkprof.model.name(sparkprof.hottest())")
+    assert first == hottest
+    total = browser.eval(f"{FLAME}.layout.rows[1].items[0].total")
+    assert total == pytest.approx(browser.eval("sparkprof.model.methods().self[sparkprof.hottest()]"))
+
+
+def test_sandwich_adds_up(browser, small):
+    browser.open(small, "view=sandwich")
+    sums = browser.eval("""(() => {
+        const {callers, callees} = sparkprof.flames, t = callers.tree.root;
+        return [t.total, callees.tree.root.total, sparkprof.model.methods().total[t.name]];
+    })()""")
+    assert sums[0] == pytest.approx(sums[1]) == pytest.approx(sums[2])
+    other = browser.eval("document.querySelectorAll('.hot tbody tr')[5].dataset.name")
+    browser.eval("document.querySelectorAll('.hot tbody button')[5].click()")
+    assert browser.eval("sparkprof.flames.callees.tree.root.name") == int(other)
+    quiet(browser, small)
+
+
+def test_time_order_needs_one_thread_and_keeps_order(browser, small):
+    browser.open(small, "view=time")
+    assert "one thread" in browser.eval("document.getElementById('empty').textContent")
+    name = browser.eval("sparkprof.busiestThread()")
+    browser.eval(f"sparkprof.set({{thread: {json.dumps(name)}}})")
+    assert browser.eval("document.getElementById('empty').hidden")
+    rows = browser.eval(f"{FLAME}.layout.rows.map((r) => r.x.every((x, i) => i === 0 || x >= r.x[i - 1] + r.w[i - 1] - 1e-6))")
+    assert len(rows) > 10 and all(rows)
+
+
+def test_switches_filter(browser, small):
+    browser.open(small)
+    whole = browser.eval("sparkprof.model.whole")
+    sums = []
+    for state in browser.eval("sparkprof.profile.meta.states"):
+        browser.eval(f"sparkprof.set({{state: {json.dumps(state)}}})")
+        sums.append(browser.eval("sparkprof.model.whole"))
+    assert sum(sums) == pytest.approx(whole)
+    assert all(0 < s < whole for s in sums)
+
+
+def test_table_sorts(browser, small):
+    browser.open(small)
+    def column(n):
+        return browser.eval(f"[...document.querySelectorAll('.hot tbody tr')].map((r) => parseFloat(r.cells[{n}].textContent))")
+    assert column(0) == sorted(column(0), reverse=True)
+    browser.eval("document.querySelector('.hot th.total button').click()")
+    assert column(1) == sorted(column(1), reverse=True)
+    assert browser.eval("document.querySelector('.hot th.total').getAttribute('aria-sort')") == "descending"
+
+
+def test_address_restores_the_view(browser, small):
+    browser.open(small)
+    browser.ask("click", **center(browser, 6))
+    browser.eval("sparkprof.set({search: 'Kryo', up: '1', colour: 'area', by: 'area', range: '10-40', sort: 'total'})")
+    fragment = browser.eval("location.hash.slice(1)")
+    picture = f"JSON.stringify([{FLAME}.zoomed.name, {FLAME}.zoomed.depth, sparkprof.model.whole, sparkprof.found.weight, {FLAME}.icicle, sparkprof.state])"
+    before = browser.eval(picture)
+    browser.open(small, fragment)
+    assert browser.eval(picture) == before
+
+
+def test_dark_by_preference_and_light_on_paper(browser, small):
+    browser.open(small, theme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert browser.eval(paper) == "rgb(22, 25, 29)"
+    assert browser.eval("sparkprof.colours.dark")
+    browser.ask("theme", theme="light")
+    assert browser.eval(paper) == "rgb(255, 255, 255)"
+    browser.ask("wait", code="!sparkprof.colours.dark")
+    browser.ask("theme", theme="dark")
+    browser.ask("media", media="print")
+    assert browser.eval(paper) == "rgb(255, 255, 255)"
+    browser.ask("media", media="screen")
+
+
+def test_copies_name_and_stack(browser, small):
+    browser.open(small)
+    browser.ask("click", **center(browser, 4))
+    browser.keys("c")
+    browser.ask("wait", code="sparkprof.copied")
+    assert browser.eval("sparkprof.copied") == "org.apache.spark.executor.Executor$TaskRunner.run"
+    browser.keys("Shift+C")
+    browser.ask("wait", code="sparkprof.copied.includes('\\n')")
+    assert browser.eval("sparkprof.copied.split('\\n').length") == 4
+    quiet(browser, small)
+
+
+def test_hostile_names_stay_text(browser, make):
+    page = make("html", "hostile")
+    for fragment in ("", "view=callers", "view=sandwich", "by=thread", "by=area&view=time&thread=-->"):
+        browser.open(page, fragment)
+        quiet(browser, page)
+        assert browser.eval("document.querySelectorAll('img, b[onerror], i, main script, header script').length") == 0
+    browser.open(page)
+    text = browser.eval("document.querySelector('.hot').textContent")
+    assert "<script>alert(1)" in text and "]]>" in text and "\u2028" in text and "\ufffd" in text
+    assert browser.eval("document.title") == "</title><script>alert(4)</script> – sparkprof"
+    assert "<b>ring</b> full" in browser.eval("document.getElementById('foot').textContent")
+    browser.ask("move", **center(browser, 2))
+    quiet(browser, page)
+
+
+def test_without_inflating_there_is_a_sentence_and_the_table(browser, small):
+    browser.open(small, before="delete globalThis.DecompressionStream", ready="document.body.classList.contains('failed')")
+    assert "DecompressionStream" in browser.eval("document.getElementById('trouble').innerText")
+    assert browser.eval("document.querySelectorAll('#plain tbody tr').length") == 30
+    assert browser.eval("document.querySelector('#plain').getBoundingClientRect().height") > 300
+
+
+def test_policy_lets_nothing_else_run(browser, small):
+    browser.open(small)
+    policy = browser.eval("document.querySelector('meta[http-equiv]').content")
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    browser.eval("""(() => {
+        const s = document.createElement('script');
+        s.textContent = 'globalThis.ran = 1';
+        document.body.append(s);
+    })()""")
+    assert browser.eval("globalThis.ran === undefined")
+
+
+def test_small_window_has_everything(browser, small):
+    browser.open(small, width=800, height=600)
+    assert browser.eval(f"{FLAME}.height") >= 90
+    assert browser.eval("document.documentElement.scrollWidth") <= 800
+    quiet(browser, small)
+
+
+def test_svg_zooms_and_is_quiet(browser, make):
+    for args in (("generate", 20000, 400, 8, 60, 30), ("hostile",)):
+        svg = make("svg", *args)
+        browser.open(svg, ready="document.querySelector('#frames > g')")
+        wide = browser.eval("+document.querySelectorAll('#frames > g')[3].querySelector('rect').getAttribute('width')")
+        browser.eval("document.querySelectorAll('#frames > g')[3].dispatchEvent(new MouseEvent('click'))")
+        assert browser.eval("+document.querySelectorAll('#frames > g')[3].querySelector('rect').getAttribute('width')") >= wide
+        quiet(browser, svg)
