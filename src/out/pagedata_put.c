@@ -213,27 +213,28 @@ static void columns_put(struct columns *c, struct sp_buf *out)
 }
 
 static void put_row(struct columns *c, const struct sp_page *g, const struct sp_page_row *r,
-	uint32_t *bucket, uint64_t *owed, const uint32_t *state_numbers)
+	uint32_t *bucket, int64_t *owed, const uint32_t *state_numbers)
 {
-	uint64_t quantum = g->quantum[r->event], value;
+	int64_t quantum = (int64_t)g->quantum[r->event], value;
 
-	*owed += r->weight;
-	value = (*owed + quantum / 2) / quantum;
-	/* what rounding gave too much is taken from the next row, never below zero */
-	*owed = *owed > value * quantum ? *owed - value * quantum : 0;
+	/* what rounding gave too much or too little goes on to the next row */
+	*owed += (int64_t)r->weight;
+	value = *owed > 0 ? (*owed + quantum / 2) / quantum : 0;
+	*owed -= value * quantum;
 	put(&c->bucket, r->bucket - *bucket);
 	*bucket = r->bucket;
 	put(&c->span, r->span);
 	put(&c->stack, g->stack_of_node[r->leaf]);
 	put(&c->state, r->state ? state_numbers[r->state] : 0);
-	put(&c->value, value);
+	put(&c->value, (uint64_t)value);
 }
 
 static void put_samples(const struct sp_page *g, size_t at, size_t end,
 	const uint32_t *state_numbers, struct sp_buf *b)
 {
 	struct columns c;
-	uint64_t groups = 0, owed = 0;
+	uint64_t groups = 0;
+	int64_t owed = 0;
 	uint32_t thread = 0;
 
 	columns_init(&c);

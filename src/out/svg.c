@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 enum { WIDTH = 1200, ROW = 18, MARGIN = 10, TOP = 56, FOOT = 34, ROWS_MAX = 4096 };
 
 #define FINEST	   0.3 /* pixels; narrower frames are never drawn */
+#define COARSEST   2.4 /* then rows are left out */
 #define LETTER	   6.6 /* pixels of a letter, on average */
 #define SCRIPT_MAX (16u << 10)
 
@@ -26,7 +28,8 @@ struct drawing {
 	bool measuring;	 /* only the depth is asked for */
 	uint32_t depth;	 /* rows drawn; the root is the lowest */
 	uint64_t folded; /* frames too narrow to draw */
-	uint64_t deeper; /* frames below the last row */
+	uint64_t deeper; /* frames beyond the last row */
+	uint32_t rows_max;
 	struct sp_buf out;
 };
 
@@ -148,7 +151,7 @@ static int draw(struct drawing *d)
 			continue;
 		}
 		path[at].child = d->trie.nodes[node].next;
-		if (w < d->narrowest || at + 1 >= ROWS_MAX || d->out.len > SP_SVG_MAX) {
+		if (w < d->narrowest || at + 1 >= d->rows_max || d->out.len > SP_SVG_MAX) {
 			*(w < d->narrowest ? &d->folded : &d->deeper) += 1;
 			continue;
 		}
@@ -222,24 +225,36 @@ static void put_foot(struct drawing *d, struct sp_sink *sink)
 	sp_sink_puts(sink, "]]></script>\n</svg>\n");
 }
 
-/* Draws once more with a coarser minimum while the picture is too large. */
+static int draw_whole(struct drawing *d)
+{
+	int r = 0;
+
+	sp_buf_clear(&d->out);
+	d->depth = 1;
+	for (int pass = 0; pass < 2 && r == 0; pass++) {
+		d->measuring = pass == 0;
+		d->folded = d->deeper = 0;
+		r = draw(d);
+	}
+	return d->out.failed ? -ENOMEM : r;
+}
+
+/* Draws once more while the picture is too large: with a coarser minimum up to a few pixels, then
+ * with fewer rows, for then it is frames of equal width that are too many. */
 static int draw_small(struct drawing *d)
 {
 	int r;
 
-	for (d->narrowest = FINEST;; d->narrowest *= 1.6) {
-		sp_buf_clear(&d->out);
-		d->depth = 1;
-		r = 0;
-		for (int pass = 0; pass < 2 && r == 0; pass++) {
-			d->measuring = pass == 0;
-			d->folded = d->deeper = 0;
-			r = draw(d);
-		}
-		if (r < 0 || d->out.failed)
-			return -ENOMEM;
-		if (d->out.len <= SP_SVG_MAX - SCRIPT_MAX || d->narrowest > WIDTH)
-			return 0;
+	d->narrowest = FINEST;
+	d->rows_max = ROWS_MAX;
+	for (;;) {
+		r = draw_whole(d);
+		if (r < 0 || d->out.len <= SP_SVG_MAX - SCRIPT_MAX || d->rows_max <= 1)
+			return r;
+		if (d->narrowest < COARSEST)
+			d->narrowest = fmin(d->narrowest * 1.6, COARSEST);
+		else
+			d->rows_max = (d->depth < d->rows_max ? d->depth : d->rows_max) * 3 / 4;
 	}
 }
 

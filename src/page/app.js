@@ -14,8 +14,8 @@ class App {
 		document.body.classList.toggle('still', !profile.meta.bucket);
 		document.body.classList.replace('loading', 'ready');
 		this.strip = new Strip(byId('strip'), profile, this.colours, {
-			range: (r) => this.set({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
-			other: (r) => this.set({other: formatRange(r, this.seconds), zoom: ''}),
+			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
+			other: (r) => this.soon({other: formatRange(r, this.seconds), zoom: ''}),
 			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
 		});
 		this.flames = {};
@@ -113,6 +113,15 @@ class App {
 	set(changes) {
 		Object.assign(this.state, changes);
 		this.apply();
+	}
+	/* The same, once before the next picture however often it is called: for what is dragged. */
+	soon(changes) {
+		Object.assign(this.state, changes);
+		if (!this.awaited)
+			this.awaited = requestAnimationFrame(() => {
+				this.awaited = 0;
+				this.apply();
+			});
 	}
 	recolour(theme = null) {
 		this.colours.forced = theme;

@@ -130,22 +130,25 @@ static uint8_t look_at_stack(const struct sp_profile *p, uint32_t stack)
 	return verdict;
 }
 
-/* A stack is unpacked once, however many samples have it. Without memory for that it is each time.
- */
-static uint8_t verdict_of(struct sp_profile *p, uint32_t stack)
+/* Makes room for a verdict on each stack: it is unpacked once, however many samples have it. */
+static int reserve_verdicts(struct sp_profile *p)
 {
-	size_t count = (size_t)sp_dict_stacks(p->dict) + 1, cap;
+	size_t count = (size_t)sp_dict_stacks(p->dict) + 1, cap = count + count / 2;
 	uint8_t *verdicts;
 
-	if (stack >= p->verdict_count && stack < count) {
-		cap = count + count / 2;
-		verdicts = realloc(p->verdicts, cap);
-		if (!verdicts)
-			return look_at_stack(p, stack);
-		memset(verdicts + p->verdict_count, 0, cap - p->verdict_count);
-		p->verdicts = verdicts;
-		p->verdict_count = cap;
-	}
+	if (count <= p->verdict_count)
+		return 0;
+	verdicts = realloc(p->verdicts, cap);
+	if (!verdicts)
+		return -ENOMEM;
+	memset(verdicts + p->verdict_count, 0, cap - p->verdict_count);
+	p->verdicts = verdicts;
+	p->verdict_count = cap;
+	return 0;
+}
+
+static uint8_t verdict_of(struct sp_profile *p, uint32_t stack)
+{
 	if (stack >= p->verdict_count)
 		return look_at_stack(p, stack);
 	if (!p->verdicts[stack])
@@ -180,7 +183,7 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 {
 	if (s->event >= p->event_count)
 		return -EINVAL;
-	if (grow(p) < 0)
+	if (grow(p) < 0 || reserve_verdicts(p) < 0)
 		return -ENOMEM;
 	sum_row(p, s);
 	p->events[s->event].samples += s->count;

@@ -96,7 +96,7 @@ def test_drag_selects_a_range_and_all_follows(browser, small):
     assert browser.eval(f"{FLAME}.tree.root.total") == pytest.approx(part)
     assert browser.eval("location.hash").startswith("#range=")
     browser.keys("w")
-    assert browser.eval("sparkprof.model.whole") == whole
+    browser.ask("wait", code=f"sparkprof.model.whole === {whole}")
     quiet(browser, small)
 
 
@@ -146,6 +146,7 @@ def test_keyboard_does_everything(browser, small):
     assert not browser.eval("document.getElementById('help').open")
     browser.eval("document.getElementById('strip').focus()")
     browser.keys("ArrowRight", "ArrowRight", "Shift+ArrowRight")
+    browser.ask("wait", code="!sparkprof.awaited")
     assert browser.eval("sparkprof.strip.range.join()") == browser.eval("""(() => {
         const s = Math.max(1, Math.round(sparkprof.strip.buckets / 40));
         return [s, 4 * s].join();
