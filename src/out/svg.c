@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,7 +251,8 @@ static int draw_small(struct drawing *d)
 		if (r < 0 || d->out.len <= SP_SVG_MAX - SCRIPT_MAX || d->rows_max <= 1)
 			return r;
 		if (d->narrowest < COARSEST)
-			d->narrowest = fmin(d->narrowest * 1.6, COARSEST);
+			d->narrowest =
+				d->narrowest * 1.6 < COARSEST ? d->narrowest * 1.6 : COARSEST;
 		else
 			d->rows_max = (d->depth < d->rows_max ? d->depth : d->rows_max) * 3 / 4;
 	}
