@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git
     openjdk-17-jdk-headless)
 test_packages=(libcriterion-dev clang-format clang-tidy bash-completion zsh fish
-    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux)
+    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux chromium)
 parts=${SPARKPROF_PARTS:-$PWD/build/parts}
 export SPARKPROF_PARTS=$parts
 
@@ -66,7 +66,11 @@ build() {
     say "build/sparkprof and build/libsparkprof.so are ready"
 }
 
-cmd_deps() { install_packages "${build_packages[@]}" "${test_packages[@]}"; }
+# node may come from elsewhere than Debian, and then npm with it
+node_packages() { command -v npm >/dev/null || echo nodejs npm; }
+
+# shellcheck disable=SC2046
+cmd_deps() { install_packages "${build_packages[@]}" "${test_packages[@]}" $(node_packages); }
 cmd_build() { build; }
 
 cmd_test() {

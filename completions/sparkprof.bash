@@ -81,7 +81,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     -f | --file)
         _filedir ;;
     -o | --output)
-        mapfile -t COMPREPLY < <(compgen -W "text collapsed jfr" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr" -- "$cur") ;;
     -i | --interval | --wall | -j | --jstackdepth | --filter | --thread | --memory | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
     --chunktime)

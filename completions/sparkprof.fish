@@ -50,7 +50,7 @@ complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'pr
 complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump resume status list' -l attach-timeout -x -d 'give up on a silent target'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump' -s f -l file -r -F -d 'output file'
-complete -c sparkprof -n '__sparkprof_action collect start stop dump' -s o -l output -x -a 'text collapsed jfr' -d 'output format'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump' -s o -l output -x -a 'html svg text collapsed jfr' -d 'output format'
 complete -c sparkprof -n '__sparkprof_action collect stop dump' -s t -l threads -d 'keep threads apart'
 complete -c sparkprof -n '__sparkprof_action collect stop dump' -s s -l simple -d 'class names without packages'
 complete -c sparkprof -n '__sparkprof_action collect stop dump' -s a -l ann -d 'mark frames by kind'

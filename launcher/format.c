@@ -17,13 +17,13 @@ static const struct {
 	[SP_FORMAT_TEXT] = {"text", {"txt", "text"}, true},
 	[SP_FORMAT_COLLAPSED] = {"collapsed", {"collapsed", "folded"}, true},
 	[SP_FORMAT_JFR] = {"jfr", {"jfr"}, true},
-	[SP_FORMAT_HTML] = {"html", {"html", "htm"}, false},
-	[SP_FORMAT_SVG] = {"svg", {"svg"}, false},
+	[SP_FORMAT_HTML] = {"html", {"html", "htm"}, true},
+	[SP_FORMAT_SVG] = {"svg", {"svg"}, true},
 	[SP_FORMAT_PPROF] = {"pprof", {"pprof", "pb.gz", "pb"}, false},
 	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", {"speedscope.json", "json"}, false},
 };
 
-#define LATER " once it is built; now there are text, collapsed, jfr"
+#define LATER " once it is built; now there are html, svg, text, collapsed, jfr"
 
 /* Words of async-profiler. */
 static const struct {
@@ -31,12 +31,12 @@ static const struct {
 } other_names[] = {
 	{"flat", "text", ""},
 	{"traces", "text", ""},
-	{"flamegraph", "html", LATER},
-	{"tree", "html", LATER},
+	{"flamegraph", "html", ""},
+	{"tree", "html", ""},
 	{"otlp", "pprof", LATER},
 };
 
-static const char choices[] = "text, collapsed, jfr";
+static const char choices[] = "html, svg, text, collapsed, jfr";
 
 static int not_built(const char *word, struct sp_err *err)
 {

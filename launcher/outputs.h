@@ -11,6 +11,7 @@
 #include "jvm.h"
 #include "options.h"
 #include "base/buf.h"
+#include "prof/profile.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -54,6 +55,9 @@ void sp_outputs_adopt(struct sp_outputs *o, int fd);
  * the recording then stays. */
 int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
 	bool complete, struct sp_err *err);
+
+/* Puts into @p what reports say of where it comes from: target, Spark, host, our command line. */
+void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target);
 
 /* Removes the recording of a run that never started. */
 void sp_outputs_discard(struct sp_outputs *o);

@@ -202,6 +202,8 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
 	r = sp_load(o->fd, symbols, &profile, err);
+	if (r == 0)
+		sp_outputs_describe(profile, target);
 	for (size_t i = 0; i < o->n && r == 0; i++) {
 		/* While the agent still writes to it, the recording must keep its name. */
 		if (!complete && o->keep && strcmp(o->list[i].path, o->recording) == 0)

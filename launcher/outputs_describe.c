@@ -1,0 +1,70 @@
+/* What reports say about where a recording comes from: see outputs.h. */
+#include "outputs.h"
+
+#include "base/buf.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COMMAND_MAX = 4096 };
+
+static uint32_t keep(struct sp_profile *p, struct sp_buf *text, uint32_t otherwise)
+{
+	uint32_t id = text->len ? sp_dict_string(p->dict, text->data, text->len) : 0;
+
+	sp_buf_clear(text);
+	return id ? id : otherwise;
+}
+
+static void add_target(struct sp_buf *b, const struct sp_jvm *t)
+{
+	if (t->executor_id[0] && strcmp(t->executor_id, "driver") != 0)
+		sp_buf_addf(b, "executor %s", t->executor_id);
+	else if (t->role == SP_ROLE_DRIVER)
+		sp_buf_adds(b, "driver");
+	else
+		sp_buf_adds(b, t->main_class);
+	if (t->app_id[0])
+		sp_buf_addf(b, " of %s", t->app_id);
+	if (t->app_name[0])
+		sp_buf_addf(b, " \"%s\"", t->app_name);
+	sp_buf_addf(b, b->len ? " (pid %d)" : "pid %d", (int)t->pid);
+	if (t->pod[0])
+		sp_buf_addf(b, " in pod %s", t->pod);
+}
+
+/* The words of our own command line, with blanks between them. */
+static void add_command(struct sp_buf *b)
+{
+	char words[COMMAND_MAX];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words));
+
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i + 1 < n; i++)
+		sp_buf_addc(b, words[i] ? words[i] : ' ');
+}
+
+void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	char host[256] = "";
+
+	sp_buf_init(&b);
+	if (target->pid > 0)
+		add_target(&b, target);
+	p->target_id = keep(p, &b, p->target_id);
+	if (target->spark_version[0])
+		sp_buf_addf(&b, "%s%sSpark %s", sp_dict_get_string(p->dict, p->runtime_id, NULL),
+			p->runtime_id ? ", " : "", target->spark_version);
+	p->runtime_id = keep(p, &b, p->runtime_id);
+	if (target->hostname[0])
+		sp_buf_adds(&b, target->hostname);
+	else if (gethostname(host, sizeof(host) - 1) == 0)
+		sp_buf_adds(&b, host);
+	p->host_id = keep(p, &b, p->host_id);
+	add_command(&b);
+	p->command_id = keep(p, &b, p->command_id);
+}
