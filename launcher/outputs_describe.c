@@ -34,6 +34,16 @@ static void add_target(struct sp_buf *b, const struct sp_jvm *t)
 		sp_buf_addf(b, " in pod %s", t->pod);
 }
 
+static void add_runtime(struct sp_buf *b, const struct sp_profile *p, const struct sp_jvm *t)
+{
+	if (p->runtime_id)
+		sp_buf_adds(b, sp_dict_get_string(p->dict, p->runtime_id, NULL));
+	else if (t->jdk_version[0])
+		sp_buf_addf(b, "JDK %s", t->jdk_version);
+	if (t->spark_version[0])
+		sp_buf_addf(b, "%sSpark %s", b->len ? ", " : "", t->spark_version);
+}
+
 /* The words of our own command line, with blanks between them. */
 static void add_command(struct sp_buf *b)
 {
@@ -56,9 +66,7 @@ void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target)
 	if (target->pid > 0)
 		add_target(&b, target);
 	p->target_id = keep(p, &b, p->target_id);
-	if (target->spark_version[0])
-		sp_buf_addf(&b, "%s%sSpark %s", sp_dict_get_string(p->dict, p->runtime_id, NULL),
-			p->runtime_id ? ", " : "", target->spark_version);
+	add_runtime(&b, p, target);
 	p->runtime_id = keep(p, &b, p->runtime_id);
 	if (target->hostname[0])
 		sp_buf_adds(&b, target->hostname);

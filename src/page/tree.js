@@ -86,18 +86,18 @@ class Tree {
 	}
 	expandForward(d) {
 		const {name, end} = this.nodes, {total} = this.model, {hidden, collapse} = this.o, list = [];
-		const visit = (from) => {
+		const open = Array.from(d.members).reverse(); /* not by recursion: stacks may be deeper than ours */
+		while (open.length) {
+			const from = open.pop();
 			for (let c = from + 1, stop = end[from]; c < stop; c = end[c]) {
 				if (total[c] <= 0)
 					continue;
 				if ((hidden.size && hidden.has(name[c])) || (collapse && name[c] === d.name))
-					visit(c);
+					open.push(c);
 				else
 					list[this.group(list, d, name[c])].members.push(c);
 			}
-		};
-		for (const m of d.members)
-			visit(m);
+		}
 		for (const c of this.release(list))
 			this.sumForward(c);
 		return list;
