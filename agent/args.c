@@ -27,6 +27,7 @@ static const struct word words[] = {
 	{"interval", TIME_NS, AT(interval_ns), 1, UINT64_MAX},
 	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull},
 	{"capture", TEXT, AT(capture), 0, 0},
+	{"perf", TEXT, AT(perf), 0, 0},
 	{"jstackdepth", COUNT, AT(depth), 1, 65536},
 	{"memory", SIZE, AT(memory), 2 << 20, 1ull << 40},
 	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1ull << 40},

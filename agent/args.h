@@ -13,8 +13,10 @@ struct sp_args {
 	uint64_t interval_ns; /* 0: the event's default; for counting perf events: the period */
 	uint64_t wall_ns;     /* a second engine beside: 0 = none */
 	char capture[16];     /* "", "ring" or "signal" */
-	uint32_t depth;	      /* frames, 2048 by default */
-	uint64_t memory;      /* cap for what the agent maps, 12 MB by default */
+	char perf[16];	 /* the launcher opens perf events where we may not: "passed"; it could,
+			  * but "leaves"; "" */
+	uint32_t depth;	 /* frames, 2048 by default */
+	uint64_t memory; /* cap for what the agent maps, 12 MB by default */
 	uint64_t chunk_bytes, chunk_ns, flush_ns;
 	uint64_t timeout_ns; /* stop by itself after this long; 0 = never */
 	char file[1024];     /* autostart only */

@@ -1,6 +1,7 @@
 /* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
  * What it serves (probe, recording) lives in probe.c, recording.c. */
 #include "control.h"
+#include "passed.h"
 #include "recording.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -28,6 +29,10 @@ struct control {
 	struct sp_control_call call;
 	struct sp_chan chan;
 	struct sp_recording_seat seat; /* this connection's claim on the recording */
+	struct sp_perf_source perf;
+	struct sp_parcel parcel;
+	struct sp_chan inner; /* the same socket: a question while a request is served, whose texts
+			       * are in @chan */
 };
 
 int sp_control_parse(const char *options, struct sp_control_call *ret)
@@ -121,8 +126,56 @@ static int probe(struct control *c)
 	return r < 0 ? r : send_msg(c, &(struct sp_msg){.type = SP_MSG_PROBED});
 }
 
-/* Takes the output out of the message; every other descriptor is closed. No engine takes perf
- * events from the launcher yet, so a message with one is refused rather than half obeyed. */
+/* Takes the perf events out of a message; anything else among them is refused, and closed. */
+static int take_parcel(struct sp_chan *from, const struct sp_msg *m, struct sp_parcel *ret)
+{
+	for (int i = 0; i < from->n_fds; i++)
+		if (sp_chan_check_perf(from->fds[i]) < 0) {
+			sp_chan_drop_fds(from);
+			return -EPERM;
+		}
+	*ret = (struct sp_parcel){.tid = (uint32_t)m->num[0],
+		.ticket = (uint32_t)m->num[1],
+		.outer_pid = (uint32_t)m->num[2],
+		.outer_tid = (uint32_t)m->num[3],
+		.error = m->num[4] < 4096 ? (int)m->num[4] : EIO,
+		.n = (uint32_t)from->n_fds};
+	memcpy(ret->fds, from->fds, sizeof(int) * (size_t)from->n_fds);
+	from->n_fds = 0;
+	return 0;
+}
+
+/* The launcher waits for the answer to its START and serves this meanwhile. */
+static int ask_rings(void *ctx, struct sp_parcel *ret)
+{
+	struct control *c = ctx;
+	struct sp_msg m;
+	int r = send_msg(c, &(struct sp_msg){.type = SP_MSG_PERF_WANTED});
+
+	c->inner.fd = c->chan.fd;
+	if (r == 0)
+		r = sp_chan_recv(&c->inner, &m, sp_clock_mono_ns() + send_ns);
+	if (r == 0 && m.type != SP_MSG_PERF)
+		r = -EBADMSG;
+	if (r == 0)
+		r = take_parcel(&c->inner, &m, ret);
+	sp_chan_drop_fds(&c->inner);
+	return r;
+}
+
+/* From the collector: never waits. */
+static int ask_thread(
+	void *ctx, uint32_t tid, uint32_t ticket, uint32_t window, uint64_t interval_ns)
+{
+	struct control *c = ctx;
+	struct sp_msg m = {.type = SP_MSG_PERF_WANTED, .num = {tid, ticket, window, interval_ns}};
+
+	if (__atomic_load_n(&c->chan.fd, __ATOMIC_ACQUIRE) < 0)
+		return -ENOTCONN;
+	return sp_chan_send(&c->chan, &m, NULL, 0, 1);
+}
+
+/* Takes the output out of the message; every other descriptor is closed. */
 static int take_output(struct control *c, struct sp_msg *reply, struct sp_err *err)
 {
 	int fd;
@@ -164,6 +217,11 @@ static int serve(struct control *c, const struct sp_msg *m)
 	case SP_MSG_STATUS:
 		sp_recording_state(&c->seat, &reply, &err);
 		break;
+	case SP_MSG_PERF: /* no request: an answer */
+		fd = take_parcel(&c->chan, m, &c->parcel);
+		if (fd == 0)
+			sp_recording_perf(&c->seat, &c->parcel);
+		return fd;
 	case SP_MSG_DETACH:
 		detach = sp_recording_detach(&c->seat, &reply, &err);
 		break;
@@ -217,7 +275,11 @@ static void *control_main(void *arg)
 	if (fd >= 0 && sp_proof_agent(fd, &c->call.token, deadline) == 0) {
 		c->chan.fd = fd;
 		sp_recording_seat_init(&c->seat, say, c);
+		c->perf = (struct sp_perf_source){c, ask_rings, ask_thread};
+		c->seat.perf = &c->perf;
 		serve_all(c);
+		if (!c->seat.detached) /* while the collector may still write to the socket */
+			sp_recording_leave(&c->seat);
 		__atomic_store_n(&c->chan.fd, -1, __ATOMIC_RELEASE);
 		close(fd);
 		fd = -1;

@@ -47,6 +47,15 @@ static int start_one(struct sp_capture *c, const struct sp_engine *e,
 	return r;
 }
 
+/* The launcher may open perf events, but not for threads that start after it has left. */
+static bool leaves(const struct sp_capture *c)
+{
+	return strcmp(c->args->perf, "leaves") == 0;
+}
+
+static const char would_help[] =
+	" (collect sees the kernel: its launcher stays and opens perf events for new threads)";
+
 /* cpu: perf ring, perf with a signal, ctimer, itimer; what is forced is not left. */
 static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
 {
@@ -70,8 +79,8 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
 			i = 1;
 		if (i + 1 < last) {
-			snprintf(text, sizeof(text), "%s; using %s instead", why.text,
-				order[i + 1]->name);
+			snprintf(text, sizeof(text), "%s; using %s instead%s", why.text,
+				order[i + 1]->name, leaves(c) ? would_help : "");
 			say(c, text);
 		}
 	}

@@ -7,9 +7,12 @@
 #include "args.h"
 #include "base/err.h"
 #include "jfr/types.h" /* enum sp_state */
+#include "passed.h"
 #include "session.h"
 #include "threads.h"
 #include "unwind/snapshot.h"
+
+#include <pthread.h>
 
 #define SP_KERNEL_FRAMES 64
 
@@ -43,6 +46,10 @@ struct sp_capture {
 	sp_session_say_fn *say;
 	void *say_ctx;
 	void *engine_data;
+	const struct sp_perf_source *perf; /* who opens events for us; NULL: nobody */
+	/* Takes what that one sent; set by the engine that asked, under the lock. */
+	pthread_mutex_t perf_lock;
+	void (*perf_arrived)(struct sp_capture *c, const struct sp_parcel *parcel);
 };
 
 struct sp_engine {

@@ -4,6 +4,7 @@
 #include "engine.h"
 
 #include "collector.h"
+#include "passed.h"
 #include "perf_event.h"
 #include "perf_ring.h"
 
@@ -17,9 +18,6 @@
 #include <unistd.h>
 
 #define CPUS_AT_ONCE 8
-#define WINDOW_BIG   (16u << 10)
-#define WINDOW_SMALL (8u << 10)
-#define WINDOW_DEEP  (60u << 10) /* a record must stay below 64 KiB */
 #define STACK_MAX    (256u << 10)
 #define OVERLAP	     4096u /* of window and live memory that must agree to join them */
 
@@ -27,13 +25,14 @@
 static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
 	SP_REG_RDI, SP_REG_RBP, SP_REG_RSP, SP_REG_PC, SP_REG_R8, SP_REG_R9, SP_REG_R10, SP_REG_R11,
 	SP_REG_R12, SP_REG_R13, SP_REG_R14, SP_REG_R15};
-#define REGS_USER 0xff01ffull
 
 struct perf_engine {
 	struct sp_perf_spec event;
 	struct perf_event_attr attr;
 	struct sp_perf_rings rings;
-	uint32_t budget, open; /* descriptors */
+	uint32_t budget; /* descriptors */
+	_Atomic uint32_t open;
+	struct sp_passed *passed; /* the launcher opens the events; NULL: we do */
 	uint32_t pid;
 	uint32_t collector; /* thread id, once it drains */
 	bool put_off;	    /* threads wait for their events */
@@ -47,6 +46,8 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	struct sp_capture *c = ctx;
 	struct perf_engine *p = c->engine_data;
 
+	if (p->passed)
+		sp_passed_forget(p->passed, t);
 	if (!t->fds)
 		return;
 	for (uint32_t i = 0; i < p->rings.count; i++)
@@ -61,9 +62,14 @@ static void gone(void *ctx, struct sp_tinfo *t)
 /* The JIT's own threads are known to be; others are seen to be. */
 static bool is_deep(const struct perf_engine *p, const struct sp_tinfo *t)
 {
-	return p->rings.bytes >= 8 * WINDOW_DEEP &&
+	return p->rings.bytes >= 8 * SP_PERF_WINDOW_DEEP &&
 	       (t->deep || strncmp(t->name, "C1 Comp", 7) == 0 ||
 		       strncmp(t->name, "C2 Comp", 7) == 0);
+}
+
+static uint32_t window_of(const struct perf_engine *p, const struct sp_tinfo *t)
+{
+	return is_deep(p, t) ? SP_PERF_WINDOW_DEEP : p->attr.sample_stack_user;
 }
 
 static void added(void *ctx, struct sp_tinfo *t)
@@ -75,6 +81,10 @@ static void added(void *ctx, struct sp_tinfo *t)
 
 	if (t->fds)
 		return;
+	if (p->passed) {
+		sp_passed_want(p->passed, t, window_of(p, t));
+		return;
+	}
 	/* A thread that starts must not open dozens of events: the collector does at its next turn.
 	 */
 	if (n > CPUS_AT_ONCE && p->collector && p->collector != (uint32_t)syscall(SYS_gettid)) {
@@ -85,7 +95,7 @@ static void added(void *ctx, struct sp_tinfo *t)
 		p->skipped++;
 		return;
 	}
-	attr.sample_stack_user = is_deep(p, t) ? WINDOW_DEEP : p->attr.sample_stack_user;
+	attr.sample_stack_user = window_of(p, t);
 	for (uint32_t i = 0; i < n; i++) {
 		int fd = sp_perf_open(&attr, (int32_t)t->tid, p->rings.ring[i].cpu);
 
@@ -108,15 +118,51 @@ static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *e
 		c->interval_ns =
 			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
 	sp_perf_attr(&p->event, c->interval_ns, &p->attr);
-	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
-			      PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
-			      PERF_SAMPLE_STACK_USER;
-	p->attr.sample_regs_user = REGS_USER;
-	p->attr.sample_stack_user = WINDOW_BIG;
-	p->attr.exclude_callchain_user = 1;
+	sp_perf_ring_attr(&p->attr, SP_PERF_WINDOW_BIG);
 	p->pid = (uint32_t)getpid();
 	p->budget = sp_engine_fd_budget();
 	return 0;
+}
+
+static bool may_be_passed(const struct sp_capture *c, int error)
+{
+	return c->perf && sp_engine_is_cpu(c->args) &&
+	       (error == -EACCES || error == -EPERM || error == -ENOSYS);
+}
+
+/* Never more than our share of the descriptors. */
+static int check_budget(const struct sp_capture *c, const struct perf_engine *p, struct sp_err *err)
+{
+	uint64_t need = (uint64_t)sp_threads_count(c->threads) * p->rings.count;
+
+	if (need + p->rings.count <= p->budget)
+		return 0;
+	return sp_err_set(err, -EMFILE,
+		"perf rings: %u threads on %u CPUs need %llu descriptors, more than a "
+		"quarter of the %u free ones (a higher limit on open files would help)",
+		sp_threads_count(c->threads), p->rings.count, (unsigned long long)need,
+		p->budget * 4);
+}
+
+/* Events that the launcher opens: its answer to one request for the rings shows that it can. */
+static int open_passed(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
+{
+	struct sp_parcel rings;
+	int r = sp_passed_new(&p->passed, c->perf, &rings);
+
+	if (r < 0)
+		return r;
+	r = sp_perf_rings_adopt(&p->rings, rings.fds, rings.n, c->memory, err);
+	if (r == 0) {
+		r = check_budget(c, p, err);
+		if (r < 0)
+			sp_perf_rings_close(&p->rings);
+	}
+	if (r < 0) {
+		sp_passed_free(p->passed);
+		p->passed = NULL;
+	}
+	return r;
 }
 
 /* May we sample the kernel? cpu needs it, or system time would be lost silently; other events, and
@@ -125,7 +171,10 @@ static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *
 {
 	bool must = sp_engine_is_cpu(c->args) && strcmp(c->args->capture, "ring") != 0;
 	int fd = sp_perf_open(&p->attr, 0, -1);
+	int r = fd < 0 && may_be_passed(c, fd) ? open_passed(c, p, err) : -ENOTSUP;
 
+	if (r == 0 || r == -EMFILE)
+		return r;
 	if ((fd == -EACCES || fd == -EPERM) && !must) {
 		p->attr.exclude_kernel = 1;
 		p->attr.exclude_callchain_kernel = 1;
@@ -144,23 +193,40 @@ static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *
 
 static int open_rings(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
-	uint64_t need;
 	int r = sp_perf_rings_open(&p->rings, c->memory, err);
 
 	if (r < 0)
 		return r;
-	need = (uint64_t)sp_threads_count(c->threads) * p->rings.count;
-	if (need + p->rings.count > p->budget) {
+	r = check_budget(c, p, err);
+	if (r < 0)
 		sp_perf_rings_close(&p->rings);
-		return sp_err_set(err, -EMFILE,
-			"perf rings: %u threads on %u CPUs need %llu descriptors, more than a "
-			"quarter of the %u free ones (a higher limit on open files would help)",
-			sp_threads_count(c->threads), p->rings.count, (unsigned long long)need,
-			p->budget * 4);
+	return r;
+}
+
+/* Events of a thread have come: their records go to the rings from here on. */
+static void arrived(struct sp_capture *c, const struct sp_parcel *parcel)
+{
+	struct perf_engine *p = c->engine_data;
+
+	for (uint32_t i = 0; i < parcel->n && i < p->rings.count; i++)
+		ioctl(parcel->fds[i], PERF_EVENT_IOC_SET_OUTPUT, p->rings.ring[i].fd);
+	sp_passed_arrive(p->passed, parcel);
+}
+
+/* Gives threads what has come for them, and asks for those that wait. */
+static void look_after(struct sp_capture *c, struct perf_engine *p)
+{
+	uint32_t n = p->rings.count, used;
+	int error;
+
+	while (sp_passed_take(p->passed, c->threads, &error)) {
+		if (error == 0)
+			p->open += n;
+		else if (error != ESRCH) /* else it has ended meanwhile */
+			p->skipped++;
 	}
-	if (p->rings.bytes < 8 * WINDOW_BIG)
-		p->attr.sample_stack_user = WINDOW_SMALL;
-	return 0;
+	used = p->open + n + sp_passed_asked(p->passed) * n;
+	sp_passed_ask(p->passed, used < p->budget ? p->budget - used : 0, c->interval_ns);
 }
 
 static int start(struct sp_capture *c, struct sp_err *err)
@@ -174,13 +240,20 @@ static int start(struct sp_capture *c, struct sp_err *err)
 	r = prepare(c, p, err);
 	if (r == 0)
 		r = try_open(c, p, err);
-	if (r == 0)
+	if (r == 0 && !p->passed)
 		r = open_rings(c, p, err);
 	if (r < 0) {
 		free(p);
 		return r;
 	}
+	if (p->rings.bytes < 8 * SP_PERF_WINDOW_BIG)
+		p->attr.sample_stack_user = SP_PERF_WINDOW_SMALL;
 	c->engine_data = p;
+	if (p->passed) {
+		pthread_mutex_lock(&c->perf_lock);
+		c->perf_arrived = arrived;
+		pthread_mutex_unlock(&c->perf_lock);
+	}
 	sp_threads_hook(c->threads, &hooks);
 	return 0;
 }
@@ -245,6 +318,27 @@ static uint32_t kernel_frames(const uint64_t *ips, uint64_t n, uint64_t *out)
 	return count;
 }
 
+/* Pid and tid of a record as we know them; false: not one of ours, or not known (and counted). */
+static bool whose(struct sp_capture *c, struct perf_engine *p, uint64_t ids, uint32_t *ret_tid)
+{
+	uint32_t pid = (uint32_t)ids, tid = (uint32_t)(ids >> 32);
+
+	if (pid != (p->passed ? sp_passed_pid(p->passed) : p->pid))
+		return false;
+	if (pid != p->pid) { /* the launcher counts in another pid namespace */
+		uint32_t ours = sp_passed_tid(p->passed, tid);
+
+		if (!ours) {
+			look_after(c, p);
+			ours = sp_passed_tid(p->passed, tid);
+		}
+		c->lost += !ours;
+		tid = ours;
+	}
+	*ret_tid = tid;
+	return tid != 0;
+}
+
 /* A PERF_RECORD_SAMPLE with the fields of prepare()'s sample_type, in the order of
  * perf_event_open(2). */
 static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t *end)
@@ -253,9 +347,8 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 	struct sp_sample s = {.syscall_nr = -1, .state = SP_STATE_RUNNING};
 	uint64_t kernel[SP_KERNEL_FRAMES], nr, size;
 
-	if (end - v < 5 || (uint32_t)v[0] != p->pid)
+	if (end - v < 5 || !whose(c, p, v[0], &s.snap.tid))
 		return;
-	s.snap.tid = (uint32_t)(v[0] >> 32);
 	s.snap.time_ns = v[1];
 	s.weight = v[2];
 	nr = v[3];
@@ -316,6 +409,8 @@ static void drain(struct sp_capture *c)
 			"newest are not sampled (a higher limit on open files, or "
 			"--capture=signal)");
 	}
+	if (p->passed)
+		look_after(c, p);
 	sp_perf_rings_drain(&p->rings, take_record, c);
 }
 
@@ -328,6 +423,10 @@ static void done(struct sp_capture *c)
 {
 	struct perf_engine *p = c->engine_data;
 
+	pthread_mutex_lock(&c->perf_lock);
+	c->perf_arrived = NULL;
+	pthread_mutex_unlock(&c->perf_lock);
+	sp_passed_free(p->passed);
 	sp_perf_rings_close(&p->rings);
 	free(p);
 	c->engine_data = NULL;

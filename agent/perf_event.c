@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What `sparkprof list` shows is what is known here; cpu is the short name of cpu-clock. */
@@ -186,13 +185,6 @@ void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_eve
 	/* A moment means the same in every capture. */
 	attr->use_clockid = 1;
 	attr->clockid = 1; /* CLOCK_MONOTONIC */
-}
-
-int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu)
-{
-	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : (int)fd;
 }
 
 int sp_perf_explain(const char *event, int error, struct sp_err *err)

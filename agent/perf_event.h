@@ -5,6 +5,7 @@
 #define SP_AGENT_PERF_EVENT_H
 
 #include "base/err.h"
+#include "wire/perf.h"
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -25,9 +26,6 @@ int sp_perf_parse(const char *name, struct sp_perf_spec *ret, struct sp_err *err
 
 /* Fills @attr from @e (borrowed while the attr is used) with @period. */
 void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_event_attr *attr);
-
-/* perf_event_open(2) with close-on-exec. Returns a descriptor or -errno. */
-int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu);
 
 /* Why opening failed with @error and what would help, in one sentence. */
 int sp_perf_explain(const char *event, int error, struct sp_err *err);

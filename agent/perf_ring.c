@@ -14,13 +14,9 @@
 
 static int open_one(struct sp_perf_ring *r, int cpu)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.use_clockid = 1,
-		.clockid = 1, /* CLOCK_MONOTONIC, as the events that write here */
-		.exclude_kernel = 1};
+	struct perf_event_attr attr;
 
+	sp_perf_owner_attr(&attr);
 	r->page = MAP_FAILED;
 	r->cpu = cpu;
 	r->fd = sp_perf_open(&attr, 0, cpu);
@@ -68,9 +64,26 @@ static int open_all(struct sp_perf_rings *r, struct sp_err *err)
 	return 0;
 }
 
-int sp_perf_rings_open(struct sp_perf_rings *r, size_t memory, struct sp_err *err)
+/* As large as @memory and the kernel allow; closes the rings where none is. */
+static int map_most(struct sp_perf_rings *r, size_t memory, struct sp_err *err)
 {
 	size_t bytes = RING_MIN;
+	int e;
+
+	while (bytes * 2 * r->count <= memory && bytes < 4u << 20)
+		bytes *= 2;
+	while ((e = map_all(r, bytes)) == -EPERM && bytes > RING_MIN)
+		bytes /= 2;
+	if (e == 0)
+		return 0;
+	sp_perf_rings_close(r);
+	return sp_err_set(err, e,
+		"perf rings: the kernel gives this user no more locked memory "
+		"(kernel.perf_event_mlock_kb or ulimit -l would help)");
+}
+
+int sp_perf_rings_open(struct sp_perf_rings *r, size_t memory, struct sp_err *err)
+{
 	int e;
 
 	memset(r, 0, sizeof(*r));
@@ -79,17 +92,23 @@ int sp_perf_rings_open(struct sp_perf_rings *r, size_t memory, struct sp_err *er
 		sp_perf_rings_close(r);
 		return e;
 	}
-	while (bytes * 2 * r->count <= memory && bytes < 4u << 20)
-		bytes *= 2;
-	while ((e = map_all(r, bytes)) == -EPERM && bytes > RING_MIN)
-		bytes /= 2;
-	if (e < 0) {
-		sp_perf_rings_close(r);
-		return sp_err_set(err, e,
-			"perf rings: the kernel gives this user no more locked memory "
-			"(kernel.perf_event_mlock_kb or ulimit -l would help)");
-	}
-	return 0;
+	return map_most(r, memory, err);
+}
+
+int sp_perf_rings_adopt(
+	struct sp_perf_rings *r, const int *fds, uint32_t n, size_t memory, struct sp_err *err)
+{
+	memset(r, 0, sizeof(*r));
+	r->ring = calloc(n, sizeof(*r->ring));
+	r->scratch = malloc(SCRATCH);
+	for (uint32_t i = 0; i < n && r->ring; i++)
+		r->ring[r->count++] = (struct sp_perf_ring){fds[i], -1, MAP_FAILED};
+	if (r->ring && r->scratch)
+		return map_most(r, memory, err);
+	for (uint32_t i = r->count; i < n; i++)
+		close(fds[i]);
+	sp_perf_rings_close(r);
+	return sp_err_set(err, -ENOMEM, "out of memory");
 }
 
 void sp_perf_rings_close(struct sp_perf_rings *r)

@@ -24,6 +24,9 @@ struct sp_perf_rings {
 /* Opens a ring on each online CPU, together at most @memory bytes, smaller where the kernel allows
  * less locked memory. Returns 0 or -errno with a sentence; then nothing is open. */
 int sp_perf_rings_open(struct sp_perf_rings *r, size_t memory, struct sp_err *err);
+/* The same over events that somebody else has opened; they pass to @r, or are closed. */
+int sp_perf_rings_adopt(
+	struct sp_perf_rings *r, const int *fds, uint32_t n, size_t memory, struct sp_err *err);
 void sp_perf_rings_close(struct sp_perf_rings *r);
 
 /* Calls @fn with each record and gives its space back. The record is borrowed during the call. */

@@ -1,7 +1,9 @@
 /* Who holds the recording: see recording.h. One lock guards everything; it is held across
- * sp_session_start and _stop, which are not called from JVM threads, so no Java thread waits. */
+ * sp_session_start and _stop. No Java thread waits for it but the main one, in autostart, before
+ * there are others. */
 #include "recording.h"
 #include "owner.h"
+#include "passed.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -87,7 +89,8 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	sp_args_init(&args);
 	r = sp_args_parse(&args, options, err);
 	if (r == 0)
-		r = sp_session_start(&g.session, vm, &args, out_fd, keep_said, s, err);
+		r = sp_session_start(&g.session, vm, &args, out_fd,
+			strcmp(args.perf, "passed") == 0 ? s->perf : NULL, keep_said, s, err);
 	if (r < 0) {
 		g.session = NULL;
 		sp_owner_release();
@@ -257,6 +260,16 @@ int sp_recording_detach(struct sp_recording_seat *s, struct sp_msg *reply, struc
 	}
 	pthread_mutex_unlock(&g.lock);
 	return r;
+}
+
+void sp_recording_perf(struct sp_recording_seat *s, const struct sp_parcel *parcel)
+{
+	pthread_mutex_lock(&g.lock);
+	if (g.session && g.holder == s)
+		sp_session_perf(g.session, parcel);
+	else
+		sp_parcel_drop(parcel);
+	pthread_mutex_unlock(&g.lock);
 }
 
 bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)

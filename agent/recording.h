@@ -13,8 +13,9 @@
 #include <stdbool.h>
 
 struct sp_recording_seat {
-	bool holds;    /* this connection's recording runs */
-	bool detached; /* … and goes on without the launcher */
+	bool holds;			   /* this connection's recording runs */
+	bool detached;			   /* … and goes on without the launcher */
+	const struct sp_perf_source *perf; /* NULL: the other end opens none */
 	sp_session_say_fn *say;
 	void *say_ctx;
 	int pass_fd; /* goes out with the reply; the caller closes it. -1: none */
@@ -44,6 +45,9 @@ void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struc
 /* DETACHED and returns 1: the caller closes the socket and calls sp_recording_leave, which keeps
  * the recording until somebody stops it or its time is over. FAILED and 0 if nothing is held. */
 int sp_recording_detach(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);
+
+/* The other end has opened perf events; the descriptors are taken in any case. */
+void sp_recording_perf(struct sp_recording_seat *s, const struct sp_parcel *parcel);
 
 /* Fills a PROGRESS message; false if this seat's recording has ended meanwhile. */
 bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret);

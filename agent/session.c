@@ -124,7 +124,8 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
+	const struct sp_perf_source *perf, sp_session_say_fn *say, void *say_ctx,
+	struct sp_err *err)
 {
 	struct sp_session *s;
 	int r;
@@ -143,7 +144,9 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		.interval_ns = sp_args_interval(args),
 		.say = say_and_note,
 		.say_ctx = s,
+		.perf = perf,
 	};
+	pthread_mutex_init(&s->capture.perf_lock, NULL);
 	s->say = say;
 	s->say_ctx = say_ctx;
 	r = sp_budget_apply(&s->args, say_and_note, s, err);
@@ -163,6 +166,18 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret)
 {
 	sp_collector_counts(s->collector, ret);
+}
+
+void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)
+{
+	struct sp_capture *c = &s->capture;
+
+	pthread_mutex_lock(&c->perf_lock);
+	if (c->perf_arrived)
+		c->perf_arrived(c, parcel);
+	else
+		sp_parcel_drop(parcel);
+	pthread_mutex_unlock(&c->perf_lock);
 }
 
 int sp_session_flush(struct sp_session *s, struct sp_err *err)

@@ -26,13 +26,21 @@ struct sp_counts {
  * a warning). Called from the control thread or the collector. */
 typedef void sp_session_say_fn(void *ctx, const char *sentence);
 
+struct sp_parcel;
+struct sp_perf_source;
+
 /* Starts recording to @out_fd (ownership passes on success), which must be a regular file unless
- * @args->stream. Returns 0, or -errno with a sentence in @err and nothing left behind. */
+ * @args->stream. @perf (borrowed for the session's life, may be NULL) opens perf events that this
+ * process may not. Returns 0, or -errno with a sentence in @err and nothing left behind. */
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	sp_session_say_fn *say, void *say_ctx, struct sp_err *err);
+	const struct sp_perf_source *perf, sp_session_say_fn *say, void *say_ctx,
+	struct sp_err *err);
 
 /* Current counts; cheap, any agent thread. */
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);
+
+/* Perf events that @perf was asked for; the descriptors are taken in any case. */
+void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel);
 
 /* Makes everything sampled so far durable in the file. Returns 0 or -errno (disk full …). */
 int sp_session_flush(struct sp_session *s, struct sp_err *err);

@@ -38,9 +38,10 @@ struct sp_tinfo {
 	/* the collector's: dictionary id of (tid, name) in the current chunk */
 	uint32_t dict_id, dict_epoch, dict_version;
 	/* the engines' */
-	int timer; /* kernel timer id, -1: none */
-	bool deep; /* its stacks are longer than the usual window */
-	int *fds;  /* perf descriptors, one per CPU */
+	int timer;	      /* kernel timer id, -1: none */
+	bool deep;	      /* its stacks are longer than the usual window */
+	int *fds;	      /* perf descriptors, one per CPU */
+	uint32_t perf_ticket; /* of the request for them under way, 0: none (passed.h) */
 };
 
 /* An engine's interest. Called with the registry's lock held: system calls only. */

@@ -94,6 +94,16 @@ int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
+/* Where the target may not open perf events and we may: while we stay, also for new threads. */
+static void add_perf(struct sp_run *run, const struct sp_call *call, struct sp_buf *options)
+{
+	bool stay = call->action == SP_ACTION_COLLECT;
+
+	if (sp_perf_pass_init(&run->link.perf, run->target->pid))
+		add_text(options, "perf", stay ? "passed" : "leaves");
+	run->link.perf.on = run->link.perf.on && stay;
+}
+
 static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf options;
@@ -107,6 +117,7 @@ static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_e
 	if (sp_run_options(call, run->outputs.stream, &options) < 0 ||
 		sp_outputs_text(&run->outputs, &outputs) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
+	add_perf(run, call, &options);
 	request.text[0] = sp_buf_str(&options);
 	request.text[1] = who;
 	request.text[2] = sp_buf_str(&outputs);

@@ -84,6 +84,12 @@ int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, st
 
 		if (r < 0)
 			return gone(l, r, err);
+		if (ret->type == SP_MSG_PERF_WANTED) {
+			r = sp_perf_pass_serve(&l->perf, &l->chan, ret);
+			if (r < 0)
+				return gone(l, r, err);
+			continue;
+		}
 		if (ret->type != SP_MSG_LOG)
 			return 0;
 		set_said(&said, l, ret->text[0]);
@@ -148,6 +154,7 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 	l->jdk[0] = '\0';
 	l->chan.fd = -1;
 	l->chan.n_fds = 0;
+	memset(&l->perf, 0, sizeof(l->perf));
 	r = sp_door_open(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
 	if (r == 0)
 		r = read_hello(l, err);
@@ -158,6 +165,7 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 
 void sp_link_close(struct sp_link *l)
 {
+	sp_perf_pass_done(&l->perf);
 	sp_chan_drop_fds(&l->chan);
 	if (l->chan.fd >= 0)
 		close(l->chan.fd);

@@ -4,6 +4,7 @@
 
 #include "jvm.h"
 #include "options.h"
+#include "perf_pass.h"
 #include "base/err.h"
 #include "wire/chan.h"
 
@@ -11,6 +12,7 @@ struct sp_link {
 	pid_t pid;
 	char jdk[64];
 	struct sp_chan chan; /* chan.fd -1: closed */
+	struct sp_perf_pass perf;
 };
 
 /* Gets into @pid and reads the agent's HELLO. 0, or -errno with a sentence (door.h). */
@@ -19,8 +21,9 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 /* Lets go: an agent that was not told to go on alone stops and frees everything. */
 void sp_link_close(struct sp_link *l);
 
-/* Receives the next message that is not a LOG (those are shown as warnings).
- * 0; -ETIMEDOUT; -EINTR; -ESRCH once the target has ended; -ECONNRESET; with a sentence. */
+/* Receives the next message that is not a LOG (those are shown as warnings) nor a PERF_WANTED
+ * (those are served). 0; -ETIMEDOUT; -EINTR; -ESRCH once the target has ended; -ECONNRESET; with a
+ * sentence. */
 int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err);
 
 /* Sends a request and waits for its answer, PROGRESS left out. BUSY and FAILED become -EBUSY or the

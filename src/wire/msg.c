@@ -12,12 +12,14 @@ static const struct sp_msg_shape shapes[SP_MSG_TYPES] = {
 	[SP_MSG_BUSY] = {1, 1, 0},
 	[SP_MSG_LOG] = {0, 1, 0},
 	[SP_MSG_ROW] = {2, 2, 0},
-	[SP_MSG_START] = {0, 3, SP_MSG_FDS},
+	[SP_MSG_START] = {0, 3, 1},
 	[SP_MSG_PROGRESS] = {SP_PROGRESS_NUMS, 0, 0},
 	[SP_MSG_STOPPED] = {SP_PROGRESS_NUMS, 1, 1},
 	[SP_MSG_FLUSHED] = {SP_PROGRESS_NUMS, 1, 1},
 	[SP_MSG_STATE] = {SP_STATE_PROGRESS + SP_PROGRESS_NUMS, 3, 0},
 	[SP_MSG_FAILED] = {1, 1, 0},
+	[SP_MSG_PERF_WANTED] = {4, 0, 0},
+	[SP_MSG_PERF] = {5, 0, SP_MSG_FDS},
 };
 
 _Static_assert(SP_STATE_PROGRESS + SP_PROGRESS_NUMS <= SP_MSG_NUMS, "STATE does not fit");

@@ -13,7 +13,7 @@
 #define SP_MSG_MAX   16384 /* bytes of one message, head included */
 #define SP_MSG_NUMS  8
 #define SP_MSG_TEXTS 4
-#define SP_MSG_FDS   8 /* descriptors with one message */
+#define SP_MSG_FDS   250 /* descriptors with one message: what Linux allows, nearly (SCM_MAX_FD) */
 
 enum sp_msg_type {
 	SP_MSG_HELLO = 1, /* agent: here I am. enum sp_hello_num; text: build id, JDK, version */
@@ -23,7 +23,7 @@ enum sp_msg_type {
 	SP_MSG_ROW,	/* agent: num: group, state; text: name, note */
 	SP_MSG_PROBED,	/* agent: that was the table */
 	SP_MSG_START,	/* launcher: text: options (agent/args.h), who, outputs (kept for a later
-			 * launcher, not read); fds: output [, perf…] */
+			 * launcher, not read); fd: the output */
 	SP_MSG_STARTED, /* agent */
 	SP_MSG_PROGRESS, /* agent: enum sp_progress_num */
 	SP_MSG_STOP,	 /* launcher */
@@ -37,6 +37,10 @@ enum sp_msg_type {
 	SP_MSG_STATE,  /* agent: num: recording 0/1, detached 0/1, since, then enum sp_progress_num;
 			* text: who, options, last sentence */
 	SP_MSG_FAILED, /* agent: the request failed. num: errno; text: a sentence */
+	SP_MSG_PERF_WANTED, /* agent: open perf events for me. num: thread (0: those that own the
+			     * rings), ticket, stack window, interval in ns */
+	SP_MSG_PERF, /* launcher: num: thread, ticket, process and thread as the records will name
+		      * them, errno; fds: one per CPU, none with an errno */
 	SP_MSG_TYPES
 };
 

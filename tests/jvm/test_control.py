@@ -1,14 +1,16 @@
 """The agent's end of the control socket against launchers that misbehave: it hangs up, and the JVM does not notice."""
+import ctypes
 import os
 import random
 import socket
+import struct
 
 import pytest
 
 from kit.control import Control, message, texts
 from kit.traces import our_threads, wait_until
 
-HELLO, PROBE, START, STOP, FLUSH, DETACH, STATUS = 1, 4, 7, 10, 12, 14, 16
+HELLO, PROBE, START, STOP, FLUSH, DETACH, STATUS, PERF = 1, 4, 7, 10, 12, 14, 16, 20
 
 
 @pytest.fixture
@@ -68,6 +70,34 @@ def test_uninvited_descriptors_close_the_connection_and_do_not_stay(talk):
         c.send(message(START, texts(b"start", b"me", b"")), [f.fileno()] * 9)
         assert c.closed()
         wait_until(lambda: sorted(t.fds().values()) == before)
+
+
+def test_perf_events_that_are_none_or_not_wanted_do_not_stay(talk):
+    t, connect = talk
+    before = sorted(t.fds().values())
+    answer = message(PERF, struct.pack("<5Q", t.pid, 1, t.pid, t.pid, 0))
+    with open("/etc/hostname") as f:
+        c = connect()
+        c.recv()
+        c.send(answer, [f.fileno()])
+        assert c.closed()
+    c = connect()
+    c.recv()
+    clock = perf_clock()
+    c.send(answer, [clock] * 4)  # nobody asked, nothing records
+    os.close(clock)
+    c.send(message(STATUS))
+    assert c.recv()[3] == 17
+    c.sock.close()
+    wait_until(lambda: sorted(t.fds().values()) == before)
+
+
+def perf_clock():
+    """An event on our own CPU time, by perf_event_open(2): number 298 on x86-64."""
+    attr = struct.pack("<IIQQ", 1, 64, 0, 1000000000) + bytes(40)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(298, attr, 0, -1, -1, 8)
+    assert fd >= 0, os.strerror(ctypes.get_errno())
+    return fd
 
 
 def wrong_outputs():

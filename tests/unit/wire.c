@@ -283,10 +283,10 @@ static int open_count(void)
 
 static const uint64_t soon = 1; /* a deadline that has passed */
 
-Test(chan, descriptors_travel_with_start_only)
+Test(chan, descriptors_travel_where_they_are_expected)
 {
 	static struct sp_chan a, b;
-	struct sp_msg m = {.type = SP_MSG_START, .text = {"start", "me"}}, got;
+	struct sp_msg m = {.type = SP_MSG_PERF}, got;
 	int fds[2] = {
 		open("/dev/null", O_WRONLY | O_CLOEXEC), open("/dev/null", O_RDONLY | O_CLOEXEC)};
 	int before;
@@ -297,6 +297,8 @@ Test(chan, descriptors_travel_with_start_only)
 	cr_assert_eq(sp_chan_recv(&b, &got, soon), 0);
 	cr_assert_eq(b.n_fds, 2);
 	cr_assert(fcntl(b.fds[0], F_GETFD) & FD_CLOEXEC);
+	m.type = SP_MSG_START;
+	cr_assert_eq(sp_chan_send(&a, &m, fds, 2, soon), -EINVAL, "one output");
 	m.type = SP_MSG_STOP;
 	cr_assert_eq(sp_chan_send(&a, &m, fds, 1, soon), -EINVAL);
 	cr_assert_eq(sp_chan_send(&a, &m, NULL, 0, soon), 0);
@@ -308,7 +310,7 @@ Test(chan, descriptors_travel_with_start_only)
 /* Sends @bytes with @n descriptors as a stranger would. */
 static void send_strange(int fd, const void *bytes, size_t len, int n)
 {
-	char control[CMSG_SPACE(sizeof(int) * 64)] = {0};
+	char control[CMSG_SPACE(sizeof(int) * (SP_MSG_FDS + 1))] = {0};
 	struct iovec iov = {(void *)bytes, len};
 	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control};
 	struct cmsghdr *cm;
@@ -336,6 +338,10 @@ Test(chan, uninvited_or_too_many_descriptors_are_closed)
 	send_strange(a.fd, buf, (size_t)n, 1);
 	cr_assert_eq(sp_chan_recv(&b, &got, soon), -EBADMSG);
 	m = (struct sp_msg){.type = SP_MSG_START};
+	n = sp_msg_encode(&m, buf, sizeof(buf));
+	send_strange(a.fd, buf, (size_t)n, 2);
+	cr_assert_eq(sp_chan_recv(&b, &got, soon), -EBADMSG);
+	m = (struct sp_msg){.type = SP_MSG_PERF};
 	n = sp_msg_encode(&m, buf, sizeof(buf));
 	send_strange(a.fd, buf, (size_t)n, SP_MSG_FDS + 1);
 	cr_assert_eq(sp_chan_recv(&b, &got, soon), -EBADMSG);

@@ -1,0 +1,28 @@
+/* What a perf event that writes into a ring of sparkprof's looks like. The agent reads the records
+ * and opens the events itself where it may; else the launcher opens them and passes the
+ * descriptors: so both must mean the same. Pure functions, any thread. */
+#ifndef SP_WIRE_PERF_H
+#define SP_WIRE_PERF_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#define SP_PERF_WINDOW_BIG   (16u << 10) /* bytes of user stack in a record */
+#define SP_PERF_WINDOW_SMALL (8u << 10)
+#define SP_PERF_WINDOW_DEEP  (60u << 10) /* a record must stay below 64 KiB */
+#define SP_PERF_REGS	     0xff01ffull /* of asm/perf_regs.h: all 17 but segments and flags */
+
+/* A time-driven event on CPU time, every @interval_ns, kernel included. */
+void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns);
+
+/* Makes @attr write records of TID, TIME, PERIOD, kernel CALLCHAIN, REGS_USER and @window bytes of
+ * STACK_USER. */
+void sp_perf_ring_attr(struct perf_event_attr *attr, uint32_t window);
+
+/* An event that counts nothing and owns a ring. */
+void sp_perf_owner_attr(struct perf_event_attr *ret);
+
+/* perf_event_open(2) with close-on-exec. Returns a descriptor or -errno. */
+int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu);
+
+#endif
