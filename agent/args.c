@@ -23,6 +23,7 @@ struct word {
 static const struct word words[] = {
 	{"start", FLAG, AT(start), 0, 0},
 	{"stream", FLAG, AT(stream), 0, 0},
+	{"append", FLAG, AT(append), 0, 0},
 	{"event", TEXT, AT(event), 0, 0},
 	{"interval", TIME_NS, AT(interval_ns), 1, UINT64_MAX},
 	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull},

@@ -24,6 +24,7 @@ struct sp_args {
 	char thread[256];    /* thread name pattern; "" = all */
 	bool start;	     /* the word "start" was there */
 	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
+	bool append;	     /* out_fd holds a recording: go on behind it */
 };
 
 void sp_args_init(struct sp_args *a);

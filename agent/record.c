@@ -104,7 +104,8 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
 		.chunk_time_ns = args->chunk_ns,
-		.stream = args->stream};
+		.stream = args->stream,
+		.append = args->append};
 	struct sp_record *r = calloc(1, sizeof(*r));
 	int e;
 

@@ -7,15 +7,13 @@ _sparkprof_options() { # of an action
             -d --duration --attach-timeout -f --file -o --output -t --threads -s --simple -a --ann
             -l --lib --total -I --include -X --exclude --chunksize --chunktime --force -q --quiet
             -h --help -v --version" ;;
-    start)
+    start | resume)
         echo "-e --event -i --interval --wall -j --jstackdepth --filter --thread --capture --memory
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
         echo "--attach-timeout -f --file -o --output -t --threads -s --simple -a --ann -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
-    resume)
-        echo "--timeout --attach-timeout -q --quiet -h --help -v --version" ;;
     status | list)
         echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
     ps)

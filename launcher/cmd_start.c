@@ -1,5 +1,5 @@
-/* sparkprof start TARGET…: begins a recording and leaves it running until stop, --timeout or the
- * target's end. */
+/* sparkprof start TARGET… and sparkprof resume TARGET…: begin a recording, or go on with one that
+ * was stopped, and leave it running until stop, --timeout or the target's end. */
 #include "command.h"
 
 #include "interrupt.h"
@@ -15,8 +15,9 @@ static int check(const struct sp_call *call)
 {
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		if (strcmp(call->outputs[i].path, "-") == 0) {
-			sp_message_error("start: -f -: the recording outlives this command; name a "
-					 "file, or use -f with stop");
+			sp_message_error("%s: -f -: the recording outlives this command; name a "
+					 "file, or use -f with stop",
+				sp_action_name(call->action));
 			return SP_EXIT_USAGE;
 		}
 	}
@@ -46,7 +47,7 @@ static void detach(struct sp_run *run, const struct sp_call *call)
 			(int)run->target->pid, limit);
 }
 
-int sp_cmd_start(const struct sp_call *call)
+static int start(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
 	struct sp_run *runs = NULL;
@@ -65,4 +66,14 @@ int sp_cmd_start(const struct sp_call *call)
 	code = sp_runs_code(runs, targets.n);
 	sp_runs_free(runs, targets.n);
 	return code;
+}
+
+int sp_cmd_start(const struct sp_call *call)
+{
+	return start(call);
+}
+
+int sp_cmd_resume(const struct sp_call *call)
+{
+	return start(call);
 }

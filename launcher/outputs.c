@@ -25,6 +25,7 @@ void sp_outputs_done(struct sp_outputs *o)
 	for (size_t i = 0; i < o->n; i++)
 		free(o->list[i].path);
 	free(o->recording);
+	free(o->copy);
 	if (o->fd >= 0)
 		close(o->fd);
 	sp_outputs_init(o);
@@ -212,8 +213,86 @@ void sp_outputs_adopt(struct sp_outputs *o, int fd)
 	}
 }
 
+static int copy_all(int from, int to, const char *path, struct sp_err *err)
+{
+	static char block[1 << 16];
+	ssize_t n = 0, done;
+
+	while ((n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
+		;
+	if (n == 0)
+		return 0;
+	/* Not between these file systems, or not in this kernel (4.5): where it stopped. */
+	while ((n = read(from, block, sizeof(block))) > 0)
+		for (ssize_t at = 0; at < n; at += done) {
+			done = write(to, block + at, (size_t)(n - at));
+			if (done < 0)
+				return sp_err_set(err, -errno, "%s: cannot be copied: %s", path,
+					strerror(errno));
+		}
+	return n < 0 ? sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno)) : 0;
+}
+
+/* The copy belongs to whom the recording belonged, if we may say so. */
+static int open_copy(struct sp_outputs *o, int from, const struct stat *st, struct sp_err *err)
+{
+	if (asprintf(&o->copy, "%s.XXXXXX", o->recording) < 0) {
+		o->copy = NULL;
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	}
+	o->fd = mkostemp(o->copy, O_CLOEXEC);
+	if (o->fd < 0) {
+		int r = sp_err_set(
+			err, -errno, "%s: cannot be created: %s", o->copy, strerror(errno));
+
+		free(sp_steal_ptr(o->copy));
+		return r;
+	}
+	if (fchown(o->fd, st->st_uid, st->st_gid) == 0 || st->st_uid == geteuid())
+		fchmod(o->fd, st->st_mode & 0777);
+	return copy_all(from, o->fd, o->recording, err);
+}
+
+int sp_outputs_reopen(struct sp_outputs *o, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int from = -1;
+	struct stat st;
+	int r;
+
+	if (place(o) < 0)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	if (!o->keep)
+		return sp_err_set(
+			err, -EINVAL, "resume: name the recording to go on with: -f FILE.jfr");
+	from = open(o->recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (from < 0 || fstat(from, &st) < 0)
+		return sp_err_set(err, -EINVAL, "resume: %s: %s; 'start' begins a new recording",
+			o->recording, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return sp_err_set(err, -EINVAL, "resume: %s: is no regular file", o->recording);
+	r = open_copy(o, from, &st, err);
+	if (r < 0)
+		sp_outputs_discard(o);
+	return r;
+}
+
+int sp_outputs_settle(struct sp_outputs *o, struct sp_err *err)
+{
+	if (!o->copy)
+		return 0;
+	if (rename(o->copy, o->recording) < 0)
+		return sp_err_set(
+			err, -errno, "%s: cannot be replaced: %s", o->recording, strerror(errno));
+	free(sp_steal_ptr(o->copy));
+	return 0;
+}
+
 void sp_outputs_discard(struct sp_outputs *o)
 {
-	if (o->recording)
+	if (o->copy) {
+		unlink(o->copy);
+		free(sp_steal_ptr(o->copy));
+	} else if (o->recording) {
 		unlink(o->recording);
+	}
 }

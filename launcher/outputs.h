@@ -26,6 +26,7 @@ struct sp_outputs {
 	size_t n;
 	int fd;		 /* the recording; owned, -1: none yet */
 	char *recording; /* owned: its path; NULL: it has no name, or not ours to touch */
+	char *copy;	 /* owned: what becomes the recording at sp_outputs_settle; NULL: none */
 	bool keep;	 /* the recording is one of the outputs */
 	bool stream;	 /* chunks go to stdout; there is nothing to finish */
 };
@@ -45,6 +46,12 @@ int sp_outputs_parse(struct sp_outputs *o, const char *text);
 /* Creates the recording: o->fd, o->stream. An earlier file of that name is replaced, not written
  * over: whoever has it open keeps what he sees. Returns 0 or -errno with a sentence. */
 int sp_outputs_record(struct sp_outputs *o, struct sp_err *err);
+
+/* The same for a recording that goes on: a copy of the one that is there, under another name until
+ * _settle gives it the recording's. Until then the old file is as it was, and it is valid at every
+ * moment. Returns 0; -EINVAL where there is none to go on with; -errno; with a sentence. */
+int sp_outputs_reopen(struct sp_outputs *o, struct sp_err *err);
+int sp_outputs_settle(struct sp_outputs *o, struct sp_err *err); /* nothing to do after _record */
 
 /* Takes @fd (in every case) as the recording that an earlier launcher made for these outputs. */
 void sp_outputs_adopt(struct sp_outputs *o, int fd);

@@ -69,6 +69,12 @@ static int finish_intervals(struct sp_parser *p)
 	return 0;
 }
 
+/* Begins a recording that outlives the call. */
+static bool starts(const struct sp_call *call)
+{
+	return call->action == SP_ACTION_START || call->action == SP_ACTION_RESUME;
+}
+
 static int finish_events(struct sp_parser *p)
 {
 	const struct sp_option *o = sp_option_find("event", strlen("event"));
@@ -76,7 +82,7 @@ static int finish_events(struct sp_parser *p)
 	const char *first = NULL;
 	int r;
 
-	if (call->action != SP_ACTION_COLLECT && call->action != SP_ACTION_START)
+	if (call->action != SP_ACTION_COLLECT && !starts(call))
 		return 0;
 	r = finish_wall(p);
 	if (r == 0 && call->n_events == 0)
@@ -140,10 +146,9 @@ static int finish_stdout(struct sp_parser *p)
 
 	if (call->n_outputs || (call->action != SP_ACTION_COLLECT && !p->format.text))
 		return 0;
-	if (call->action == SP_ACTION_START || format == SP_FORMAT_JFR)
+	if (starts(call) || format == SP_FORMAT_JFR)
 		return sp_err_set(p->err, -EINVAL, "%s %s: needs -f FILE%s", p->format.spelled,
-			p->format.text,
-			call->action == SP_ACTION_START ? "" : ", or -f - for stdout");
+			p->format.text, starts(call) ? "" : ", or -f - for stdout");
 	call->outputs[call->n_outputs++] = (struct sp_call_output){"-", format};
 	return 0;
 }

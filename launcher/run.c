@@ -81,8 +81,10 @@ int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
 	add_number(ret, "memory", call->memory, "");
 	add_number(ret, "chunksize", call->chunk_bytes, "");
 	add_number(ret, "chunktime", call->chunk_ns, "ns");
-	if (call->action == SP_ACTION_START)
+	if (call->action != SP_ACTION_COLLECT)
 		add_number(ret, "timeout", call->timeout_ns, "ns");
+	if (call->action == SP_ACTION_RESUME)
+		sp_buf_adds(ret, ",append");
 	if (call->capture != SP_CAPTURE_AUTO)
 		add_text(ret, "capture", captures[call->capture]);
 	if (call->filter)
@@ -139,9 +141,14 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 		fail(run, r, &err);
 		return;
 	}
-	r = sp_outputs_record(&run->outputs, &err);
+	if (call->action == SP_ACTION_RESUME)
+		r = sp_outputs_reopen(&run->outputs, &err);
+	else
+		r = sp_outputs_record(&run->outputs, &err);
 	if (r == 0) {
 		r = ask_start(run, call, &err);
+		if (r == 0)
+			r = sp_outputs_settle(&run->outputs, &err);
 		if (r < 0) { /* nothing was recorded: there is nothing to finish */
 			sp_outputs_discard(&run->outputs);
 			close(run->outputs.fd);

@@ -337,8 +337,20 @@ static void enter_chunk(struct sp_jfr_file *f, const struct sp_jfr_chunk *c)
 	put_empty(f->empty, SP_JFR_PAGE, c->wall_ns + 1, c->mono_ns);
 }
 
-int sp_jfr_file_begin(struct sp_jfr_file *f, int fd, const uint8_t *meta, uint32_t meta_len,
-	uint64_t wall_ns, uint64_t mono_ns)
+/* Chunks of ours start where a page does: an empty one leads there from the end of the others. */
+static uint64_t align(struct sp_jfr_file *f, uint64_t behind, uint64_t wall_ns, uint64_t mono_ns)
+{
+	uint64_t start = (behind + EMPTY + SP_JFR_PAGE - 1) / SP_JFR_PAGE * SP_JFR_PAGE;
+	uint8_t empty[EMPTY];
+
+	if (!behind)
+		return 0;
+	sp_jfr_file_write(f, behind, empty, put_empty(empty, start - behind, wall_ns - 1, mono_ns));
+	return start;
+}
+
+int sp_jfr_file_begin(struct sp_jfr_file *f, int fd, uint64_t behind, const uint8_t *meta,
+	uint32_t meta_len, uint64_t wall_ns, uint64_t mono_ns)
 {
 	struct sp_jfr_chunk c = {.wall_ns = wall_ns, .mono_ns = mono_ns};
 
@@ -346,10 +358,10 @@ int sp_jfr_file_begin(struct sp_jfr_file *f, int fd, const uint8_t *meta, uint32
 	f->fd = fd;
 	f->meta = meta;
 	f->meta_len = meta_len;
-	f->end = FIRST;
-	/* Nothing to lose yet: the file is no recording before the header, which is written last.
-	 */
-	if (ftruncate(fd, FIRST) < 0)
+	c.start = align(f, behind, wall_ns, mono_ns);
+	f->end = c.start + FIRST;
+	/* The header is written last. */
+	if (f->error || ftruncate(fd, (off_t)f->end) < 0)
 		return fail(f, -errno);
 	write_chunk(f, &c);
 	enter_chunk(f, &c);

@@ -58,9 +58,11 @@ struct sp_jfr_file {
 	uint8_t empty[SP_JFR_PAGE]; /* what growing appends */
 };
 
-/* Begins the first chunk of an empty file. Returns 0 or -errno. */
-int sp_jfr_file_begin(struct sp_jfr_file *f, int fd, const uint8_t *meta, uint32_t meta_len,
-	uint64_t wall_ns, uint64_t mono_ns);
+/* Begins the first chunk of a file that holds @behind bytes of whole chunks, mostly 0. While it
+ * begins, and only then, the file is not valid: it has nothing to lose, or is a copy that does not
+ * have its name yet. Returns 0 or -errno. */
+int sp_jfr_file_begin(struct sp_jfr_file *f, int fd, uint64_t behind, const uint8_t *meta,
+	uint32_t meta_len, uint64_t wall_ns, uint64_t mono_ns);
 
 /* Makes room for a flush of @len bytes. Returns the offset to write them at (checkpoint first), or
  * 0 after an error. They are not part of the recording before sp_jfr_file_commit. */

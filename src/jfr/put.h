@@ -55,4 +55,12 @@ static inline uint8_t *sp_jfr_put_be64(uint8_t *p, uint64_t v)
 	return p + 8;
 }
 
+static inline uint64_t sp_jfr_take_be64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return __builtin_bswap64(v);
+}
+
 #endif

@@ -36,7 +36,27 @@ struct sp_jfrw {
 	uint64_t wall_ns, mono_ns;
 };
 
-static int check_fd(int fd, const struct sp_jfrw_cfg *cfg, struct sp_err *err)
+/* The chunks of a file must add up to its size, all of them finished. */
+static int check_chunks(int fd, uint64_t size, struct sp_err *err)
+{
+	uint64_t at = 0, len;
+
+	for (; at < size; at += len) {
+		uint8_t head[SP_JFR_HEADER];
+
+		if (pread(fd, head, sizeof(head), (off_t)at) != sizeof(head) ||
+			memcmp(head, "FLR", 4) != 0)
+			return sp_err_set(err, -EBADMSG, "the file is not a whole JFR recording");
+		len = sp_jfr_take_be64(head + 8);
+		if (len < sizeof(head) || len > size - at)
+			return sp_err_set(err, -EBADMSG,
+				"the recording's last chunk is not complete (its writer was "
+				"killed)");
+	}
+	return 0;
+}
+
+static int check_fd(int fd, const struct sp_jfrw_cfg *cfg, uint64_t *ret_behind, struct sp_err *err)
 {
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL);
@@ -47,11 +67,12 @@ static int check_fd(int fd, const struct sp_jfrw_cfg *cfg, struct sp_err *err)
 		return 0;
 	if (!S_ISREG(st.st_mode))
 		return sp_err_set(err, -EINVAL, "the output is not a regular file");
-	if (st.st_size != 0)
+	if (st.st_size != 0 && !cfg->append)
 		return sp_err_set(err, -EEXIST, "the output file is not empty");
 	if (flags & O_APPEND || (flags & O_ACCMODE) == O_RDONLY)
 		return sp_err_set(err, -EINVAL, "the output file is not open for writing in place");
-	return 0;
+	*ret_behind = (uint64_t)st.st_size;
+	return check_chunks(fd, *ret_behind, err);
 }
 
 static void set_defaults(struct sp_jfrw_cfg *cfg)
@@ -108,7 +129,8 @@ int sp_jfrw_new(struct sp_jfrw **ret, int fd, struct sp_dict *dict, const struct
 	struct sp_err *err)
 {
 	struct sp_jfrw *w;
-	int r = check_fd(fd, cfg, err);
+	uint64_t behind = 0;
+	int r = check_fd(fd, cfg, &behind, err);
 
 	if (r < 0)
 		return r;
@@ -128,7 +150,7 @@ int sp_jfrw_new(struct sp_jfrw **ret, int fd, struct sp_dict *dict, const struct
 	begin_chunk(w);
 	w->file.fd = fd;
 	if (!w->cfg.stream)
-		r = sp_jfr_file_begin(&w->file, fd, (const uint8_t *)w->meta.data,
+		r = sp_jfr_file_begin(&w->file, fd, behind, (const uint8_t *)w->meta.data,
 			(uint32_t)w->meta.len, w->wall_ns, w->mono_ns);
 	if (r < 0) {
 		free_all(w);

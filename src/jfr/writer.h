@@ -16,6 +16,7 @@ struct sp_jfrw_cfg {
 	uint64_t chunk_size;	/* a chunk ends at the flush after so many bytes; 0: 64 MB */
 	uint64_t chunk_time_ns; /* … or after so long; 0: one hour */
 	uint8_t stream; /* @fd is a pipe: each flush is a whole chunk and nothing is patched */
+	uint8_t append; /* @fd holds whole chunks already: go on behind them */
 };
 
 /* A field of an event, in the order of its fields in types.c. u: numbers, booleans, times, and ids
@@ -29,6 +30,7 @@ union sp_jfr_val {
 };
 
 /* Begins a recording in @fd: an empty regular file open for reading and writing without O_APPEND,
+ * with cfg->append one that holds whole chunks of anybody's and does not have its final name yet,
  * or with cfg->stream anything that can be written.
  * Owner:   @fd and @dict stay the caller's and must outlive the writer.
  * Returns: 0, or -errno with a sentence in @err (may be NULL). */

@@ -8,7 +8,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEF = ROOT / "launcher/options.def"
 MASKS = {
     "PRINTING": {"collect", "stop", "dump"},
-    "WRITING": {"collect", "start", "stop", "dump"},
+    "RECORDING": {"collect", "start", "resume"},
+    "WRITING": {"collect", "start", "stop", "dump", "resume"},
     "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "list"},
 }
 
