@@ -284,6 +284,40 @@ bool sp_cgroup_is_guest_at(int procfd, int rootfd, pid_t pid)
 	       !is_top(rootfd, &m, &theirs, rel);
 }
 
+/* "max 100000", "50000 100000"; version 1 has the quota alone, -1 for none, where the cpu
+ * controller is mounted with memory's. */
+static bool has_cpu_limit(int dir, int version)
+{
+	const char *file = version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
+
+	return read_number(dir, file) != UNLIMITED;
+}
+
+bool sp_cgroup_is_limited_at(int procfd, int rootfd, pid_t pid)
+{
+	char rel[PATH_MAX];
+	struct group g = {0};
+	struct mount m;
+	uint64_t left;
+
+	if (sp_cgroup_memory_left_at(procfd, rootfd, pid, &left) == 0)
+		return true;
+	if (locate(procfd, pid, &g, &m, rel, sizeof(rel)) < 0)
+		return false;
+	if (strcmp(g.path, "/") == 0 && !is_top(rootfd, &m, &g, rel))
+		return true;
+	for (;;) {
+		SP_AUTO_CLOSE int dir = open_group(rootfd, &m, rel);
+		char *slash = strrchr(rel, '/');
+
+		if (dir >= 0 && has_cpu_limit(dir, g.version))
+			return true;
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
 int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
@@ -300,4 +334,12 @@ bool sp_cgroup_is_guest(pid_t pid)
 	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return procfd >= 0 && rootfd >= 0 && sp_cgroup_is_guest_at(procfd, rootfd, pid);
+}
+
+bool sp_cgroup_is_limited(pid_t pid)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return procfd >= 0 && rootfd >= 0 && sp_cgroup_is_limited_at(procfd, rootfd, pid);
 }

@@ -22,4 +22,9 @@ int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes); /* this machine's */
 bool sp_cgroup_is_guest_at(int procfd, int rootfd, pid_t pid);
 bool sp_cgroup_is_guest(pid_t pid);
 
+/* Whether somebody set a limit on memory or CPU for the group of @pid or one above it, or the group
+ * is a container's (the root of a cgroup namespace). Elsewhere there is room for a guest. */
+bool sp_cgroup_is_limited_at(int procfd, int rootfd, pid_t pid);
+bool sp_cgroup_is_limited(pid_t pid);
+
 #endif

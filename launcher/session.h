@@ -36,8 +36,9 @@ int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds,
 int sp_link_exit_code(int error);
 
 /* Becomes a good guest: least priority of CPU and disk if the launcher sits in the target's own
- * cgroup; and compares the memory left there with what a recording needs (@agent_bytes for the
- * agent). 0, or -ENOMEM with a sentence (--force skips it). */
+ * cgroup and that is limited or a container's; and compares the memory left there with what a
+ * recording needs (@agent_bytes for the agent). 0, or -ENOMEM with a sentence (--force skips it).
+ */
 void sp_guest_be_modest(pid_t pid);
 int sp_guest_check_memory(pid_t pid, uint64_t agent_bytes, struct sp_err *err);
 

@@ -22,7 +22,8 @@ void sp_guest_be_modest(pid_t pid)
 {
 	struct sched_param none = {0};
 
-	if (!sp_cgroup_is_guest(pid))
+	/* On a plain host both may sit in one session without limits: nothing is taken from it. */
+	if (!sp_cgroup_is_guest(pid) || !sp_cgroup_is_limited(pid))
 		return;
 	setpriority(PRIO_PROCESS, 0, 19);
 	sched_setscheduler(0, SCHED_IDLE, &none);

@@ -174,6 +174,25 @@ Test(cgroup, a_guest_is_in_the_same_group_but_not_in_the_root)
 	cr_expect(sp_cgroup_is_guest_at(t.fd, t.fd, 7), "the root of a cgroup namespace");
 }
 
+Test(cgroup, limited_by_memory_by_cpu_or_as_a_container)
+{
+	mount_v2("/");
+	group_v2("/user/session", "max", "max", 0, 0);
+	tree_put(&t, "7/cgroup", "0::/user/session\n");
+	cr_expect_not(sp_cgroup_is_limited_at(t.fd, t.fd, 7));
+	tree_put(&t, "sys/fs/cgroup/user/cpu.max", "max 100000\n");
+	cr_expect_not(sp_cgroup_is_limited_at(t.fd, t.fd, 7));
+	tree_put(&t, "sys/fs/cgroup/user/cpu.max", "50000 100000\n");
+	cr_expect(sp_cgroup_is_limited_at(t.fd, t.fd, 7), "by a parent's share of CPU");
+	tree_put(&t, "sys/fs/cgroup/user/cpu.max", "max 100000\n");
+	group_v2("/user/session", "1000000", "max", 0, 0);
+	cr_expect(sp_cgroup_is_limited_at(t.fd, t.fd, 7), "by memory");
+	tree_put(&t, "7/cgroup", "0::/\n");
+	cr_expect_not(sp_cgroup_is_limited_at(t.fd, t.fd, 7), "the root of the whole machine");
+	tree_put(&t, "sys/fs/cgroup/cgroup.events", "populated 1\n");
+	cr_expect(sp_cgroup_is_limited_at(t.fd, t.fd, 7), "a container's");
+}
+
 Test(cgroup, survives_truncated_files)
 {
 	static const char mounts[] =
