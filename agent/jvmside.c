@@ -43,9 +43,9 @@ static void leave(void)
 	atomic_fetch_sub(&js.inside, 1);
 }
 
-static void dispose_info(JNIEnv *env, jvmtiThreadInfo *info)
+static void dispose_info(jvmtiEnv *ti, JNIEnv *env, jvmtiThreadInfo *info)
 {
-	(*js.ti)->Deallocate(js.ti, (unsigned char *)info->name);
+	(*ti)->Deallocate(ti, (unsigned char *)info->name);
 	(*env)->DeleteLocalRef(env, info->thread_group);
 	(*env)->DeleteLocalRef(env, info->context_class_loader);
 }
@@ -64,7 +64,7 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		sp_threads_started(js.ev.threads, jt,
 			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
 			NULL);
-		dispose_info(env, &info);
+		dispose_info(ti, env, &info);
 	}
 	leave();
 }
@@ -78,7 +78,7 @@ static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	memset(&info, 0, sizeof(info));
 	if ((*ti)->GetThreadInfo(ti, thread, &info) == JVMTI_ERROR_NONE) {
 		sp_threads_ended(js.ev.threads, info.name);
-		dispose_info(env, &info);
+		dispose_info(ti, env, &info);
 	} else {
 		sp_threads_ended(js.ev.threads, NULL);
 	}
@@ -135,7 +135,7 @@ static void refresh_names(JNIEnv *env)
 			group_name(env, info.thread_group, group, sizeof(group));
 			if (jt)
 				sp_threads_name(js.ev.threads, jt, id, info.name, group);
-			dispose_info(env, &info);
+			dispose_info(js.ti, env, &info);
 		}
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
@@ -198,10 +198,11 @@ static void unhook(void)
 		return;
 	atomic_store(&js.on, 0);
 	set_events(JVMTI_DISABLE);
-	(*js.ti)->DisposeEnvironment(js.ti);
-	js.ti = NULL;
+	/* A callback under way still needs the environment. */
 	while (atomic_load(&js.inside))
 		nanosleep(&ms, NULL);
+	(*js.ti)->DisposeEnvironment(js.ti);
+	js.ti = NULL;
 }
 
 static void announce(int status)

@@ -111,6 +111,14 @@ def test_classes_that_come_and_go(target, tmp_path, event):
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
 
 
+def test_stops_while_threads_come_and_go(target, sparkprof, tmp_path):
+    """A ThreadStart or ThreadEnd may be under way in our callback whenever a recording ends."""
+    t = target("Churn", 600)
+    for n in range(40):
+        r = sparkprof("-e", ["wall", "ctimer"][n % 2], "-i", "5ms", "-d", "0.05", "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0 and t.alive(), (n, r.stderr, t.stdout())
+
+
 def test_disk_full(target, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
