@@ -170,7 +170,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 		s->state = SP_STATE_SLEEP;
 	if (s->wall)
 		return; /* its time is written when it is known: sp_collector_stood() */
-	if (c->wall)
+	/* A thread that came and went between two scans was never known to wall. */
+	if (c->wall && s->thread)
 		sp_wall_ran(c->wall, s->thread, s->snap.time_ns, stack, s->ret_epoch);
 	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
 		return;

@@ -119,6 +119,14 @@ def test_stops_while_threads_come_and_go(target, sparkprof, tmp_path):
         assert r.returncode == 0 and t.alive(), (n, r.stderr, t.stdout())
 
 
+def test_samples_of_threads_that_no_scan_has_seen(target, tmp_path):
+    """ITIMER_PROF hits threads that are born and gone between two looks at /proc."""
+    t, r = record(target, tmp_path, "Waits", 3, 1, event="itimer", interval="1ms", wall="5ms",
+                  jvm=[f"-agentpath:{recording.native('strangers')}=threads"])
+    assert t.proc.returncode == 0
+    assert [s for s in r.cpu() if any("thread_spin" in f for f in s.stack)]
+
+
 def test_disk_full(target, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()

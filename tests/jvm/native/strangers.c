@@ -2,6 +2,7 @@
  *   poll      a thread that polls nothing for 50 ms in a loop and counts EINTR
  *   timer     a SIGPROF handler and a CPU timer of its own that counts its ticks
  *   fork      a thread that forks in a loop; each child spins in child_spin() and leaves
+ *   threads   threads that spin for a millisecond, which the JVM never hears of
  * Counts go to the file named by STRANGER at VM death. */
 #include <errno.h>
 #include <poll.h>
@@ -68,6 +69,28 @@ static void *forker(void *arg)
 	return NULL;
 }
 
+__attribute__((noinline)) void *thread_spin(void *arg)
+{
+	for (volatile int i = 0; i < 800000; i++)
+		;
+	return NULL;
+}
+
+static void *starter(void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (;;) {
+		pthread_create(&t, &attr, thread_spin, NULL);
+		counts[0]++;
+		usleep(700);
+	}
+	return NULL;
+}
+
 static int token;
 
 static void ticked(int signo, siginfo_t *info, void *context)
@@ -115,6 +138,8 @@ int Agent_OnLoad(void *vm, char *options, void *reserved)
 		pthread_create(&t, NULL, poller, NULL);
 	if (strcmp(mode, "fork") == 0)
 		pthread_create(&t, NULL, forker, NULL);
+	if (strcmp(mode, "threads") == 0)
+		pthread_create(&t, NULL, starter, NULL);
 	if (strcmp(mode, "timer") == 0) {
 		timer();
 		pthread_create(&t, NULL, saver, NULL);
