@@ -329,6 +329,7 @@ void sp_threads_ended(struct sp_threads *ts, const char *name)
 		 * ends here, the rest when /proc no longer shows it. */
 		atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
 		t->java_thread = 0;
+		t->listed = true; /* or a list read before this would bring its JavaThread back */
 	}
 	pthread_mutex_unlock(&ts->lock);
 }
