@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child ends by its own deadline; this much later it is taken for hung and killed. */
-static const uint64_t grace_ns = 5000000000ull;
+/* The child ends by its own deadline; this much later it is asked to, and then killed. */
+static const uint64_t grace_ns = 5000000000ull, tidy_ns = 20000000000ull;
 
 /* One report and the descriptor that may come with it. */
 static int read_report(int from, struct sp_door_report *ret, int *ret_fd)
@@ -47,9 +47,18 @@ static int read_report(int from, struct sp_door_report *ret, int *ret_fd)
 	return 0;
 }
 
+static int late(struct sp_err *err)
+{
+	return sp_err_set(err, -ETIMEDOUT,
+		"the attach did not end in its time, perhaps for want of CPU: give it longer with "
+		"--attach-timeout");
+}
+
 static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_note_fn *note,
 	void *note_ctx, int *ret_fd, struct sp_err *err)
 {
+	bool asked = false;
+
 	for (;;) {
 		struct sp_door_report report;
 		int r = sp_chan_wait(from, deadline_ns);
@@ -58,9 +67,15 @@ static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_not
 			kill(child, SIGTERM);
 			continue;
 		}
+		if (r == 0 && !asked) { /* it gets no CPU: killed, it would leave its files there */
+			asked = true;
+			kill(child, SIGTERM);
+			deadline_ns += tidy_ns;
+			continue;
+		}
 		if (r == 0) {
 			kill(child, SIGKILL);
-			return sp_err_set(err, -ETIMEDOUT, "the attach did not end by itself");
+			return late(err);
 		}
 		r = read_report(from, &report, ret_fd);
 		if (r < 0)
@@ -69,6 +84,8 @@ static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_not
 			note(note_ctx, report.err.text);
 			continue;
 		}
+		if (asked && report.code == -EINTR)
+			return late(err);
 		if (report.code == 0 && *ret_fd < 0)
 			return sp_err_set(err, -EPROTO, "the attach brought no connection");
 		*err = report.err;

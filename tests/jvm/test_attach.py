@@ -153,6 +153,21 @@ def test_a_pid_that_is_gone(sparkprof):
     assert str(p.pid) in r.stderr
 
 
+def test_a_starved_attach_tidies_up_before_it_is_given_up(target):
+    """Its child gets no CPU until its time is long over (here: it is stopped); it is not killed with its files there."""
+    t = target("Idle", jdk=17)
+    os.kill(t.pid, signal.SIGSTOP)
+    p = subprocess.Popen([SPARKPROF, "status", "--attach-timeout", "1s", str(t.pid)], stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: droppings(t.pid))
+    child = int(pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()[0])
+    os.kill(child, signal.SIGSTOP)
+    time.sleep(8)
+    os.kill(child, signal.SIGCONT)
+    err = p.communicate(timeout=20)[1]
+    assert p.returncode == 3 and "--attach-timeout" in err
+    assert droppings(t.pid) == []
+
+
 def test_a_jvm_that_dies_in_between(target):
     t = target("Idle", jdk=17)
     os.kill(t.pid, signal.SIGSTOP)
