@@ -172,6 +172,8 @@ int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struc
 		{'t', "/tmp"}, {'c', "."}, {'s', "/dev/shm"}, {'v', "/var/tmp"}};
 
 	sp_door_fs_open_early(fs, t);
+	if (fs->root < 0 && (fs->root_errno == ENOENT || fs->root_errno == ESRCH))
+		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	if (fs->root < 0)
 		return sp_err_set(err, -fs->root_errno,
 			"pid %d: its file system cannot be reached (/proc/%d/root: %s); run "
