@@ -3,6 +3,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -34,12 +35,21 @@ static int create_timer(struct sp_tinfo *t)
 	return 0;
 }
 
+/* A thread got no timer, for RLIMIT_SIGPENDING is reached: said once a recording. */
+static _Atomic bool refused, said;
+
 static void ctimer_added(void *ctx, struct sp_tinfo *t)
 {
 	struct sp_capture *c = ctx;
 	struct itimerspec every;
+	int r;
 
-	if (t->timer >= 0 || create_timer(t) < 0)
+	if (t->timer >= 0)
+		return;
+	r = create_timer(t);
+	if (r == -EAGAIN) /* else the thread is gone already */
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+	if (r < 0)
 		return;
 	every.it_interval.tv_sec = (time_t)(c->interval_ns / 1000000000);
 	every.it_interval.tv_nsec = (long)(c->interval_ns % 1000000000);
@@ -71,15 +81,42 @@ static void say_tick(struct sp_capture *c, const char *engine)
 	c->say(c->say_ctx, text);
 }
 
+static void ctimer_drain(struct sp_capture *c)
+{
+	if (!atomic_load(&refused) || atomic_exchange(&said, true))
+		return;
+	c->say(c->say_ctx, "ctimer: the kernel refuses timers for some threads, which are not "
+			   "sampled (a higher ulimit -i would help, or -e itimer)");
+}
+
+/* May this process have such timers at all? */
+static int try_timer(struct sp_err *err)
+{
+	struct sp_tinfo self = {.tid = (uint32_t)syscall(SYS_gettid), .timer = -1};
+	int r = create_timer(&self);
+
+	if (r < 0)
+		return sp_err_set(err, r,
+			"ctimer: timer_create: %s (a seccomp filter, or ulimit -i is used up)",
+			strerror(-r));
+	syscall(SYS_timer_delete, self.timer);
+	return 0;
+}
+
 static int ctimer_start(struct sp_capture *c, struct sp_err *err)
 {
 	struct sp_thread_hooks hooks = {ctimer_added, ctimer_gone, c};
-	int r = sp_engine_signal_install(SP_SIG_CTIMER, c, err);
+	int r = try_timer(err);
 
+	if (r == 0)
+		r = sp_engine_signal_install(SP_SIG_CTIMER, c, err);
 	if (r < 0)
 		return r;
+	atomic_store(&refused, false);
+	atomic_store(&said, false);
 	say_tick(c, "ctimer");
 	sp_threads_hook(c->threads, &hooks);
+	ctimer_drain(c);
 	return 0;
 }
 
@@ -126,7 +163,10 @@ static void itimer_stop(struct sp_capture *c)
 	sp_engine_signal_uninstall();
 }
 
-const struct sp_engine sp_engine_ctimer = {
-	.name = "ctimer", .start = ctimer_start, .stop = ctimer_stop, .signals = true};
+const struct sp_engine sp_engine_ctimer = {.name = "ctimer",
+	.start = ctimer_start,
+	.drain = ctimer_drain,
+	.stop = ctimer_stop,
+	.signals = true};
 const struct sp_engine sp_engine_itimer = {
 	.name = "itimer", .start = itimer_start, .stop = itimer_stop, .signals = true};

@@ -99,6 +99,25 @@ def test_denied_by_seccomp(target, tmp_path, rule):
         assert any("using ctimer instead" in n for n in notes), notes
 
 
+def test_without_perf_and_timers_itimer_is_left(target, tmp_path):
+    rules = deny.wrap("perf_event_open=EPERM", "timer_create=EPERM")
+    _, r = record(target, tmp_path, "Split", 2, event="cpu", interval="4ms", wrap=rules)
+    assert [s for s in r.cpu() if any(f.startswith("Split.main ") for f in s.stack)]
+    assert any("using itimer instead" in s for s in r.others["jdk.ActiveSetting"])
+    t = target("Leave", 0.1, "exit", 3, wait=False, wrap=rules,
+               jvm=[recording.option(tmp_path / "y.jfr", event="ctimer")])
+    assert t.proc.wait(timeout=60) == 3
+    assert "timer_create" in t.stderr()
+
+
+def test_threads_beyond_the_limit_of_timers_are_spoken_of(target, tmp_path):
+    """Each timer counts as a pending signal of its user: ulimit -i."""
+    tmp_path.chmod(0o777)
+    _, r = record(target, tmp_path, "Waits", 2, 40, event="ctimer", interval="4ms", user=4242,
+                  wrap=["prlimit", "--sigpending=3", "--"])
+    assert any("refuses timers" in s for s in r.others["jdk.ActiveSetting"]), r.others["jdk.ActiveSetting"]
+
+
 def test_wrong_options_are_one_line_and_the_job_runs_on(target, tmp_path):
     for bad, says in [("start,event=cpu,file=x.jfr,bogus=1", "'bogus' is not an option"),
                       ("start,event=nonsense,file=x.jfr", "'nonsense' is not an event"),

@@ -12,7 +12,7 @@ LAST_OF_3_10 = 313  # finit_module; sched_setattr came in 3.14
 NUMBERS = {"process_vm_readv": 310, "perf_event_open": 298, "setns": 308, "sched_setattr": 314, "renameat2": 316,
            "getrandom": 318, "memfd_create": 319, "execveat": 322, "copy_file_range": 326, "statx": 332, "rseq": 334,
            "pidfd_send_signal": 424, "pidfd_open": 434, "clone3": 435, "close_range": 436, "openat2": 437,
-           "pidfd_getfd": 438, "faccessat2": 439, "prctl": 157, "unshare": 272, "ptrace": 101, "kcmp": 312}
+           "pidfd_getfd": 438, "faccessat2": 439, "prctl": 157, "unshare": 272, "ptrace": 101, "kcmp": 312, "timer_create": 222}
 LOAD_NR, LOAD_ARCH, RET, ALLOW = 0x20, 0x20, 0x06, 0x7FFF0000
 JEQ, JGT, ARCH_X86_64, ERRNO = 0x15, 0x25, 0xC000003E, 0x00050000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
