@@ -2,7 +2,7 @@
 import collections
 
 import pytest
-from kit import recording
+from kit import deny, recording
 from test_engines import record
 
 
@@ -36,11 +36,13 @@ def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
     assert min(totals) > 0.9 * max(totals), totals
 
 
-def test_blocked_stacks_are_whole(target, tmp_path):
-    _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms")
+@pytest.mark.parametrize("rules", [[], ["process_vm_readv=EPERM"]])
+def test_blocked_stacks_are_whole(target, tmp_path, rules):
+    _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms", wrap=rules and deny.wrap(*rules))
     for thread, method in [("locker", "Waits.locked"), ("parker", "Waits.parked"), ("sleeper", "Waits.sleeping"),
                            ("reader", "Waits.reading"), ("owner", "Waits.main")]:
         mine = [s for s in r.wall() if s.thread == thread]
+        assert mine, thread
         have = sum(s.span for s in mine if any(f.startswith(method + " ") for f in s.stack))
         assert have > 0.97 * sum(s.span for s in mine), thread
 
