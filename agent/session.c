@@ -37,12 +37,13 @@ static void dispose(struct sp_session *s)
 		sp_jvmside_stop();
 	sp_vmtable_debug_restore(s->debug_was_off);
 	sp_collector_free(s->collector);
-	/* A handler that has not left after two seconds (a stopped thread) keeps its memory. */
+	/* A handler that has not left after two seconds (a stopped thread) keeps its memory, of
+	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
 		sp_threads_free(s->threads);
 		sp_ring_done(&s->ring);
+		free(s);
 	}
-	free(s);
 	atomic_store(&taken, false);
 }
 
