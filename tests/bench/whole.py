@@ -13,6 +13,7 @@ whole      samples whose last frame is where threads begin: clone, start_thread,
 unknown    samples with a frame that has no name: [unknown], break_*, a bare address; and empty stacks."""
 import collections
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -54,6 +55,14 @@ def keep(file, name):
     os.replace(file, common.OUT / name)
 
 
+def end(pid):
+    """Lets the executor shut down in order: both profilers finish their recording then."""
+    os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + 30
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
+        time.sleep(0.1)
+
+
 def steady(jdk, contestants, want):
     cells = {w.key: Cell() for w in contestants}
     with tempfile.TemporaryDirectory() as tmp, spark.App(jdk=jdk, job="mixed.py", conf={"spark.executor.memory": "1g"}) as app:
@@ -87,7 +96,7 @@ def from_start(jdk, contestants, want):
                                conf={"spark.executor.memory": "1g"}) as app:
                     [pid] = app.executors()
                     time.sleep(10)
-                    who.stop(pid)
+                    end(pid)
                 cells[who.key].add(f"{tmp}/x.jfr")
                 keep(f"{tmp}/x.jfr", f"whole-{jdk}-start-{who.key}.jfr")
         turn += 1
