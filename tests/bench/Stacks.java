@@ -12,7 +12,7 @@ import jdk.jfr.consumer.RecordingFile;
 
 /**
  * Sums up the samples of a recording of either profiler: one line for each kind, with tabs between: count, type, thread, state,
- * weight (nanoseconds, or samples where the event has no span), depth, whole, unknown, truncated, marks. Arguments: the file,
+ * weight in samples, in nanoseconds, depth, whole, unknown, truncated, marks. Arguments: the file,
  * then the methods ("Class.method") to mark. With "-broken" as second argument it prints the stacks that are not whole. The properties
  * "from" and "to" (nanoseconds since 1970) leave out what lies outside.
  *
@@ -64,10 +64,11 @@ public class Stacks {
             || full(f).startsWith("java.lang.ref.Finalizer$FinalizerThread.run");
     }
 
+    /** Code of a known module that has no symbol there ("libc.so.6.0x16713e") is not unknown. */
     static boolean isUnknown(RecordedFrame f) {
         String n = name(f);
         return n == null || n.isEmpty() || n.startsWith("[unknown") || n.startsWith("unknown") || n.startsWith("break_") || n.startsWith("not_walkable")
-            || n.startsWith("skipped") || n.startsWith("[frame") || n.startsWith("[broken") || n.startsWith("0x") || n.equals("[stale method]");
+            || n.startsWith("skipped") || n.startsWith("[frame") || n.startsWith("[broken");
     }
 
     static Kind judge(RecordedStackTrace trace, String[] marks) {
@@ -115,13 +116,12 @@ public class Stacks {
                 show(e, k);
             return;
         }
-        long n = e.hasField("samples") ? e.getInt("samples") : 1;
-        long weight = e.hasField("timeSpan") ? e.getDuration("timeSpan").toNanos() : n;
-        String key = type + "\t" + thread(e) + "\t" + (e.hasField("state") ? e.getString("state") : "") + "\t%d\t" + k.depth + "\t"
+        String key = type + "\t" + thread(e) + "\t" + (e.hasField("state") ? e.getString("state") : "") + "\t%s\t" + k.depth + "\t"
             + (k.whole ? 1 : 0) + "\t" + (k.unknown ? 1 : 0) + "\t" + (trace != null && trace.isTruncated() ? 1 : 0) + "\t" + k.marks;
-        long[] sum = sums.computeIfAbsent(key, x -> new long[2]);
+        long[] sum = sums.computeIfAbsent(key, x -> new long[3]);
         sum[0]++;
-        sum[1] += weight;
+        sum[1] += e.hasField("samples") ? e.getInt("samples") : 1;
+        sum[2] += e.hasField("timeSpan") ? e.getDuration("timeSpan").toNanos() : 0;
     }
 
     public static void main(String[] args) throws Exception {
@@ -136,8 +136,8 @@ public class Stacks {
                     lost = e.getLong("lost");
             }
         }
-        sums.forEach((key, sum) -> System.out.println(sum[0] + "\t" + key.replace("%d", String.valueOf(sum[1]))));
+        sums.forEach((key, sum) -> System.out.println(sum[0] + "\t" + key.replace("%s", sum[1] + "\t" + sum[2])));
         if (args.length < 2 || !args[1].equals("-broken"))
-            System.out.println(lost + "\tlost\t\t\t0\t0\t0\t0\t0\t");
+            System.out.println(lost + "\tlost\t\t\t0\t0\t0\t0\t0\t0\t");
     }
 }

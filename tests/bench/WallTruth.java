@@ -1,7 +1,7 @@
 /**
  * Threads that spin, sleep and wait for a lock in turn, and keep the time of each by System.nanoTime. Arguments: threads that only spin, threads
- * that only sleep, threads that only wait, threads that do all three. On each line of standard input it prints "truth N SPIN SLEEP LOCK" in ns, the
- * sums over all threads so far, with the pieces under way.
+ * that only sleep, threads that only wait, threads that do all three. On each line of standard input it prints "truth N" and six sums in ns with the
+ * pieces under way: spin, sleep and lock of the threads that do one thing, then of those that do all three.
  */
 public class WallTruth {
     static final Object LOCK = new Object();
@@ -56,6 +56,7 @@ public class WallTruth {
     static void run(Account a, boolean spin, boolean sleep, boolean lock) {
         for (long i = 1;; i++) {
             long ms = 3 + i * 7919 % 23; // no rhythm that a sampler could fall into
+
             if (spin) {
                 a.turn(0);
                 spinning(System.nanoTime() + ms * 1_000_000);
@@ -88,10 +89,10 @@ public class WallTruth {
         int asked = 0;
         for (int c; (c = System.in.read()) >= 0;)
             if (c == '\n') {
-                long[] total = new long[3];
-                for (Account a : accounts)
-                    a.addTo(total);
-                System.out.println("truth " + ++asked + " " + total[0] + " " + total[1] + " " + total[2]);
+                long[] pure = new long[3], mixed = new long[3];
+                for (int i = 0; i < accounts.length; i++)
+                    accounts[i].addTo(i < accounts.length - n[3] ? pure : mixed);
+                System.out.printf("truth %d %d %d %d %d %d %d%n", ++asked, pure[0], pure[1], pure[2], mixed[0], mixed[1], mixed[2]);
             }
     }
 }

@@ -59,10 +59,10 @@ class Ours:
 
     def start(self, pid, event, interval, file):
         how = [f"--capture={self.capture}"] if self.capture else []
-        self._run("start", "-e", event, "-i", interval, *how, "-f", file, pid)
+        self._run("start", "--attach-timeout=60s", "-e", event, "-i", interval, *how, "-f", file, pid)
 
     def stop(self, pid):
-        self._run("stop", pid)
+        self._run("stop", "--attach-timeout=60s", pid)
 
     @staticmethod
     def _run(*args):
@@ -85,7 +85,6 @@ class Peer:
         self.proc = subprocess.Popen([parts.jdk(17) / "bin/java", "-Xmx64m", "-cp", compiled(), "AttachLoad"],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.proc.stdout.readline()
-        self.files = {}
 
     def _load(self, pid, options):
         self.proc.stdin.write(f"{pid} {self.library} {options}\n")
@@ -95,11 +94,10 @@ class Peer:
             raise RuntimeError(f"async-profiler: {options} failed")
 
     def start(self, pid, event, interval, file):
-        self.files[pid] = file
         self._load(pid, f"start,event={event},interval={interval},jfr,file={file}")
 
     def stop(self, pid):
-        self._load(pid, f"stop,file={self.files.pop(pid)}")
+        self._load(pid, "stop")
 
     def option(self, event, interval, file):
         return f"-agentpath:{self.library}=start,event={event},interval={interval},jfr,file={file}"
@@ -160,7 +158,7 @@ def pin(pid, tid, core, others):
 
 # recordings
 
-Row = collections.namedtuple("Row", "count type thread state weight depth whole unknown truncated marks")
+Row = collections.namedtuple("Row", "count type thread state samples span depth whole unknown truncated marks")
 
 
 def stacks(file, *marks, since=0, until=1 << 62):
@@ -172,8 +170,8 @@ def stacks(file, *marks, since=0, until=1 << 62):
         raise RuntimeError(f"{file}: {done.stderr}")
     rows = []
     for line in done.stdout.splitlines():
-        n, kind, thread, state, weight, depth, whole, unknown, cut, found = line.split("\t")
-        rows.append(Row(int(n), kind, thread, state, int(weight), int(depth), whole == "1", unknown == "1", cut == "1",
+        n, kind, thread, state, looks, span, depth, whole, unknown, cut, found = line.split("\t")
+        rows.append(Row(int(n), kind, thread, state, int(looks), int(span), int(depth), whole == "1", unknown == "1", cut == "1",
                         tuple(filter(None, found.split(",")))))
     return rows
 

@@ -10,10 +10,10 @@ start-up   each takes turns in an executor of its own from the JVM's first instr
 whole      samples whose last frame is where threads begin: clone, start_thread, _start; or, for stacks that end at the last Java
            frame (async-profiler's), Thread.run or main. Kinder to async-profiler, which need not find what is below.
            Samples that the recording counts as lost are broken ones; async-profiler does not count its own.
-unknown    samples with a frame that has no name: [unknown], break_*, a bare address; and empty stacks."""
+unknown    samples with a frame of which nothing is known: [unknown], break_*, a method that has gone; and empty stacks. Code of a known library
+           without a symbol there is not unknown."""
 import collections
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -21,7 +21,7 @@ import time
 import common
 from kit import spark
 
-INTERVAL = "500us"
+INTERVAL = "250us"
 
 
 class Cell:
@@ -53,14 +53,6 @@ class Cell:
 def keep(file, name):
     """Recordings with broken stacks stay for whoever asks why."""
     os.replace(file, common.OUT / name)
-
-
-def end(pid):
-    """Lets the executor shut down in order: both profilers finish their recording then."""
-    os.kill(pid, signal.SIGTERM)
-    until = time.monotonic() + 30
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
-        time.sleep(0.1)
 
 
 def steady(jdk, contestants, want):
@@ -96,7 +88,7 @@ def from_start(jdk, contestants, want):
                                conf={"spark.executor.memory": "1g"}) as app:
                     [pid] = app.executors()
                     time.sleep(10)
-                    end(pid)
+                    who.stop(pid)
                 cells[who.key].add(f"{tmp}/x.jfr")
                 keep(f"{tmp}/x.jfr", f"whole-{jdk}-start-{who.key}.jfr")
         turn += 1
