@@ -92,7 +92,7 @@ public class WallTruth {
                 long[] pure = new long[3], mixed = new long[3];
                 for (int i = 0; i < accounts.length; i++)
                     accounts[i].addTo(i < accounts.length - n[3] ? pure : mixed);
-                System.out.printf("truth %d %d %d %d %d %d %d%n", ++asked, pure[0], pure[1], pure[2], mixed[0], mixed[1], mixed[2]);
+                System.out.println(String.format("truth %d %d %d %d %d %d %d", ++asked, pure[0], pure[1], pure[2], mixed[0], mixed[1], mixed[2]));
             }
     }
 }

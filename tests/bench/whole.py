@@ -4,7 +4,7 @@
 
 A Spark 4.3 application (local-cluster, one executor with two cores, tests/spark/jobs/mixed.py) runs SQL of many kinds, under JDK 17
 and under JDK 25, sampled by CPU time.
-steady     the executor has run for a while; the profilers take turns in it by attach, 8 seconds each, until each has its samples.
+steady     the executor has run for a while; the profilers take turns in it by attach, 12 seconds each, until each has its samples.
 start-up   each takes turns in an executor of its own from the JVM's first instruction (-agentpath), until it has its samples.
 
 whole      samples whose last frame is where threads begin: clone, start_thread, _start; or, for stacks that end at the last Java
@@ -67,7 +67,7 @@ def steady(jdk, contestants, want):
                     continue
                 common.progress(f"JDK {jdk}, steady: {who.name}, {cells[who.key].samples} samples")
                 who.start(pid, "cpu", INTERVAL, f"{tmp}/x.jfr")
-                time.sleep(8)
+                time.sleep(12)
                 who.stop(pid)
                 cells[who.key].add(f"{tmp}/x.jfr")
                 keep(f"{tmp}/x.jfr", f"whole-{jdk}-steady-{who.key}.jfr")
