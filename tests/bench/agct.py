@@ -2,12 +2,14 @@
 
     ./build.sh bench agct [SECONDS|quick]        40 seconds a cell unless told
 
-A test agent (tests/jvm/native/oracle.c) takes a signal every 400 us, copies registers and stack as the profiler does, asks AsyncGetCallTrace in the same handler,
-and unwinds the copy later with the profiler's own unwinder. Targets: a Spark 4.3 executor from its start on (tests/spark/jobs/mixed.py), and a program that
-makes every kind of frame that a JVM has (tests/jvm/targets/Mixture.java); JDK 17 and 25.
+A test agent (tests/jvm/native/oracle.c) takes a signal every 400 us, copies registers and stack as the profiler does,
+asks AsyncGetCallTrace in the same handler, and unwinds the copy later with the profiler's own unwinder. Targets: a
+Spark 4.3 executor from its start on (tests/spark/jobs/mixed.py), and a program that makes every kind of frame that a
+JVM has (tests/jvm/targets/Mixture.java); JDK 17 and 25.
 equal      samples with the same methods and bytecode indexes, of those that AsyncGetCallTrace answers.
-explained  with those that differ by its own known errors only: below a call of a stub it tells the place behind the call; it leaves out an interpreted
-           method that is just being entered, or its caller; it stops on the way down while ours goes on to the thread's entry.
+explained  with those that differ by its own known errors only: below a call of a stub it tells the place behind the
+           call; it leaves out an interpreted method that is just being entered, or its caller; it stops on the way
+           down while ours goes on to the thread's entry.
 answered   samples with Java frames that it answers; ours is the share of whole stacks."""
 import os
 import pathlib

@@ -2,14 +2,15 @@
 
     ./build.sh bench cost [ROUNDS|quick]        12 rounds unless told
 
-One JVM (JDK 17) has a thread that does units of fixed work under about 30 frames. It has one core for itself; all other threads of
-the JVM, the collectors among them, have the other core. In each round nobody, sparkprof with rings, sparkprof with signals and
-async-profiler take turns in an order of the round's own; each is started at 200 us by attach, and measured for two seconds.
+One JVM (JDK 17) has a thread that does units of fixed work under about 30 frames. It has one core for itself; all
+other threads of the JVM, the collectors among them, have the other core. In each round nobody, sparkprof with rings,
+sparkprof with signals and async-profiler take turns in an order of the round's own; each is started at 200 us by
+attach, and measured for two seconds.
 
 cost per sample   (CPU time of the thread - units done x CPU time of a unit with nobody there) / samples of the thread
-CPU time is the thread's own clock, which has the interrupts in it on kernels without CONFIG_IRQ_TIME_ACCOUNTING; samples are
-those that the recording has of this thread. The cost of a unit with nobody there is the mean of the phases of nobody before and after.
-The figure is the median over the rounds."""
+CPU time is the thread's own clock, which has the interrupts in it on kernels without CONFIG_IRQ_TIME_ACCOUNTING;
+samples are those that the recording has of this thread. The cost of a unit with nobody there is the mean of the
+phases of nobody before and after. The figure is the median over the rounds."""
 import os
 import tempfile
 import time

@@ -2,10 +2,10 @@
 
     ./build.sh bench idle [ROUNDS|quick]        4 rounds unless told
 
-One JVM (JDK 17); nobody, sparkprof and async-profiler take turns by attach, each is measured for eight seconds after three in which
-it has met the threads. The figure is user and system time of the whole process less what it is with nobody, in percent of a core,
-median over the rounds. async-profiler looks at few threads each tick (at 5,000 threads each one every few seconds);
-sparkprof looks at every thread's clock."""
+One JVM (JDK 17); nobody, sparkprof and async-profiler take turns by attach, each is measured for eight seconds after
+three in which it has met the threads. The figure is user and system time of the whole process less what it is with
+nobody, in percent of a core, median over the rounds. async-profiler looks at few threads each tick (at 5,000 threads
+each one every few seconds); sparkprof looks at every thread's clock."""
 import tempfile
 import time
 

@@ -2,9 +2,10 @@
 
     ./build.sh bench memory [ROUNDS|quick]        3 rounds unless told
 
-A Spark 4.3 application (local-cluster, JDK 17) has three executors that do the same SQL (tests/spark/jobs/mixed.py) with heaps touched beforehand. After half a
-minute sparkprof (cpu, 10 ms) is started in one, async-profiler in another, the third is the control; Pss (/proc/PID/smaps_rollup) is read before, after 20
-seconds of profiling, and again when both have stopped. In the next round, a new application, the parts move on.
+A Spark 4.3 application (local-cluster, JDK 17) has three executors that do the same SQL (tests/spark/jobs/mixed.py)
+with heaps touched beforehand. After half a minute sparkprof (cpu, 10 ms) is started in one, async-profiler in
+another, the third is the control; Pss (/proc/PID/smaps_rollup) is read before, after 20 seconds of profiling, and
+again when both have stopped. In the next round, a new application, the parts move on.
 added      growth of Pss while profiling, less the control's: median over the rounds.
 left       the same after stop."""
 import tempfile

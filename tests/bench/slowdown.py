@@ -2,11 +2,13 @@
 
     ./build.sh bench slowdown [PAIRS|quick]        20 pairs unless told
 
-A Spark 4.3 application (local-cluster, JDK 17, one executor with two cores) runs the same job (tests/spark/jobs/mixed.py, eight queries) again and again. In each
-round it runs it once with nobody, once each with sparkprof cpu, sparkprof wall, async-profiler cpu and async-profiler wall, in an order of the round's
-own; profilers are started by attach before the job and stopped after it. What is compared is user and system time of the executor's process
-from before to after the job: the profiler's own threads are in it, its start and end are not.
-ratio      profiled / with nobody in the same round: one pair. The line gives the geometric mean of the pairs less 1, in percent, and the upper end of its 95 % interval.
+A Spark 4.3 application (local-cluster, JDK 17, one executor with two cores) runs the same job
+(tests/spark/jobs/mixed.py, eight queries) again and again. In each round it runs it once with nobody, once each with
+sparkprof cpu, sparkprof wall, async-profiler cpu and async-profiler wall, in an order of the round's own; profilers
+are started by attach before the job and stopped after it. What is compared is user and system time of the executor's
+process from before to after the job: the profiler's own threads are in it, its start and end are not.
+ratio      profiled / with nobody in the same round: one pair. The line gives the geometric mean of the pairs less 1,
+           in percent, and the upper end of its 95 % interval.
 The job runs until its time no longer falls before the first round."""
 import math
 import tempfile

@@ -1,9 +1,11 @@
-"""A known split of CPU time: three methods that take 50, 30 and 20 % of a thread's own clock (tests/jvm/targets/Split.java).
+"""A known split of CPU time: three methods that take 50, 30 and 20 % of a thread's own clock
+(tests/jvm/targets/Split.java).
 
     ./build.sh bench split [SAMPLES|quick]        50,000 samples each unless told
 
 Each profiler has a JVM of its own from its start (-agentpath, JDK 17, every 200 us of CPU time), one after the other.
-error      the worst of the three methods' differences from the truth, in points of the samples that are in one of them."""
+error      the worst of the three methods' differences from the truth, in points of the samples that are in one of
+           them."""
 import tempfile
 
 import common

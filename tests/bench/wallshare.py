@@ -2,13 +2,15 @@
 
     ./build.sh bench wallshare [ROUNDS|quick]        4 rounds unless told
 
-A JVM (JDK 17) has four threads that only spin (more than the cores there are), two that only sleep, two that only wait in Object.wait, and three that do all
-in turn, each piece 3 to 25 ms (tests/bench/WallTruth.java). Each thread keeps the time of its pieces by System.nanoTime: the truth. sparkprof and
-async-profiler take turns by attach, wall at 10 ms, twelve seconds each.
-error      the worst of the three shares' differences from the truth, in points. A recording's share is the sum of its weights (sparkprof: timeSpan;
-           async-profiler: samples) over the method on the stack: spinning, sleeping or locking.
-The aim is for the threads that do one thing each. Those that do all three show more: a piece shorter than the interval may pass unseen, and a thread that was
-woken and waits for a core stands nowhere that the kernel tells."""
+A JVM (JDK 17) has four threads that only spin (more than the cores there are), two that only sleep, two that only
+wait in Object.wait, and three that do all in turn, each piece 3 to 25 ms (tests/bench/WallTruth.java). Each thread
+keeps the time of its pieces by System.nanoTime: the truth. sparkprof and async-profiler take turns by attach, wall at
+10 ms, twelve seconds each.
+error      the worst of the three shares' differences from the truth, in points. A recording's share is the sum of its
+           weights (sparkprof: timeSpan; async-profiler: samples) over the method on the stack: spinning, sleeping or
+           locking.
+The aim is for the threads that do one thing each. Those that do all three show more: a piece shorter than the
+interval may pass unseen, and a thread that was woken and waits for a core stands nowhere that the kernel tells."""
 import tempfile
 import time
 

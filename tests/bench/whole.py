@@ -2,16 +2,19 @@
 
     ./build.sh bench whole [SAMPLES|quick]        60,000 samples a cell unless told
 
-A Spark 4.3 application (local-cluster, one executor with two cores, tests/spark/jobs/mixed.py) runs SQL of many kinds, under JDK 17
-and under JDK 25, sampled by CPU time.
-steady     the executor has run for a while; the profilers take turns in it by attach, 12 seconds each, until each has its samples.
-start-up   each takes turns in an executor of its own from the JVM's first instruction (-agentpath), until it has its samples.
+A Spark 4.3 application (local-cluster, one executor with two cores, tests/spark/jobs/mixed.py) runs SQL of many
+kinds, under JDK 17 and under JDK 25, sampled by CPU time.
+steady     the executor has run for a while; the profilers take turns in it by attach, 12 seconds each, until each has
+           its samples.
+start-up   each takes turns in an executor of its own from the JVM's first instruction (-agentpath), until it has its
+           samples.
 
-whole      samples whose last frame is where threads begin: clone, start_thread, _start; or, for stacks that end at the last Java
-           frame (async-profiler's), Thread.run or main. Kinder to async-profiler, which need not find what is below.
-           Samples that the recording counts as lost are broken ones; async-profiler does not count its own.
-unknown    samples with a frame of which nothing is known: [unknown], break_*, a method that has gone; and empty stacks. Code of a known library
-           without a symbol there is not unknown."""
+whole      samples whose last frame is where threads begin: clone, start_thread, _start; or, for stacks that end at
+           the last Java frame (async-profiler's), Thread.run or main. Kinder to async-profiler, which need not find
+           what is below. Samples that the recording counts as lost are broken ones; async-profiler does not count its
+           own.
+unknown    samples with a frame of which nothing is known: [unknown], break_*, a method that has gone; and empty
+           stacks. Code of a known library without a symbol there is not unknown."""
 import collections
 import os
 import sys
