@@ -32,7 +32,7 @@ def numbers(text, line):
 
 def oracle(tmp_path, seconds, home, *options, main="Mixture", args=()):
     report = tmp_path / "oracle.txt"
-    agent = built("oracle", "oracle.c", "recorder.c")
+    agent = built("oracle", "oracle.c", "oracle_judge.c", "recorder.c")
     subprocess.run([home / "bin/java", *options, f"-agentpath:{agent}=interval_us=400,out={report},show=3",
                     "-cp", jvm.compiled(), main, str(seconds), "3", *args],
                    check=True, timeout=seconds + 60, stdout=subprocess.DEVNULL)
