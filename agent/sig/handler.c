@@ -193,16 +193,32 @@ static bool sample(const siginfo_t *info, const ucontext_t *uc)
 	return true;
 }
 
-static void chain(int signo, siginfo_t *info, void *context)
+/* Threads that are in chain(), by their number: who once took SIGPROF over from us may call us in
+ * turn, and the two would call each other until the stack is used up. */
+static _Atomic uint32_t chaining[64];
+
+static void call_previous(int signo, siginfo_t *info, void *context)
 {
 	const struct sigaction *p = &sp_sig.previous;
 
-	if (!atomic_load(&sp_sig.have_previous))
-		return;
 	if (p->sa_flags & SA_SIGINFO)
 		p->sa_sigaction(signo, info, context);
 	else if (p->sa_handler != SIG_DFL && p->sa_handler != SIG_IGN)
 		p->sa_handler(signo);
+}
+
+static void chain(int signo, siginfo_t *info, void *context)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid), none = 0;
+	_Atomic uint32_t *mine = &chaining[tid % 64];
+	bool first;
+
+	if (!atomic_load(&sp_sig.have_previous) || atomic_load(mine) == tid)
+		return;
+	first = atomic_compare_exchange_strong(mine, &none, tid);
+	call_previous(signo, info, context);
+	if (first)
+		atomic_store(mine, 0);
 }
 
 void sp_sig_handler(int signo, siginfo_t *info, void *context)

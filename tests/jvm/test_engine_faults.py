@@ -88,6 +88,18 @@ def test_other_users_of_sigprof_are_served(target, tmp_path, event):
     assert len(r.cpu()) > 20
 
 
+def test_a_handler_over_ours_that_calls_us(target, sparkprof, tmp_path):
+    """The first recording leaves its handler, a neighbour takes it over; the second calls him and he calls it."""
+    out = tmp_path / "counts"
+    t = target("Waits", 60, 1, jvm=[f"-agentpath:{recording.native('strangers')}=over"], env={"STRANGER": str(out)})
+    for _ in range(2):
+        r = sparkprof("-e", "ctimer", "-d", "1", "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0 and t.alive(), r.stderr
+        before = int(out.read_text().split()[0])
+    time.sleep(0.5)
+    assert int(out.read_text().split()[0]) > before > 0
+
+
 @pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
 def test_xcheck_jni_is_silent(target, tmp_path, event):
     t, _ = record(target, tmp_path, "Churn", 1.5, jvm=["-Xcheck:jni"], event=event, interval="5ms")

@@ -2,6 +2,7 @@
  *   poll      a thread that polls nothing for 50 ms in a loop and counts EINTR
  *   timer     a SIGPROF handler and a CPU timer of its own that counts its ticks
  *   fork      a thread that forks in a loop; each child spins in child_spin() and leaves
+ *   over      takes SIGPROF over from whoever has it first, sends it, and passes it on
  *   threads   threads that spin for a millisecond, which the JVM never hears of
  * Counts go to the file named by STRANGER at VM death. */
 #include <errno.h>
@@ -101,6 +102,35 @@ static void ticked(int signo, siginfo_t *info, void *context)
 		counts[3]++;
 }
 
+static struct sigaction below;
+
+static void pass_on(int signo, siginfo_t *info, void *context)
+{
+	counts[0]++;
+	if (below.sa_flags & SA_SIGINFO)
+		below.sa_sigaction(signo, info, context);
+}
+
+static void *usurper(void *arg)
+{
+	struct sigaction sa;
+
+	do {
+		usleep(20000);
+		sigaction(SIGPROF, NULL, &below);
+	} while (below.sa_handler == SIG_DFL);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_sigaction = pass_on;
+	sa.sa_flags = SA_SIGINFO | SA_RESTART;
+	sigaction(SIGPROF, &sa, NULL);
+	for (;;) {
+		kill(getpid(), SIGPROF);
+		usleep(20000);
+		save();
+	}
+	return NULL;
+}
+
 static void *saver(void *arg)
 {
 	for (;;) {
@@ -138,6 +168,8 @@ int Agent_OnLoad(void *vm, char *options, void *reserved)
 		pthread_create(&t, NULL, poller, NULL);
 	if (strcmp(mode, "fork") == 0)
 		pthread_create(&t, NULL, forker, NULL);
+	if (strcmp(mode, "over") == 0)
+		pthread_create(&t, NULL, usurper, NULL);
 	if (strcmp(mode, "threads") == 0)
 		pthread_create(&t, NULL, starter, NULL);
 	if (strcmp(mode, "timer") == 0) {
