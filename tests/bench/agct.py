@@ -25,7 +25,7 @@ def executor(tmp, seconds, jdk):
     """The oracle in a Spark executor that is asked to end after so many seconds of work."""
     out = tmp / "oracle.txt"
     agent = oracle.built("oracle", "oracle.c", "oracle_judge.c", "recorder.c")
-    with spark.App(jdk=jdk, job="mixed.py", jvm=f"-agentpath:{agent}=interval_us=400,out={out},show=3", conf={"spark.executor.memory": "1g"}) as app:
+    with spark.App(timeout=600, jdk=jdk, job="mixed.py", jvm=f"-agentpath:{agent}=interval_us=400,out={out},show=3", conf={"spark.executor.memory": "1g"}) as app:
         [pid] = app.executors()
         time.sleep(seconds)
         os.kill(pid, signal.SIGTERM)

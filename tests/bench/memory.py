@@ -23,7 +23,7 @@ def pss_mb(pid):
 def measure(who_of, seconds):
     """{key: (added, left)} for {pid index: profiler}."""
     with tempfile.TemporaryDirectory() as tmp, spark.App(
-            "local-cluster[3,1,1024]", job="mixed.py", args=("loop", 300_000), conf={"spark.executor.memory": "512m"},
+            "local-cluster[3,1,1024]", timeout=600, job="mixed.py", args=("loop", 300_000), conf={"spark.executor.memory": "512m"},
             jvm="-Xms512m -XX:+AlwaysPreTouch -XX:+UseSerialGC") as app:
         pids = app.executors()
         time.sleep(30)

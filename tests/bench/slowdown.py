@@ -20,7 +20,7 @@ from kit import spark
 
 class Job:
     def __init__(self, rows):
-        self.app = spark.App(job="mixed.py", args=("ask", rows), conf={"spark.executor.memory": "1g"},
+        self.app = spark.App(timeout=600, job="mixed.py", args=("ask", rows), conf={"spark.executor.memory": "1g"},
                              jvm="-Xms1g -XX:+AlwaysPreTouch -XX:+UseParallelGC")
         [self.pid] = self.app.executors()
         self.seen = self.app.text.count(b"done ")

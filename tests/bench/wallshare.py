@@ -37,7 +37,8 @@ def percent(values):
     return [100 * v / sum(values) for v in values]
 
 
-def error(truth, who, seconds, file):
+def record(truth, who, seconds, file):
+    """Records for so long. Returns what the threads say of that time, and its begin and end."""
     pid = truth.target.pid
     who.start(pid, "wall", "10ms", file)
     time.sleep(1)
@@ -45,9 +46,13 @@ def error(truth, who, seconds, file):
     time.sleep(seconds)
     after, until = truth.look(), time.time_ns()
     who.stop(pid)
+    return [b - a for a, b in zip(before, after)], since, until
+
+
+def errors(who, file, real, since, until):
     rows = [r for r in common.stacks(file, *METHODS, since=since, until=until) if r.thread.startswith("truth-")]
     weight = (lambda r: r.samples) if isinstance(who, common.Peer) else (lambda r: r.span)
-    real, result = [b - a for a, b in zip(before, after)], {}
+    result = {}
     for kind, truth, mine in (("pure", percent(real[:3]), [r for r in rows if not r.thread.startswith("truth-3")]),
                               ("mixed", percent(real[3:]), [r for r in rows if r.thread.startswith("truth-3")])):
         seen = percent([sum(weight(r) for r in mine if m in r.marks) for m in METHODS])
@@ -57,17 +62,17 @@ def error(truth, who, seconds, file):
 
 def main(rounds):
     report = common.Report("wallshare")
-    truth = Truth()
-    try:
-        with common.peer() as peer, tempfile.TemporaryDirectory() as tmp:
-            contestants = [common.Ours("ring"), common.Ours("signal"), peer]
-            got = {w.key: [] for w in contestants}
+    with common.peer() as peer, tempfile.TemporaryDirectory() as tmp:
+        contestants, done, truth = [common.Ours("ring"), common.Ours("signal"), peer], [], Truth()
+        try:
             for i in range(rounds):
                 for who in common.shuffled(contestants, i):
                     common.progress(f"wallshare: round {i + 1} of {rounds}, {who.name}")
-                    got[who.key].append(error(truth, who, 12, f"{tmp}/x.jfr"))
-    finally:
-        truth.target.close()
+                    file = f"{tmp}/{i}-{who.key}.jfr"
+                    done.append((who, file, *record(truth, who, 12, file)))
+        finally:
+            truth.target.close()  # its threads leave no core to those who read the recordings
+        got = {w.key: [errors(*d) for d in done if d[0] is w] for w in contestants}
     for kind, what in (("pure", "threads that do one thing"), ("mixed", "threads that do all three")):
         theirs = common.median(r[kind]["error"] for r in got[peer.key])
         for key in ("ring", "signal"):

@@ -60,7 +60,7 @@ def keep(file, name):
 
 def steady(jdk, contestants, want):
     cells = {w.key: Cell() for w in contestants}
-    with tempfile.TemporaryDirectory() as tmp, spark.App(jdk=jdk, job="mixed.py", conf={"spark.executor.memory": "1g"}) as app:
+    with tempfile.TemporaryDirectory() as tmp, spark.App(timeout=600, jdk=jdk, job="mixed.py", conf={"spark.executor.memory": "1g"}) as app:
         [pid] = app.executors()
         time.sleep(15)
         turn = 0
@@ -87,7 +87,7 @@ def from_start(jdk, contestants, want):
                 continue
             common.progress(f"JDK {jdk}, start-up: {who.name}, {cells[who.key].samples} samples")
             with tempfile.TemporaryDirectory() as tmp:
-                with spark.App(jdk=jdk, job="mixed.py", jvm=who.option("cpu", INTERVAL, f"{tmp}/x.jfr"),
+                with spark.App(timeout=600, jdk=jdk, job="mixed.py", jvm=who.option("cpu", INTERVAL, f"{tmp}/x.jfr"),
                                conf={"spark.executor.memory": "1g"}) as app:
                     [pid] = app.executors()
                     time.sleep(10)
