@@ -17,8 +17,8 @@ import jdk.jfr.consumer.RecordingFile;
  * "from" and "to" (nanoseconds since 1970) leave out what lies outside.
  *
  * A stack is whole when its last frame is where threads begin: clone, start_thread, _start and their like in C; for stacks that
- * stop at the last Java frame, as async-profiler's do, Thread.run, a class's main, or a method that the JVM calls by itself on a thread
- * without Java frames below (class initialisers, finalizers, loadClass and the like are not in this list: they have callers).
+ * stop at the last Java frame, as async-profiler's do, a method run (Thread's or of a class made of it), main or Thread.exit. Others that the JVM
+ * calls by itself, as loadClass and class initialisers, have callers further down.
  */
 public class Stacks {
     static final List<String> ENTRIES = List.of("clone", "__clone", "clone3", "__clone3", "start_thread", "_start", "__libc_start_main",
@@ -60,8 +60,7 @@ public class Stacks {
             n = n.substring(0, paren);
         if (!isJava(f))
             return ENTRIES.contains(n);
-        return full(f).equals("java.lang.Thread.run") || n.equals("main") || full(f).equals("java.lang.Thread.exit")
-            || full(f).startsWith("java.lang.ref.Finalizer$FinalizerThread.run");
+        return n.equals("run") || n.equals("main") || full(f).equals("java.lang.Thread.exit");
     }
 
     /** Code of a known module that has no symbol there ("libc.so.6.0x16713e") is not unknown. */

@@ -82,7 +82,8 @@ class Peer:
 
     def __init__(self):
         self.library = parts.async_profiler()
-        self.proc = subprocess.Popen([parts.jdk(17) / "bin/java", "-Xmx64m", "-cp", compiled(), "AttachLoad"],
+        self.proc = subprocess.Popen([parts.jdk(17) / "bin/java", "-Xmx64m", "-Dsun.tools.attach.attachTimeout=60000",
+                                      "-cp", compiled(), "AttachLoad"],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.proc.stdout.readline()
 

@@ -10,7 +10,7 @@ start-up   each takes turns in an executor of its own from the JVM's first instr
            samples.
 
 whole      samples whose last frame is where threads begin: clone, start_thread, _start; or, for stacks that end at
-           the last Java frame (async-profiler's), Thread.run or main. Kinder to async-profiler, which need not find
+           the last Java frame (async-profiler's), a method run or main. Kinder to async-profiler, which need not find
            what is below. Samples that the recording counts as lost are broken ones; async-profiler does not count its
            own.
 unknown    samples with a frame of which nothing is known: [unknown], break_*, a method that has gone; and empty
