@@ -79,7 +79,7 @@ int sp_jfr_chunk_next(const struct sp_jfr_chunk_data *c, uint64_t *at, struct sp
 
 static uint32_t slot_of(const struct sp_jfr_table *t, uint64_t key)
 {
-	return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & t->mask;
+	return (uint32_t)(t->dense ? key : (key * 0x9e3779b97f4a7c15ull) >> 32) & t->mask;
 }
 
 struct sp_jfr_const *sp_jfr_table_find(const struct sp_jfr_table *t, uint64_t key)
@@ -93,9 +93,18 @@ struct sp_jfr_const *sp_jfr_table_find(const struct sp_jfr_table *t, uint64_t ke
 	return NULL;
 }
 
+/* Keys that async-profiler counts from 1 stand one behind the other; others are spread. */
+static bool is_dense(const struct sp_jfr_table *t, uint32_t mask)
+{
+	return t->most / 2 <= mask;
+}
+
 static int table_grow(struct sp_jfr_table *t)
 {
-	struct sp_jfr_table to = {.count = t->count, .mask = t->slots ? t->mask * 2 + 1 : 15};
+	bool full = !t->slots || t->count * 4ull >= (t->mask + 1ull) * 3;
+	uint32_t mask = !t->slots ? 15 : full ? t->mask * 2 + 1 : t->mask;
+	struct sp_jfr_table to = {
+		.count = t->count, .mask = mask, .most = t->most, .dense = is_dense(t, mask)};
 
 	to.slots = calloc((size_t)to.mask + 1, sizeof(*to.slots));
 	if (!to.slots)
@@ -119,7 +128,10 @@ static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at)
 {
 	uint32_t slot;
 
-	if ((!t->slots || t->count * 4ull >= (t->mask + 1ull) * 3) && table_grow(t) < 0)
+	t->most = key > t->most ? key : t->most;
+	if ((!t->slots || t->count * 4ull >= (t->mask + 1ull) * 3 ||
+		    (t->dense && !is_dense(t, t->mask))) &&
+		table_grow(t) < 0)
 		return -ENOMEM;
 	for (slot = slot_of(t, key); t->slots[slot].at; slot = (slot + 1) & t->mask) {
 		if (t->slots[slot].key == key)

@@ -15,6 +15,8 @@ struct sp_jfr_const {
 struct sp_jfr_table {
 	struct sp_jfr_const *slots;
 	uint32_t count, mask;
+	uint64_t most; /* the largest key */
+	bool dense;    /* keys are small: each has its own slot */
 };
 
 struct sp_jfr_chunk_data {

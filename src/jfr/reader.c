@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "jfr/plan.h"
 #include "jfr/put.h"
 #include "jfr/resolve.h"
 #include "jfr/source.h"
@@ -13,6 +14,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define PLANS 32 /* types read by a plan; others are read whole */
+
+#define RELAX (4u << 20) /* bytes of events after which memory is given back */
+
 struct reader {
 	struct sp_jfr_source src;
 	struct sp_jfr_resolver res;
@@ -20,6 +25,8 @@ struct reader {
 	struct sp_jfr_stats stats;
 	struct sp_jfr_value values[SP_JFR_VALUES];
 	struct sp_jfr_event event;
+	struct sp_jfr_plan plans[PLANS];
+	uint8_t plan_count;
 	struct sp_err first; /* the first damage */
 	bool damaged;
 };
@@ -29,13 +36,6 @@ static void note_damage(struct reader *r, const struct sp_err *what)
 	if (!r->damaged)
 		r->first = *what;
 	r->damaged = true;
-}
-
-static uint64_t to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
-{
-	if (c->ticks_per_s == 1000000000 || c->ticks_per_s == 0)
-		return ticks;
-	return (uint64_t)((__int128)(int64_t)ticks * 1000000000 / (int64_t)c->ticks_per_s);
 }
 
 static struct sp_jfr_value *add_value(struct reader *r, const struct sp_jfr_member *m)
@@ -89,7 +89,7 @@ static void read_number(struct reader *r, struct sp_jfr_cursor *c, const struct 
 	default:
 		v->u = sp_jfr_get_long(c);
 		if (m->ticks)
-			v->u = to_ns(r->res.chunk, v->u);
+			v->u = sp_jfr_to_ns(r->res.chunk, v->u);
 		else if (m->millis)
 			v->u *= 1000000;
 	}
@@ -135,13 +135,13 @@ static void read_member(struct reader *r, struct sp_jfr_cursor *c, uint32_t i)
 
 	switch (r->res.roles[i]) {
 	case SP_JFR_R_START:
-		e->start_ns =
-			chunk->start_ns + to_ns(chunk, sp_jfr_get_long(c) - chunk->start_ticks);
+		e->start_ns = chunk->start_ns +
+			      sp_jfr_to_ns(chunk, sp_jfr_get_long(c) - chunk->start_ticks);
 		break;
 	case SP_JFR_R_DURATION:
 		e->duration_ns = sp_jfr_get_long(c);
 		if (m->ticks)
-			e->duration_ns = to_ns(chunk, e->duration_ns);
+			e->duration_ns = sp_jfr_to_ns(chunk, e->duration_ns);
 		break;
 	case SP_JFR_R_THREAD:
 		e->thread = sp_jfr_resolve_thread(&r->res, sp_jfr_get_long(c));
@@ -163,8 +163,34 @@ static void read_struct(struct reader *r, struct sp_jfr_cursor *c, const struct 
 		read_member(r, c, i);
 }
 
+/* What a visitor picks of an event that had to be read whole. */
+static void pick_values(struct reader *r, const char *const *fields)
+{
+	struct sp_jfr_event *e = &r->event;
+
+	for (int i = 0; fields && fields[i] && i < SP_JFR_PICKS; i++) {
+		for (uint32_t v = 0; v < e->count; v++) {
+			const struct sp_jfr_value *x = &e->values[v];
+
+			if (strcmp(x->name, fields[i]) != 0)
+				continue;
+			e->picked[i] = x->kind == SP_JFR_V_TEXT
+					       ? sp_dict_string(r->res.dict, x->s, x->len)
+					       : x->u;
+		}
+	}
+}
+
 static int read_event(struct reader *r, struct sp_jfr_cursor *c, const struct sp_jfr_decl *t)
 {
+	if (t->plan) {
+		r->event = (struct sp_jfr_event){.type = t->name, .wanted = t->wanted};
+		sp_jfr_plan_read(&r->plans[t->plan - 1], &r->res, c, &r->event);
+		if (c->bad)
+			return -EBADMSG;
+		r->stats.events++;
+		return r->v->event(r->v->ctx, &r->event);
+	}
 	sp_buf_clear(&r->res.scratch);
 	if (!sp_buf_reserve(&r->res.scratch, 4 * (size_t)(c->end - c->p) + 64))
 		return -ENOMEM;
@@ -172,13 +198,15 @@ static int read_event(struct reader *r, struct sp_jfr_cursor *c, const struct sp
 	read_struct(r, c, t);
 	if (c->bad)
 		return -EBADMSG;
+	if (r->v->fields)
+		pick_values(r, r->v->fields(r->v->ctx, t->wanted));
 	r->stats.events++;
 	return r->v->event(r->v->ctx, &r->event);
 }
 
 static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_err *err)
 {
-	uint64_t at = SP_JFR_HEADER, start = at, type;
+	uint64_t at = SP_JFR_HEADER, start = at, type, relaxed = at;
 	struct sp_jfr_cursor cur;
 	int n;
 
@@ -196,6 +224,10 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 			r->stats.skipped++;
 		}
 		start = at;
+		if (at - relaxed > RELAX) {
+			sp_jfr_source_relax(&r->src);
+			relaxed = at;
+		}
 	}
 	if (n == 0 || c->unfinished) /* a killed writer leaves half an event */
 		return 0;
@@ -205,10 +237,18 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 
 static void choose_types(struct reader *r, struct sp_jfr_schema *s)
 {
+	r->plan_count = 0;
 	for (uint32_t i = 0; i < s->type_count; i++) {
 		struct sp_jfr_decl *t = &s->types[i];
 
+		const char *const *fields;
+
 		t->wanted = !t->event ? 0 : r->v->want ? r->v->want(r->v->ctx, t->name) : 1;
+		t->plan = 0;
+		fields = t->wanted && r->v->fields ? r->v->fields(r->v->ctx, t->wanted) : NULL;
+		if (fields && r->plan_count < PLANS &&
+			sp_jfr_plan_make(&r->plans[r->plan_count], &r->res, t, fields))
+			t->plan = ++r->plan_count;
 	}
 }
 
@@ -234,6 +274,7 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 	if (n == -EBADMSG)
 		note_damage(r, err);
 	if (n == 0 || (n == -EBADMSG && c->tables)) {
+		sp_jfr_source_relax(&r->src);
 		n = sp_jfr_resolver_enter(&r->res, c);
 		if (n == 0) {
 			choose_types(r, &c->schema);
@@ -246,12 +287,11 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 	return n == -EBADMSG ? 0 : n;
 }
 
-static int read_all(struct reader *r, struct sp_err *err)
+static int read_all(struct reader *r, uint64_t at, uint64_t to, struct sp_err *err)
 {
 	struct sp_jfr_source *s = &r->src;
-	uint64_t at = 0;
 
-	while (at < s->size) {
+	while (at < s->size && at < to) {
 		struct sp_jfr_chunk_data c;
 		const uint8_t *data;
 		int64_t got = sp_jfr_source_chunk(s, at, &data), next;
@@ -280,8 +320,8 @@ static int read_all(struct reader *r, struct sp_err *err)
 	return 0;
 }
 
-int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
-	struct sp_jfr_stats *ret, struct sp_err *err)
+int sp_jfr_read_part(int fd, uint64_t from, uint64_t to, struct sp_dict *dict,
+	const struct sp_jfr_visitor *v, struct sp_jfr_stats *ret, struct sp_err *err)
 {
 	struct sp_err own;
 	struct reader *r = calloc(1, sizeof(*r));
@@ -300,7 +340,7 @@ int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 	if (n == 0 && sp_jfr_resolver_init(&r->res, dict) < 0)
 		n = sp_err_set(err, -ENOMEM, "no memory for reading the recording");
 	if (n == 0)
-		n = read_all(r, err);
+		n = read_all(r, from, to, err);
 	if (n == -ENOMEM)
 		sp_err_set(err, n, "no memory for reading the recording");
 	if (n == 0 && r->damaged) {
@@ -315,4 +355,10 @@ int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 	sp_jfr_source_done(&r->src);
 	free(r);
 	return n;
+}
+
+int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
+	struct sp_jfr_stats *ret, struct sp_err *err)
+{
+	return sp_jfr_read_part(fd, 0, UINT64_MAX, dict, v, ret, err);
 }

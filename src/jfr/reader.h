@@ -28,16 +28,18 @@ struct sp_jfr_value {
 };
 
 #define SP_JFR_VALUES 48 /* fields beyond are not given */
+#define SP_JFR_PICKS  4
 
 /* Borrowed until the visitor returns; ids of the dictionary stay. */
 struct sp_jfr_event {
-	const char *type;     /* "jdk.ExecutionSample" */
-	int wanted;	      /* what want() said */
-	uint64_t start_ns;    /* since 1970 */
-	uint64_t duration_ns; /* 0 if the event has none */
-	uint32_t thread;      /* eventThread or sampledThread; 0: none */
-	uint32_t stack;	      /* 0: none */
-	uint8_t state;	      /* enum sp_state */
+	const char *type;	       /* "jdk.ExecutionSample" */
+	int wanted;		       /* what want() said */
+	uint64_t start_ns;	       /* since 1970 */
+	uint64_t duration_ns;	       /* 0 if the event has none */
+	uint32_t thread;	       /* eventThread or sampledThread; 0: none */
+	uint32_t stack;		       /* 0: none */
+	uint8_t state;		       /* enum sp_state */
+	uint64_t picked[SP_JFR_PICKS]; /* see sp_jfr_visitor.fields; 0 where there is none */
 	uint32_t count;
 	const struct sp_jfr_value *values; /* all other fields, in order */
 };
@@ -47,6 +49,10 @@ struct sp_jfr_visitor {
 	/* Called per type and chunk: 0 skips its events (which is fast), anything else comes back
 	 * in the event. NULL: all are wanted. */
 	int (*want)(void *ctx, const char *type);
+	/* Optional: the few fields that events with that answer of want() are read for, NULL-ended,
+	 * at most SP_JFR_PICKS; NULL: all. These come as numbers in picked[], classes and other
+	 * named constants as string ids of the dictionary, and values[] is empty: much faster. */
+	const char *const *(*fields)(void *ctx, int wanted);
 	/* Returns 0 to go on, anything else to stop; it becomes sp_jfr_read's result. */
 	int (*event)(void *ctx, const struct sp_jfr_event *e);
 };
@@ -67,5 +73,16 @@ struct sp_jfr_stats {
  * NULL) is filled in any case. */
 int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 	struct sp_jfr_stats *ret, struct sp_err *err);
+
+/* The same for the chunks from @from to @to, where a chunk starts: for several readers of one file,
+ * each with a dictionary of its own. */
+int sp_jfr_read_part(int fd, uint64_t from, uint64_t to, struct sp_dict *dict,
+	const struct sp_jfr_visitor *v, struct sp_jfr_stats *ret, struct sp_err *err);
+
+/* Where the chunks of @fd start, as far as headers can be followed: at most @max.
+ * Returns: how many (0 if it is no regular file); and the time that they cover, 0 where the file
+ * does not say it (ends at 0: a writer was killed). */
+size_t sp_jfr_chunks(
+	int fd, uint64_t *starts, size_t max, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
 #endif

@@ -106,10 +106,12 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 
 	r->chunk = chunk;
 	memset(r->states, 0, sizeof(r->states));
+	memset(r->frame_types, 0, sizeof(r->frame_types));
 	free(r->roles);
 	r->roles = calloc(s->member_count + 1, 1);
 	if (!r->roles)
 		return -ENOMEM;
+	r->ours = sp_jfr_schema_named(s, "sparkprof.Counts") >= 0;
 	r->string = sp_jfr_schema_named(s, "java.lang.String");
 	r->symbol = sp_jfr_schema_named(s, "jdk.types.Symbol");
 	r->cls = sp_jfr_schema_named(s, "java.lang.Class");
@@ -217,14 +219,18 @@ static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key
 	return k->id - 1;
 }
 
+uint32_t sp_jfr_resolve_name_id(struct sp_jfr_resolver *r, int type, uint64_t key)
+{
+	if (type == r->thread || type == r->stack || type == r->method)
+		return 0; /* these keep other ids beside their keys */
+	return resolve_string(r, type, key, 0);
+}
+
 const char *sp_jfr_resolve_name(struct sp_jfr_resolver *r, int type, uint64_t key, size_t *ret_len)
 {
-	uint32_t id;
+	uint32_t id = sp_jfr_resolve_name_id(r, type, key);
 
 	*ret_len = 0;
-	if (type == r->thread || type == r->stack || type == r->method)
-		return NULL; /* these keep other ids beside their keys */
-	id = resolve_string(r, type, key, 0);
 	return id ? sp_dict_get_string(r->dict, id, ret_len) : NULL;
 }
 
@@ -241,7 +247,7 @@ static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
 		hex = isxdigit((unsigned char)sig[i]);
 	if (!hex)
 		return;
-	m->native = 1;
+	m->native = r->ours ? 1 : SP_NATIVE_FINAL;
 	m->unresolved = len > 4;
 	m->modifiers = 0;
 	if (len == 4)
@@ -281,7 +287,7 @@ static uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
 	return k->id - 1;
 }
 
-static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
+static uint8_t name_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 {
 	static const uint8_t types[SP_JFR_FRAMES] = {
 		[SP_JFR_FRAME_INTERPRETED] = SP_FRAME_INTERPRETED,
@@ -302,6 +308,15 @@ static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 			return types[i];
 	}
 	return SP_FRAME_INTERPRETED;
+}
+
+static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
+{
+	if (key >= SP_COUNT(r->frame_types))
+		return name_frame_type(r, key);
+	if (!r->frame_types[key])
+		r->frame_types[key] = name_frame_type(r, key) + 1;
+	return r->frame_types[key] - 1;
 }
 
 static uint8_t state_named(const char *name, size_t len)
@@ -343,16 +358,22 @@ static uint32_t read_frames(
 		struct sp_frame_ref f = {.bci = -1};
 
 		for (uint32_t i = t->first; i < t->first + t->count && !c->bad; i++) {
-			if (r->roles[i] == SP_JFR_R_METHOD)
+			switch (r->roles[i]) {
+			case SP_JFR_R_METHOD:
 				f.method = resolve_method(r, sp_jfr_get_long(c));
-			else if (r->roles[i] == SP_JFR_R_LINE)
+				break;
+			case SP_JFR_R_LINE:
 				f.line = (int32_t)sp_jfr_get_int(c);
-			else if (r->roles[i] == SP_JFR_R_BCI)
+				break;
+			case SP_JFR_R_BCI:
 				f.bci = (int32_t)sp_jfr_get_int(c);
-			else if (r->roles[i] == SP_JFR_R_FRAME_TYPE)
+				break;
+			case SP_JFR_R_FRAME_TYPE:
 				f.type = resolve_frame_type(r, sp_jfr_get_long(c));
-			else
+				break;
+			default:
 				sp_jfr_schema_skip_member(s, c, &s->members[i]);
+			}
 		}
 		if (f.type >= SP_FRAME_NATIVE)
 			f.bci = -1;

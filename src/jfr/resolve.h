@@ -35,8 +35,11 @@ struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
 	uint8_t *roles;			 /* by index of the member */
+	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
+		    */
 	int string, symbol, cls, method, stack, thread, group, frame_type, state;
 	uint8_t states[64];	     /* by key: what it became, + 1 */
+	uint8_t frame_types[64];     /* the same */
 	struct sp_frame_ref *frames; /* SP_DICT_MAX_FRAMES */
 	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
 	struct sp_buf constant;	     /* the same for a constant */
@@ -55,6 +58,9 @@ uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key);
 /* The name that a constant of @type is or has: UTF-8, borrowed until the scratch buffer is cleared
  * (or from the dictionary). NULL if it has none. */
 const char *sp_jfr_resolve_name(struct sp_jfr_resolver *r, int type, uint64_t key, size_t *ret_len);
+
+/* The same as a string of the dictionary; 0 if it has none. */
+uint32_t sp_jfr_resolve_name_id(struct sp_jfr_resolver *r, int type, uint64_t key);
 
 /* A string in UTF-8, borrowed likewise; NULL for null. Four bytes for each of the text's must be
  * reserved in the scratch buffer. */

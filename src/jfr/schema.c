@@ -226,6 +226,22 @@ static uint32_t flatten(struct sp_jfr_schema *s, int type, int depth)
 	return t->flat = sum;
 }
 
+static bool is_varint(const struct sp_jfr_schema *s, const struct sp_jfr_member *m)
+{
+	uint8_t prim = m->type >= 0 ? s->types[m->type].prim : SP_JFR_P_STRUCT;
+
+	return !m->array && (m->pool || (prim >= SP_JFR_P_CHAR && prim <= SP_JFR_P_LONG));
+}
+
+/* Stack frames, above all: most bytes of a recording's constants are theirs. */
+static void count_varints(const struct sp_jfr_schema *s, struct sp_jfr_decl *t)
+{
+	t->varints = t->prim == SP_JFR_P_STRUCT ? t->count : 0;
+	for (uint32_t i = t->first; i < t->first + t->count && t->varints; i++)
+		if (!is_varint(s, &s->members[i]))
+			t->varints = 0;
+}
+
 static int link_types(struct sp_jfr_schema *s)
 {
 	uint32_t size = 64;
@@ -249,6 +265,8 @@ static int link_types(struct sp_jfr_schema *s)
 		s->types[i].flat = UINT32_MAX;
 	for (uint32_t i = 0; i < s->type_count; i++)
 		flatten(s, (int)i, 0);
+	for (uint32_t i = 0; i < s->type_count; i++)
+		count_varints(s, &s->types[i]);
 	return 0;
 }
 
@@ -313,6 +331,10 @@ static void skip_member(
 
 	if (!m->pool && m->type >= 0 && s->types[m->type].flat == 0)
 		return; /* no bytes each: their number may be anything */
+	if (m->array && !m->pool && !c->raw && m->type >= 0 && s->types[m->type].varints) {
+		sp_jfr_skip_packed(c, (uint64_t)count * s->types[m->type].varints);
+		return;
+	}
 	for (; count && !c->bad; count--) {
 		if (m->pool)
 			sp_jfr_get_long(c);

@@ -33,7 +33,9 @@ struct sp_jfr_decl {
 	uint8_t prim;	       /* enum sp_jfr_prim */
 	uint32_t first, count; /* its members */
 	uint32_t flat;	       /* values in it, with those of structs in it */
+	uint32_t varints;      /* a struct of nothing but so many compressed numbers; else 0 */
 	int wanted;	       /* for the reader: see there */
+	uint8_t plan;	       /* for the reader: number of its plan + 1; 0: none */
 };
 
 struct sp_jfr_schema {

@@ -1,5 +1,6 @@
-/* A recording's bytes: see source.h. Read by pieces and never mapped, because a recording that is
- * still being written may become shorter. */
+/* A recording's bytes: see source.h. A chunk that its writer has finished is mapped, so that memory
+ * does not grow with it. One that may still be written to is read instead: its file may become
+ * shorter, and a mapping would then kill the reader. */
 #include "jfr/source.h"
 
 #include "jfr/cursor.h"
@@ -7,10 +8,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PIPE_MAX (1ull << 32)
+#define PAGE	 4096u
+#define QUIET_S	 10
+#define MAP_FROM (1u << 20) /* smaller chunks are read: that is quicker */
 
 int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
 {
@@ -23,6 +29,8 @@ int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
 	if (fstat(fd, &st) < 0)
 		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
 	s->size = (uint64_t)st.st_size;
+	/* writers flush once a second; a recording's last chunk says nothing about its end */
+	s->quiet = st.st_mtime + QUIET_S < time(NULL);
 	if (S_ISREG(st.st_mode))
 		return 0;
 	s->whole = true;
@@ -31,8 +39,35 @@ int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
 	return r < 0 ? sp_err_set(err, r, "the recording cannot be read: %s", strerror(-r)) : 0;
 }
 
+static void unmap(struct sp_jfr_source *s)
+{
+	if (s->map)
+		munmap(s->map, s->map_len);
+	s->map = NULL;
+}
+
+void sp_jfr_source_relax(struct sp_jfr_source *s)
+{
+	if (s->map)
+		madvise(s->map, s->map_len, MADV_DONTNEED);
+}
+
+/* Maps @len bytes at @offset. Returns NULL where that cannot be. */
+static const uint8_t *map(struct sp_jfr_source *s, uint64_t offset, uint64_t len)
+{
+	uint64_t start = offset & ~(uint64_t)(PAGE - 1);
+	void *p = mmap(NULL, len + (offset - start), PROT_READ, MAP_PRIVATE, s->fd, (off_t)start);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	s->map = p;
+	s->map_len = len + (offset - start);
+	return (const uint8_t *)p + (offset - start);
+}
+
 void sp_jfr_source_done(struct sp_jfr_source *s)
 {
+	unmap(s);
 	sp_buf_done(&s->all);
 	free(s->piece);
 }
@@ -93,15 +128,25 @@ int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at)
 int64_t sp_jfr_source_chunk(struct sp_jfr_source *s, uint64_t at, const uint8_t **ret)
 {
 	struct sp_jfr_cursor h;
-	int64_t got =
-		source_get(s, at, SP_JFR_HEADER < s->size - at ? SP_JFR_HEADER : s->size - at, ret);
+	int64_t got;
+	const uint8_t *mapped;
 	uint64_t size;
+	bool finished;
 
+	unmap(s);
+	got = source_get(s, at, SP_JFR_HEADER < s->size - at ? SP_JFR_HEADER : s->size - at, ret);
 	if (got < SP_JFR_HEADER)
 		return got;
 	h = (struct sp_jfr_cursor){.p = *ret + 8, .end = *ret + SP_JFR_HEADER};
 	size = sp_jfr_get_be(&h, 8);
+	finished = (*ret)[64] == 0 && size >= MAP_FROM &&
+		   (size < s->size - at || (s->quiet && size == s->size - at));
 	if (size < SP_JFR_HEADER || size > s->size - at)
 		size = s->size - at;
+	mapped = finished && !s->whole ? map(s, at, size) : NULL;
+	if (mapped) {
+		*ret = mapped;
+		return (int64_t)size;
+	}
 	return source_get(s, at, size, ret);
 }

@@ -15,6 +15,9 @@ struct sp_jfr_source {
 	bool whole;
 	uint8_t *piece; /* owned */
 	size_t cap;
+	bool quiet; /* nobody has written to the file for a while */
+	void *map;  /* owned: the chunk, where it is mapped */
+	size_t map_len;
 };
 
 /* Returns 0, or -errno with a sentence; sp_jfr_source_done in any case. */
@@ -24,6 +27,10 @@ void sp_jfr_source_done(struct sp_jfr_source *s);
 /* Loads the chunk at @at: what its header says, at most what there is. *ret is borrowed until the
  * next call. Returns the number of bytes, or -errno. */
 int64_t sp_jfr_source_chunk(struct sp_jfr_source *s, uint64_t at, const uint8_t **ret);
+
+/* Gives the memory of a mapped chunk back; what is read again comes from the file again. For
+ * readers of large chunks, now and then. */
+void sp_jfr_source_relax(struct sp_jfr_source *s);
 
 /* Where the next chunk starts at or behind @at; the file's size if there is none; -errno. */
 int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at);
