@@ -21,6 +21,9 @@ enum sp_frame_type {
 	SP_FRAME_TYPES
 };
 
+/* sp_method.native of a name that its recorder has made ready to print (async-profiler's). */
+#define SP_NATIVE_FINAL 2
+
 /* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
  * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
  * the module that the launcher resolves later), signature empty or, where the name is unresolved,
@@ -28,7 +31,7 @@ enum sp_frame_type {
 struct sp_method {
 	uint32_t class_id, name_id, sig_id; /* strings */
 	uint16_t modifiers;		    /* JVM access flags, 0 for native */
-	uint8_t native;			    /* not a Java method */
+	uint8_t native;			    /* not a Java method; SP_NATIVE_FINAL: see there */
 	uint8_t unresolved;		    /* native, name is an offset */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "elf/demangle.h"
+#include "prof/shortname.h"
 
 /* Length of a class name without what makes hidden classes unique: "/0x0000000800c03000" (as Java
  * prints it), "+0x…" (as HotSpot keeps it) or "/1234" (before JDK 15). */
@@ -20,9 +21,14 @@ static size_t stable_length(const char *s, size_t n)
 
 static void add_class(const char *s, size_t n, const struct sp_style *style, struct sp_buf *out)
 {
+	if (!s)
+		return; /* never: but gcc cannot know */
 	n = stable_length(s, n);
 	if (style->simple) {
 		const char *slash = memrchr(s, '/', n);
+
+		if (!slash) /* the class of an object */
+			slash = memrchr(s, '.', n);
 
 		if (slash) {
 			n -= (size_t)(slash + 1 - s);
@@ -39,16 +45,29 @@ static void add_java(const struct sp_dict *d, const struct sp_method *m,
 	size_t n;
 	const char *s = sp_dict_get_string(d, m->class_id, &n);
 
-	if (n > 0) {
+	if (n > 0 && style->readable)
+		sp_shortname_class(s, n, out);
+	else if (n > 0)
 		add_class(s, n, style, out);
+	if (n > 0 && m->name_id)
 		sp_buf_addc(out, '.');
-	}
 	s = sp_dict_get_string(d, m->name_id, &n);
-	sp_buf_add(out, s, n);
+	if (style->readable)
+		sp_shortname_method(s, n, out);
+	else
+		sp_buf_add(out, s, n);
 	if (style->signatures) {
 		s = sp_dict_get_string(d, m->sig_id, &n);
 		sp_buf_add(out, s, n);
 	}
+}
+
+void sp_framename_class(const struct sp_dict *d, const struct sp_method *m,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	struct sp_method cls = {.class_id = m->class_id};
+
+	add_java(d, &cls, style, out);
 }
 
 static const char *base_name(const char *path)
@@ -64,6 +83,10 @@ static void add_native(const struct sp_dict *d, const struct sp_method *m,
 	const char *module = base_name(sp_dict_get_string(d, m->class_id, NULL));
 	const char *name = sp_dict_get_string(d, m->name_id, NULL);
 
+	if (m->native == SP_NATIVE_FINAL && name[0]) {
+		sp_buf_adds(out, name);
+		return;
+	}
 	if (m->unresolved || !name[0] || strncmp(name, "0x", 2) == 0) {
 		if (!module[0])
 			sp_buf_adds(out, "[unknown]");
@@ -127,6 +150,8 @@ void sp_framename_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf
 
 	if (!t)
 		sp_buf_adds(out, "[no thread]");
+	else if (strncmp(name, "[tid=", 5) == 0) /* async-profiler's word for one without a name */
+		sp_buf_adds(out, name);
 	else if (name[0])
 		sp_buf_addf(out, "[%s tid=%u]", name, t->tid);
 	else

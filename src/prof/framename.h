@@ -13,6 +13,7 @@ struct sp_style {
 	bool signatures; /* -g: Java signatures, C++ parameters */
 	bool annotate;	 /* -a: _[0] _[1] _[j] _[i] _[k] behind the name */
 	bool libraries;	 /* -l: lib`function */
+	bool readable;	 /* --names=short: see shortname.h */
 	bool dotted;	 /* java.lang.String.hashCode instead of java/lang/String.hashCode */
 };
 
@@ -20,6 +21,10 @@ struct sp_style {
  * Hidden and lambda classes lose the address that differs between runs ("…$$Lambda/0x…"). A native
  * function without a name is called "[libfoo.so]"; a frame without a method "[unknown]". */
 void sp_framename(const struct sp_dict *d, const struct sp_frame_ref *f,
+	const struct sp_style *style, struct sp_buf *out);
+
+/* Appends the class of a Java method alone. */
+void sp_framename_class(const struct sp_dict *d, const struct sp_method *m,
 	const struct sp_style *style, struct sp_buf *out);
 
 /* Its type as a report shows it: C++ where the name of a native function is mangled. */

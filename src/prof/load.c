@@ -1,332 +1,104 @@
-/* Reading a recording into a profile: see load.h. Which event weighs what is one table. Settings
- * may stand behind the samples that they describe, so names and intervals are settled at the end.
- */
+/* Reading a recording into a profile: see load.h. Several readers share a file by chunks, each with
+ * a profile of its own; these are joined at the end. */
 #include "prof/load.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "jfr/reader.h"
+#include "prof/load_event.h"
 #include "prof/resolve.h"
-#include "prof/timeline.h"
 
-enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
+#define CHUNKS	4096
+#define READERS 16
 
-/* How a type of the recording is read. */
-struct kind {
-	const char *type;
-	enum what what;
-	const char *event; /* samples: the event's name */
-	enum sp_unit unit;
-	const char *weight; /* field that weighs it; NULL: one each; "duration": of the event */
-	const char *count;  /* field that says how many samples it stands for */
+struct share {
+	int fd;
+	uint64_t starts[CHUNKS + 1];
+	size_t count;
+	size_t readers;
+	const struct sp_load_opts *opts;
+	pthread_mutex_t lock;
 };
 
-static const struct kind kinds[] = {
-	{"jdk.ExecutionSample", SAMPLE, "cpu", SP_UNIT_NS, NULL, NULL},
-	{"jdk.NativeMethodSample", SAMPLE, "native", SP_UNIT_COUNT, NULL, NULL},
-	{"profiler.WallClockSample", SAMPLE, "wall", SP_UNIT_NS, "timeSpan", "samples"},
-	{"jdk.ObjectAllocationInNewTLAB", SAMPLE, "alloc", SP_UNIT_BYTES, "tlabSize", NULL},
-	{"jdk.ObjectAllocationOutsideTLAB", SAMPLE, "alloc", SP_UNIT_BYTES, "allocationSize", NULL},
-	{"jdk.ObjectAllocationSample", SAMPLE, "alloc", SP_UNIT_BYTES, "weight", NULL},
-	{"jdk.JavaMonitorEnter", SAMPLE, "lock", SP_UNIT_NS, "duration", NULL},
-	{"jdk.ThreadPark", SAMPLE, "lock", SP_UNIT_NS, "duration", NULL},
-	{"jdk.ActiveSetting", SETTING},
-	{"jdk.JVMInformation", JVM},
-	{"sparkprof.Module", MODULE},
-	{"sparkprof.Counts", COUNTS},
-	{"sparkprof.Lost", LOST},
-	{"jdk.CPULoad", CPU_LOAD},
-	{"jdk.GCHeapSummary", HEAP},
-	{"jdk.ResidentSetSize", RSS},
-	{"jdk.GarbageCollection", GC},
+struct reader {
+	struct sp_loading l;
+	struct share *share;
+	size_t number;
+	pthread_t thread;
+	bool started;
 };
 
-#define REASONS 32
-
-struct load {
-	struct sp_profile *p;
-	struct sp_symbols *symbols;
-	char event[64]; /* setting: what jdk.ExecutionSample stands for */
-	uint64_t interval, wall_interval;
-	uint64_t lost; /* the recording's own sum, reasons or not */
-	struct {
-		char text[128];
-		uint64_t count;
-	} reasons[REASONS];
-	uint32_t states[SP_STATES];
-	int error;
-};
-
-static int want(void *ctx, const char *type)
+/* Keeps the first damage and goes on; other errors end the reading. */
+static bool note_result(struct sp_loading *l, int r, const struct sp_err *err)
 {
-	for (size_t i = 0; i < SP_COUNT(kinds); i++)
-		if (strcmp(kinds[i].type, type) == 0)
-			return (int)i + 1;
-	return 0;
+	if (r < 0 && l->result == 0) {
+		l->result = r;
+		l->err = *err;
+	}
+	return r == 0 || r == -EBADMSG;
 }
 
-static const struct sp_jfr_value *field(const struct sp_jfr_event *e, const char *name)
+static void *read_chunks(void *ctx)
 {
-	for (uint32_t i = 0; i < e->count; i++)
-		if (strcmp(e->values[i].name, name) == 0)
-			return &e->values[i];
+	struct reader *r = ctx;
+	struct share *s = r->share;
+	struct sp_jfr_visitor v = {.ctx = &r->l,
+		.want = sp_loading_want,
+		.fields = sp_loading_fields,
+		.event = sp_loading_event};
+
+	for (size_t i = r->number; i < s->count; i += s->readers) {
+		struct sp_jfr_stats st = {0};
+		struct sp_err err = {0};
+		int n;
+
+		n = sp_jfr_read_part(
+			s->fd, s->starts[i], s->starts[i + 1], r->l.p->dict, &v, &st, &err);
+		sp_loading_count(&r->l, &st);
+		if (s->opts->progress && s->starts[i + 1] != UINT64_MAX)
+			s->opts->progress(s->opts->progress_ctx, s->starts[i + 1] - s->starts[i]);
+		if (!note_result(&r->l, n, &err))
+			break;
+	}
 	return NULL;
 }
 
-static uint64_t number(const struct sp_jfr_event *e, const char *name)
+/* Where each part begins; the last one has no end, so that damage is read past. */
+static void share_out(struct share *s, int fd)
 {
-	const struct sp_jfr_value *v = field(e, name);
+	uint64_t start, end;
 
-	return v && v->kind == SP_JFR_V_INT ? v->u : 0;
+	s->fd = fd;
+	s->count = sp_jfr_chunks(fd, s->starts, CHUNKS, &start, &end);
+	if (s->count == 0)
+		s->starts[s->count++] = 0;
+	s->starts[s->count] = UINT64_MAX;
 }
 
-/* Copies a text field, cut to fit. Returns @buf, "" where there is none. */
-static const char *text(const struct sp_jfr_event *e, const char *name, char *buf, size_t size)
+/* Runs the readers and joins what they found into the first. */
+static int read_all(struct reader *readers, size_t n)
 {
-	const struct sp_jfr_value *v = field(e, name);
+	int r = 0;
 
-	snprintf(buf, size, "%.*s", v && v->kind == SP_JFR_V_TEXT ? (int)v->len : 0, v ? v->s : "");
-	return buf;
-}
-
-/* The state's name as reports show it. */
-static uint32_t state_id(struct load *l, uint8_t state)
-{
-	static const char *const names[SP_STATES] = {
-		[SP_STATE_RUNNING] = "running",
-		[SP_STATE_RUNNABLE] = "runnable",
-		[SP_STATE_LOCK] = "lock",
-		[SP_STATE_NET] = "net",
-		[SP_STATE_DISK] = "disk",
-		[SP_STATE_SLEEP] = "sleep",
-		[SP_STATE_POLL] = "poll",
-		[SP_STATE_BLOCKED] = "blocked",
-	};
-
-	if (state >= SP_STATES || !names[state])
-		return 0;
-	if (!l->states[state])
-		l->states[state] = sp_dict_string(l->p->dict, names[state], strlen(names[state]));
-	return l->states[state];
-}
-
-static int add_sample(struct load *l, const struct kind *k, const struct sp_jfr_event *e)
-{
-	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
-	int event = sp_profile_event(l->p, k->event, k->unit, 0, k->weight != NULL);
-
-	if (event < 0)
-		return event;
-	s.event = (uint32_t)event;
-	s.state = state_id(l, e->state);
-	if (k->count)
-		s.count = number(e, k->count);
-	if (k->weight)
-		s.weight =
-			strcmp(k->weight, "duration") == 0 ? e->duration_ns : number(e, k->weight);
-	return sp_profile_add_at(
-		l->p, &s, e->start_ns, k->weight && k->unit == SP_UNIT_NS ? s.weight : 0);
-}
-
-/* A share of all cores in thousandths of a percent. */
-static uint64_t share(const struct sp_jfr_event *e, const char *name)
-{
-	const struct sp_jfr_value *v = field(e, name);
-	double f = v && v->kind == SP_JFR_V_FLOAT ? v->f : 0;
-
-	return f > 0 && f <= 1 ? (uint64_t)(f * 100000) : f > 1 ? 100000 : 0;
-}
-
-static int read_series(struct load *l, const struct kind *k, const struct sp_jfr_event *e)
-{
-	int r;
-
-	switch (k->what) {
-	case CPU_LOAD:
-		r = sp_profile_point(l->p, SP_SERIES_CPU_JVM, e->start_ns,
-			share(e, "jvmUser") + share(e, "jvmSystem"));
-		return r < 0 ? r
-			     : sp_profile_point(l->p, SP_SERIES_CPU_MACHINE, e->start_ns,
-				       share(e, "machineTotal"));
-	case HEAP:
-		return sp_profile_point(l->p, SP_SERIES_HEAP, e->start_ns, number(e, "heapUsed"));
-	case RSS:
-		return sp_profile_point(l->p, SP_SERIES_RSS, e->start_ns, number(e, "size"));
-	default:
-		return sp_profile_point(l->p, SP_SERIES_GC, e->start_ns, number(e, "sumOfPauses"));
-	}
-}
-
-static void read_setting(struct load *l, const struct sp_jfr_event *e)
-{
-	char name[32], value[64];
-
-	text(e, "name", name, sizeof(name));
-	text(e, "value", value, sizeof(value));
-	if (strcmp(name, "event") == 0)
-		snprintf(l->event, sizeof(l->event), "%s", value);
-	else if (strcmp(name, "interval") == 0)
-		l->interval = strtoull(value, NULL, 10);
-	else if (strcmp(name, "wall") == 0)
-		l->wall_interval = strtoull(value, NULL, 10);
-}
-
-static void read_jvm(struct load *l, const struct sp_jfr_event *e)
-{
-	char name[128], version[256], line[400];
-	uint64_t pid = number(e, "pid");
-	int n;
-
-	text(e, "jvmName", name, sizeof(name));
-	text(e, "jvmVersion", version, sizeof(version));
-	n = snprintf(line, sizeof(line), "%s%s%s", name, name[0] && version[0] ? " " : "", version);
-	if (n > 0)
-		l->p->runtime_id = sp_dict_string(l->p->dict, line, (size_t)n);
-	n = snprintf(line, sizeof(line), "pid %" PRIu64, pid);
-	if (pid)
-		l->p->target_id = sp_dict_string(l->p->dict, line, (size_t)n);
-}
-
-/* Counts in a recording are sums since its start, so the last one is the largest. */
-static void read_lost(struct load *l, const struct sp_jfr_event *e)
-{
-	char reason[sizeof(l->reasons[0].text)];
-	uint64_t count = number(e, "count");
-
-	text(e, "reason", reason, sizeof(reason));
-	for (size_t i = 0; i < REASONS; i++) {
-		if (l->reasons[i].text[0] && strcmp(l->reasons[i].text, reason) != 0)
-			continue;
-		snprintf(l->reasons[i].text, sizeof(l->reasons[i].text), "%s", reason);
-		if (count > l->reasons[i].count)
-			l->reasons[i].count = count;
-		return;
-	}
-}
-
-static int read_module(struct load *l, const struct sp_jfr_event *e)
-{
-	char path[4096];
-
-	if (!l->symbols)
-		return 0;
-	text(e, "path", path, sizeof(path));
-	return sp_symbols_add_module(l->symbols, path, number(e, "device"), number(e, "inode"));
-}
-
-static int take_event(void *ctx, const struct sp_jfr_event *e)
-{
-	struct load *l = ctx;
-	const struct kind *k = &kinds[e->wanted - 1];
-	uint64_t lost;
-
-	switch (k->what) {
-	case SAMPLE:
-		return l->error = add_sample(l, k, e);
-	case SETTING:
-		read_setting(l, e);
-		break;
-	case JVM:
-		read_jvm(l, e);
-		break;
-	case MODULE:
-		return l->error = read_module(l, e);
-	case COUNTS:
-		lost = number(e, "lost");
-		l->lost = lost > l->lost ? lost : l->lost;
-		break;
-	case LOST:
-		read_lost(l, e);
-		break;
-	default:
-		return l->error = read_series(l, k, e);
-	}
-	return 0;
-}
-
-static void settle_lost(struct load *l)
-{
-	uint64_t told = 0;
-
-	for (size_t i = 0; i < REASONS; i++) {
-		told += l->reasons[i].count;
-		sp_profile_lost(l->p, l->reasons[i].text, l->reasons[i].count);
-	}
-	if (l->lost > told)
-		sp_profile_lost(l->p, "reason not told", l->lost - told);
-}
-
-/* Weights of events that count alike: samples times the interval. */
-static void weigh_alike(struct sp_profile *p, unsigned event)
-{
-	struct sp_event *e = &p->events[event];
-
-	if (e->interval == 0) {
-		e->unit = SP_UNIT_COUNT; /* how long a sample stands for is not known */
-		return;
-	}
-	for (size_t i = 0; i < p->row_count; i++)
-		if (p->rows[i].event == event)
-			p->rows[i].weight = p->rows[i].count * e->interval;
-	e->weight = e->samples * e->interval;
-}
-
-/* async-profiler gives running threads no time span: such a sample stands for its intervals. */
-static void weigh_missing(struct sp_profile *p, unsigned event)
-{
-	struct sp_event *e = &p->events[event];
-
-	for (size_t i = 0; i < p->row_count; i++) {
-		if (p->rows[i].event != event || p->rows[i].weight > 0)
-			continue;
-		p->rows[i].weight = p->rows[i].count * e->interval;
-		e->weight += p->rows[i].weight;
-	}
-}
-
-static bool is_time(const char *event)
-{
-	static const char *const names[] = {
-		"cpu", "itimer", "ctimer", "wall", "cpu-clock", "task-clock"};
-
-	for (size_t i = 0; i < SP_COUNT(names); i++)
-		if (strcmp(names[i], event) == 0)
-			return true;
-	return false;
-}
-
-/* A wall recording names its event "wall"; where it has samples of running threads beside, these
- * stay "cpu". */
-static void settle_events(struct load *l)
-{
-	struct sp_profile *p = l->p;
-	bool has_wall = false;
-
-	for (unsigned i = 0; i < p->event_count; i++)
-		has_wall |= strcmp(sp_dict_get_string(p->dict, p->events[i].name_id, NULL),
-				    "wall") == 0;
-	for (unsigned i = 0; i < p->event_count; i++) {
-		struct sp_event *e = &p->events[i];
-		const char *name = sp_dict_get_string(p->dict, e->name_id, NULL);
-
-		if (strcmp(name, "wall") == 0) {
-			e->interval = l->wall_interval ? l->wall_interval : l->interval;
-		} else if (strcmp(name, "cpu") == 0) {
-			if (l->event[0] && !(has_wall && strcmp(l->event, "wall") == 0))
-				e->name_id = sp_dict_string(p->dict, l->event, strlen(l->event));
-			e->unit = !l->event[0] || is_time(l->event) ? SP_UNIT_NS : SP_UNIT_COUNT;
-			e->interval = l->interval;
-		}
-		if (e->measured)
-			weigh_missing(p, i);
+	for (size_t i = 1; i < n; i++)
+		readers[i].started =
+			pthread_create(&readers[i].thread, NULL, read_chunks, &readers[i]) == 0;
+	read_chunks(&readers[0]);
+	for (size_t i = 1; i < n; i++) {
+		if (readers[i].started)
+			pthread_join(readers[i].thread, NULL);
 		else
-			weigh_alike(p, i);
+			read_chunks(&readers[i]); /* no thread to be had: its chunks come later */
+		if (r == 0)
+			r = sp_loading_join(&readers[0].l, &readers[i].l);
+		sp_loading_done(&readers[i].l);
+		memset(&readers[i].l, 0, sizeof(readers[i].l));
 	}
+	return r;
 }
 
 static int find_symbol(
@@ -335,52 +107,132 @@ static int find_symbol(
 	return sp_symbols_find(ctx, module, build_id, addr, ret_name);
 }
 
-/* What the reader left behind becomes a whole profile. @r is what it returned. */
-static int settle(struct load *l, int r, const struct sp_jfr_stats *st, struct sp_err *err)
+/* What was read becomes a whole profile. */
+static int settle(struct sp_loading *l, struct sp_err *err)
 {
+	int r = l->result;
+
+	*err = l->err;
 	if (l->error < 0)
 		return sp_err_set(
 			err, l->error, "the recording is too large: %s", strerror(-l->error));
-	if (r < 0 && (r != -EBADMSG || st->events == 0))
+	if (r < 0 && (r != -EBADMSG || l->stats.events == 0))
 		return err->text[0] ? r : sp_err_set(err, r, "cannot be read: %s", strerror(-r));
 	if (r == -EBADMSG)
 		sp_profile_note(l->p, err->text);
-	if (st->unfinished)
+	if (l->stats.unfinished)
 		sp_profile_note(l->p, "the recording ends early: its writer was killed");
-	if (st->dropped)
-		sp_profile_lost(l->p, "more than a report can hold", st->dropped);
-	l->p->start_ns = st->start_ns;
-	l->p->duration_ns = st->end_ns > st->start_ns ? st->end_ns - st->start_ns : 0;
-	settle_events(l);
-	settle_lost(l);
+	if (l->stats.dropped)
+		sp_profile_lost(l->p, "more than a report can hold", l->stats.dropped);
+	if (sp_loading_settle(l) < 0)
+		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
 	if (l->symbols && sp_profile_resolve(l->p, find_symbol, l->symbols) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory to name native functions");
 	return 0;
 }
 
-int sp_load(int fd, struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err)
+static void readers_done(struct reader **readers)
 {
-	SP_AUTO_FREE struct load *l = calloc(1, sizeof(*l));
-	struct sp_jfr_visitor v = {.ctx = l, .want = want, .event = take_event};
-	struct sp_jfr_stats st = {0};
-	struct sp_err local;
-	int r;
+	for (size_t i = 0; *readers && i < READERS; i++)
+		if ((*readers)[i].share)
+			sp_loading_done(&(*readers)[i].l);
+	free(*readers);
+}
 
-	if (!err)
-		err = &local;
+int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
+	struct sp_profile **ret, struct sp_err *err)
+{
+	static const struct sp_load_opts everything;
+	__attribute__((cleanup(readers_done))) struct reader *readers =
+		calloc(READERS, sizeof(*readers));
+	SP_AUTO_FREE struct share *share = calloc(1, sizeof(*share));
+	__attribute__((cleanup(sp_spans_done))) struct sp_spans spans = {0};
+	struct sp_err local;
+	size_t n;
+	int r = 0;
+
+	err = err ? err : &local;
 	err->text[0] = 0;
-	if (!l)
+	if (!readers || !share)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
-	l->symbols = symbols;
-	r = sp_profile_new(&l->p, SP_LOAD_DICT_CAP);
+	opts = opts ? opts : &everything;
+	share->opts = opts;
+	pthread_mutex_init(&share->lock, NULL);
+	share_out(share, fd);
+	if (opts->by == SP_BY_STAGE || opts->by == SP_BY_TASK)
+		r = sp_spans_read(&spans, fd);
+	n = opts->readers > 1 ? opts->readers : 1;
+	n = n > share->count ? share->count : n;
+	n = n > READERS ? READERS : n;
+	share->readers = n;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		readers[i].share = share;
+		readers[i].number = i;
+		r = sp_loading_init(&readers[i].l, opts, &spans, symbols, &share->lock);
+	}
+	if (r == 0)
+		r = read_all(readers, n);
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");
-	r = sp_jfr_read(fd, l->p->dict, &v, &st, err);
-	r = settle(l, r, &st, err);
-	if (r < 0) {
-		sp_profile_free(l->p);
-		return r;
+	r = settle(&readers[0].l, err);
+	if (r == 0)
+		*ret = sp_steal_ptr(readers[0].l.p);
+	return r;
+}
+
+int sp_load(int fd, struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err)
+{
+	return sp_load_with(fd, NULL, symbols, ret, err);
+}
+
+/* For recordings whose writer was killed: the time of the last event. */
+static int want_times(void *ctx, const char *type)
+{
+	return strcmp(type, "jdk.ExecutionSample") == 0 ||
+	       strcmp(type, "profiler.WallClockSample") == 0;
+}
+
+static const char *const *no_fields(void *ctx, int wanted)
+{
+	static const char *const none[] = {NULL};
+
+	return none;
+}
+
+static int take_time(void *ctx, const struct sp_jfr_event *e)
+{
+	uint64_t *last = ctx;
+
+	if (e->start_ns > *last)
+		*last = e->start_ns;
+	return 0;
+}
+
+int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
+{
+	SP_AUTO_FREE struct share *s = calloc(1, sizeof(*s));
+	uint64_t start, end, last = 0;
+	struct sp_jfr_visitor v = {
+		.ctx = &last, .want = want_times, .fields = no_fields, .event = take_time};
+	struct sp_jfr_stats st = {0};
+	struct sp_dict *dict;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	if (sp_jfr_chunks(fd, s->starts, CHUNKS, &start, &end) > 0 && end > 0) {
+		*ret_start_ns = start;
+		*ret_end_ns = end;
+		return 0;
 	}
-	*ret = l->p;
+	r = sp_dict_new(&dict, SP_LOAD_DICT_CAP);
+	if (r < 0)
+		return r;
+	r = sp_jfr_read(fd, dict, &v, &st, NULL);
+	sp_dict_free(dict);
+	if (r < 0 && (r != -EBADMSG || st.chunks == 0))
+		return r;
+	*ret_start_ns = st.start_ns;
+	*ret_end_ns = last > st.end_ns ? last : st.end_ns;
 	return 0;
 }

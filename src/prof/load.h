@@ -9,14 +9,50 @@
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
 #define SP_LOAD_DICT_CAP (1ull << 30)
 
+/* What --by puts below each stack. Thread, class and area are the view's (view.h). */
+enum sp_by {
+	SP_BY_NOTHING,
+	SP_BY_THREAD,
+	SP_BY_CLASS,
+	SP_BY_EXECUTOR,
+	SP_BY_STAGE,
+	SP_BY_TASK,
+	SP_BY_AREA,
+};
+
+/* What is taken of a recording; all zero takes everything. Strings are borrowed. */
+struct sp_load_opts {
+	const char *const *events; /* only these, by name */
+	size_t event_count;
+	uint64_t from_ns, to_ns;  /* since 1970; 0: from the start, to the end */
+	const char *thread;	  /* glob over thread names */
+	const char *states;	  /* "running,lock": only these */
+	uint64_t min_duration_ns; /* locks, parks and waits that took less are left out; what has no
+				     duration stays */
+	enum sp_by by;
+	const char *executor; /* SP_BY_EXECUTOR: its name where the recording does not say it */
+	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */
+	unsigned readers; /* threads that read chunks of one file at once; 0: one */
+	size_t dict_cap;  /* bytes for each reader's dictionary; 0: SP_LOAD_DICT_CAP */
+	void (*progress)(void *ctx, uint64_t bytes); /* so much more was read; from any thread */
+	void *progress_ctx;
+};
+
 /* Reads the recording in @fd (from where it stands to its end) into a new profile: samples of cpu
  * (jdk.ExecutionSample), wall (profiler.WallClockSample), allocations and locks; what was sampled
  * and how often (jdk.ActiveSetting), the JVM, what was lost.
  * @symbols: names for native functions that the agent left open; NULL: they stay open. Modules that
  *           the recording tells of are added to it.
+ * @opts:    NULL: everything.
  * Owner:   *ret belongs to the caller: sp_profile_free.
  * Returns: 0; a recording that is damaged or cut somewhere gives what can be read, with a note in
  *          the profile; -EBADMSG if nothing could be; else -errno. @err then holds a sentence. */
 int sp_load(int fd, struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err);
+int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
+	struct sp_profile **ret, struct sp_err *err);
+
+/* The time that a recording covers, for offsets from its start and end. Reads headers only, unless
+ * its writer was killed. Returns 0, or -EBADMSG where there is no recording. */
+int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
 #endif

@@ -57,7 +57,7 @@ static uint64_t hash_key(const struct sp_sample *s)
 {
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
-	h = (h ^ ((uint64_t)s->state << 32 | s->event)) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ ((uint64_t)s->state << 32 | (s->event + s->root * 64))) * 0x9e3779b97f4a7c15ull;
 	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
 	return h ^ (h >> 29);
@@ -66,7 +66,8 @@ static uint64_t hash_key(const struct sp_sample *s)
 static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
-	       a->event == b->event && a->bucket == b->bucket && a->span == b->span;
+	       a->event == b->event && a->bucket == b->bucket && a->span == b->span &&
+	       a->root == b->root;
 }
 
 /* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */
@@ -207,6 +208,46 @@ void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 		change(ctx, &s);
 		sum_row(p, &s); /* never more rows than before: those read are behind us */
 	}
+}
+
+static void leave_row(void *ctx, struct sp_sample *row)
+{
+}
+
+void sp_profile_reindex(struct sp_profile *p)
+{
+	sp_profile_rekey(p, leave_row, NULL);
+}
+
+int sp_profile_keep_events(struct sp_profile *p, uint32_t mask)
+{
+	uint32_t map[SP_PROFILE_EVENTS] = {0};
+	size_t n = p->row_count;
+	unsigned kept = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < p->event_count; i++) {
+		if (!(mask & 1u << i))
+			continue;
+		map[i] = kept;
+		p->events[kept] = p->events[i];
+		p->events[kept].samples = p->events[kept].weight = 0;
+		kept++;
+	}
+	p->event_count = kept;
+	p->samples = p->truncated = p->unknown = 0;
+	p->row_count = 0;
+	if (p->index)
+		memset(p->index, 0, p->index_size * sizeof(*p->index));
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct sp_sample s = p->rows[i]; /* those read are behind us */
+
+		if (!(mask & 1u << s.event))
+			continue;
+		s.event = map[s.event];
+		r = sp_profile_add(p, &s);
+	}
+	return r;
 }
 
 struct stack_map {

@@ -33,7 +33,8 @@ struct sp_sample {
 	uint32_t event;	 /* index of events[] */
 	uint64_t count, weight;
 	uint32_t bucket,
-		span; /* first bucket of time, and how many more it lies in; see timeline.h */
+		span;  /* first bucket of time, and how many more it lies in; see timeline.h */
+	uint32_t root; /* string: what --by puts below the stack ("stage 7"); 0: nothing */
 };
 
 /* What is measured beside the samples, once a second or when it happens. */
@@ -110,6 +111,18 @@ int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, 
 /* Adds to the row of its stack, thread, state, event and time, and to the totals.
  * Returns: 0; -EINVAL for an event that does not exist; -ENOMEM. */
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
+
+/* Adds everything in @from: rows with their times, events (by name), what was lost, notes, series,
+ * and the time they cover together. Intervals that differ become 0, unknown. Returns: 0; -ENOSPC
+ * with too many events; -ENOMEM. */
+int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from);
+
+/* Leaves out all events but those whose bit is set in @mask (bit i: events[i]), with their rows.
+ * Returns 0 or -ENOMEM. */
+int sp_profile_keep_events(struct sp_profile *p, uint32_t mask);
+
+/* After rows were changed in place: finds them again by what they are now, merging equal ones. */
+void sp_profile_reindex(struct sp_profile *p);
 
 /* Puts the rows where the index expects them after @change has altered their keys (in a way that
  * may make rows equal, never more of them): equal ones are merged. Totals stay. */

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "prof/match.h"
+#include "prof/shares.h"
 
 #define NAMES_CAP (1ull << 30) /* address space, touched as used */
 
@@ -29,8 +30,9 @@ struct builder {
 	const struct sp_view_opts *o;
 	struct named *named; /* [method id * SP_FRAME_TYPES + type] */
 	struct sp_frame_ref *frames;
-	uint32_t *by_id; /* view stack number + 1, by id of the view's dictionary */
-	size_t by_id_cap, stack_cap;
+	uint32_t *by_key; /* view stack number + 1: a hash over id, thread and state */
+	size_t by_key_size, stack_cap;
+	struct sp_areas *areas; /* owned where the caller gave none */
 	int64_t *known; /* what stack_of said + 1, by stack of the profile; 0: not asked yet */
 	size_t known_count;
 	struct sp_buf text;
@@ -40,8 +42,10 @@ static void builder_done(struct builder *b)
 {
 	free(b->named);
 	free(b->frames);
-	free(b->by_id);
+	free(b->by_key);
 	free(b->known);
+	if (!b->o->areas)
+		sp_areas_free(b->areas);
 	sp_buf_done(&b->text);
 }
 
@@ -129,6 +133,56 @@ static uint32_t add_root(struct builder *b, uint32_t n)
 	return b->frames[n].method != 0;
 }
 
+/* The same frame at a line. */
+static uint32_t with_line(struct builder *b, uint32_t frame, int32_t line)
+{
+	struct sp_method m = *sp_dict_get_method(b->v->names, frame);
+
+	m.sig_id = (uint32_t)line;
+	return sp_dict_method(b->v->names, &m);
+}
+
+/* The class that a stack works in: of the object it allocates or waits for, else of its first Java
+ * method. */
+static void name_class(struct builder *b, const struct sp_stack *st)
+{
+	const struct sp_dict *d = b->v->profile->dict;
+
+	for (uint32_t i = 0; st && i < st->count; i++) {
+		const struct sp_method *m = sp_dict_get_method(d, st->frames[i].method);
+		struct sp_method cls = {0};
+
+		if (!m || m->native || !m->class_id)
+			continue;
+		cls.class_id = m->class_id;
+		sp_framename_class(d, &cls, &b->o->style, &b->text);
+		return;
+	}
+	sp_buf_adds(&b->text, "[no class]");
+}
+
+/* What --by says of a row, into b->text. */
+static void name_root(struct builder *b, const struct sp_sample *s)
+{
+	struct sp_dict *d = b->v->profile->dict;
+	const struct sp_stack *st;
+
+	if (b->o->by != SP_BY_CLASS && b->o->by != SP_BY_AREA) {
+		const char *root = sp_dict_get_string(d, s->root, NULL);
+
+		sp_buf_adds(&b->text, *root ? root : "[not known]");
+		return;
+	}
+	st = sp_dict_get_stack(d, s->stack);
+	if (b->o->by == SP_BY_CLASS)
+		name_class(b, st);
+	else
+		sp_buf_addf(&b->text, "[%s]",
+			sp_areas_get(b->areas, sp_area_of_stack(b->areas, d, st ? st->frames : NULL,
+						       st ? st->count : 0))
+				->name);
+}
+
 /* Fills b->frames, leaf first, with the shown frames of a row.
  * Returns: their number; 0: left out by a filter; -ENOMEM. */
 static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_truncated)
@@ -136,7 +190,7 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 	static const struct sp_frame_ref none = {.type = SP_FRAME_NATIVE};
 	const struct sp_stack *st = sp_dict_get_stack(b->v->profile->dict, s->stack);
 	uint32_t count = st ? st->count : 0, n = 0;
-	uint8_t flags = b->o->threads ? match_thread(b, s->thread) : 0;
+	uint8_t flags = b->o->threads || b->o->by == SP_BY_THREAD ? match_thread(b, s->thread) : 0;
 
 	*ret_truncated = st && st->truncated;
 	for (uint32_t i = 0; i < (count ? count : 1); i++) {
@@ -146,7 +200,9 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 			return -ENOMEM;
 		flags |= f->flags;
 		if (b->o->depth == 0 || n < b->o->depth)
-			b->frames[n++] = (struct sp_frame_ref){.method = f->frame};
+			b->frames[n++].method = b->o->lines && count && st->frames[i].line > 0
+							? with_line(b, f->frame, st->frames[i].line)
+							: f->frame;
 	}
 	if ((flags & EXCLUDED) || (b->o->include_count && !(flags & INCLUDED)))
 		return 0;
@@ -155,9 +211,14 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 		sp_buf_adds(&b->text, "[truncated]");
 		n += add_root(b, n);
 	}
-	if (b->o->threads) {
+	if (b->o->threads || b->o->by == SP_BY_THREAD) {
 		sp_buf_clear(&b->text);
 		sp_framename_thread(b->v->profile->dict, s->thread, &b->text);
+		n += add_root(b, n);
+	}
+	if (b->o->by > SP_BY_THREAD) {
+		sp_buf_clear(&b->text);
+		name_root(b, s);
 		n += add_root(b, n);
 	}
 	return b->text.failed ? -ENOMEM : (int)n;
@@ -183,7 +244,7 @@ static int ensure(void *array, size_t *cap, size_t n, size_t size)
 }
 
 /* A stack that was not met before: keeps its frames, root first. */
-static int add_stack(struct builder *b, uint32_t n, bool truncated)
+static int add_stack(struct builder *b, const struct sp_sample *s, uint32_t n, bool truncated)
 {
 	struct sp_view *v = b->v;
 
@@ -195,9 +256,52 @@ static int add_stack(struct builder *b, uint32_t n, bool truncated)
 	/* an offset for now: the array still moves */
 	v->stacks[v->stack_count++] = (struct sp_view_stack){
 		(const uint32_t *)(uintptr_t)(v->frames_len * sizeof(*v->frames)), n, truncated, 0,
-		0, 0};
+		0, 0, b->o->split ? s->thread : 0, b->o->split ? s->state : 0};
 	v->frames_len += n;
 	return 0;
+}
+
+static size_t hash_key(uint32_t id, uint32_t thread, uint32_t state)
+{
+	uint64_t h = ((uint64_t)id << 32 | thread) * 0x9e3779b97f4a7c15ull + state;
+
+	h = (h ^ h >> 32) * 0xff51afd7ed558ccdull;
+	return (size_t)(h ^ h >> 29);
+}
+
+/* Where a stack is among those of the view. */
+static uint32_t *probe(const struct builder *b, uint32_t id, uint32_t thread, uint32_t state)
+{
+	size_t mask = b->by_key_size - 1, i = hash_key(id, thread, state) & mask;
+
+	for (; b->by_key[i]; i = (i + 1) & mask) {
+		const struct sp_view_stack *s = &b->v->stacks[b->by_key[i] - 1];
+
+		if (s->value == id && s->thread == thread && s->state == state)
+			break;
+	}
+	return &b->by_key[i];
+}
+
+/* The same, with room for one more; NULL when out of memory. */
+static uint32_t *find_key(struct builder *b, uint32_t id, const struct sp_sample *s)
+{
+	if (b->v->stack_count * 2 >= b->by_key_size) {
+		size_t size = b->by_key_size ? b->by_key_size * 2 : 1024;
+		uint32_t *to = calloc(size, sizeof(*to));
+
+		if (!to)
+			return NULL;
+		free(b->by_key);
+		b->by_key = to;
+		b->by_key_size = size;
+		for (size_t i = 0; i < b->v->stack_count; i++) {
+			const struct sp_view_stack *x = &b->v->stacks[i];
+
+			*probe(b, (uint32_t)x->value, x->thread, x->state) = (uint32_t)i + 1;
+		}
+	}
+	return probe(b, id, b->o->split ? s->thread : 0, b->o->split ? s->state : 0);
 }
 
 /* Finds or makes the stack of the view that a row belongs to.
@@ -206,27 +310,32 @@ static int64_t stack_of(struct builder *b, const struct sp_sample *s)
 {
 	bool truncated;
 	int n = shown_frames(b, s, &truncated);
-	uint32_t id;
+	uint32_t id, *at;
 
 	if (n <= 0)
 		return n;
 	id = sp_dict_stack(b->v->names, b->frames, (uint32_t)n, truncated);
-	if (id == 0 || ensure(&b->by_id, &b->by_id_cap, id, sizeof(*b->by_id)) < 0)
+	at = id ? find_key(b, id, s) : NULL;
+	if (!at)
 		return -ENOMEM;
-	if (b->by_id[id] == 0) {
-		if (add_stack(b, (uint32_t)n, truncated) < 0)
+	if (*at == 0) {
+		if (add_stack(b, s, (uint32_t)n, truncated) < 0)
 			return -ENOMEM;
-		b->by_id[id] = (uint32_t)b->v->stack_count;
+		b->v->stacks[b->v->stack_count - 1].value = id; /* until values are settled */
+		*at = (uint32_t)b->v->stack_count;
 	}
-	return b->by_id[id];
+	return *at;
 }
 
-/* The same, remembered by the profile's stack: without threads nothing else decides. */
+/* The same, remembered by the profile's stack, where nothing else decides. */
 static int64_t known_stack_of(struct builder *b, const struct sp_sample *s)
 {
+	bool alone =
+		!b->o->threads && !b->o->split &&
+		(b->o->by == SP_BY_NOTHING || b->o->by == SP_BY_CLASS || b->o->by == SP_BY_AREA);
 	int64_t *known = &b->known[s->stack < b->known_count ? s->stack : 0];
 
-	if (b->o->threads || s->stack == 0 || s->stack >= b->known_count)
+	if (!alone || s->stack == 0 || s->stack >= b->known_count)
 		return stack_of(b, s);
 	if (*known == 0)
 		*known = stack_of(b, s) + 1;
@@ -249,39 +358,6 @@ static int add_row(struct builder *b, const struct sp_sample *s)
 	st->samples += s->count;
 	st->weight += s->weight;
 	return 1;
-}
-
-static int by_weight(const void *a, const void *b)
-{
-	const struct sp_view_share *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Drops empty shares and puts the heaviest first. Returns how many are left. */
-static size_t rank_shares(struct sp_view_share *s, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i].samples == 0 && s[i].weight == 0)
-			continue;
-		s[kept] = s[i];
-		s[kept++].id = (uint32_t)i;
-	}
-	qsort(s, kept, sizeof(*s), by_weight);
-	return kept;
-}
-
-static void add_share(
-	struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s)
-{
-	struct sp_view_share *x = &shares[id < n ? id : 0];
-
-	x->samples += s->count;
-	x->weight += s->weight;
 }
 
 /* Weights that were measured make the number of samples: so many intervals, at least one. */
@@ -328,12 +404,12 @@ static int add_rows(struct builder *b)
 		if (r < 0)
 			return r;
 		if (r > 0) {
-			add_share(b->v->threads, threads, s->thread, s);
-			add_share(b->v->states, states, s->state, s);
+			sp_shares_add(b->v->threads, threads, s->thread, s);
+			sp_shares_add(b->v->states, states, s->state, s);
 		}
 	}
-	b->v->thread_count = rank_shares(b->v->threads, threads);
-	b->v->state_count = rank_shares(b->v->states, states);
+	b->v->thread_count = sp_shares_rank(b->v->threads, threads);
+	b->v->state_count = sp_shares_rank(b->v->states, states);
 	settle_values(b->v, b->o->total);
 	return 0;
 }
@@ -349,10 +425,15 @@ int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, str
 	b.v->profile = p;
 	b.v->event = pick_event(p, opts->event);
 	b.named = calloc(((size_t)sp_dict_methods(p->dict) + 1) * SP_FRAME_TYPES, sizeof(*b.named));
-	b.frames = calloc(SP_DICT_MAX_FRAMES + 2, sizeof(*b.frames));
 	b.known_count = (size_t)sp_dict_stacks(p->dict) + 1;
 	b.known = calloc(b.known_count, sizeof(*b.known));
 	b.v->row_stacks = calloc(p->row_count + 1, sizeof(*b.v->row_stacks));
+	b.frames = calloc(SP_DICT_MAX_FRAMES + 4, sizeof(*b.frames));
+	b.areas = opts->areas;
+	if (opts->by == SP_BY_AREA && !b.areas && sp_areas_new(&b.areas, NULL, NULL) < 0) {
+		sp_view_free(b.v);
+		return -ENOMEM;
+	}
 	r = sp_dict_new(&b.v->names, NAMES_CAP);
 	if (r == 0 && (!b.named || !b.frames || !b.known || !b.v->row_stacks))
 		r = -ENOMEM;
@@ -382,11 +463,12 @@ void sp_view_free(struct sp_view *v)
 struct sp_view_frame sp_view_get_frame(const struct sp_view *v, uint32_t frame)
 {
 	const struct sp_method *m = sp_dict_get_method(v->names, frame);
-	struct sp_view_frame f = {"", SP_FRAME_NATIVE};
+	struct sp_view_frame f = {"", SP_FRAME_NATIVE, 0};
 
 	if (!m)
 		return f;
 	f.name = sp_dict_get_string(v->names, m->name_id, NULL);
+	f.line = m->sig_id;
 	f.type = m->modifiers ? (enum sp_frame_type)(m->modifiers - 1) : SP_FRAME_NATIVE;
 	return f;
 }

@@ -7,18 +7,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "prof/area.h"
 #include "prof/framename.h"
+#include "prof/load.h"
 #include "prof/profile.h"
 
 struct sp_view_opts {
 	const char *event; /* NULL: the first one that has samples */
 	struct sp_style style;
-	bool threads;	     /* -t: the thread as first frame */
-	bool split_types;    /* frames of one name and two types stay two (coloured formats) */
-	bool total;	     /* --total: values are weights, not samples */
-	bool mark_truncated; /* "[truncated]" below the frames of a stack that was cut */
-	unsigned depth;	     /* keep so many frames, counted from the leaf; 0: all */
-	const char *state;   /* only samples in this state; NULL: all */
+	bool threads;		/* -t: the thread as first frame */
+	enum sp_by by;		/* what stands below the stack (thread: as -t) */
+	struct sp_areas *areas; /* for SP_BY_AREA; borrowed; NULL: the built-in table */
+	bool split;		/* stacks of two threads or states stay two */
+	bool lines;		/* frames of two lines stay two */
+	bool split_types;	/* frames of one name and two types stay two (coloured formats) */
+	bool total;		/* --total: values are weights, not samples */
+	bool mark_truncated;	/* "[truncated]" below the frames of a stack that was cut */
+	unsigned depth;		/* keep so many frames, counted from the leaf; 0: all */
+	const char *state;	/* only samples in this state; NULL: all */
 	const char *const *include, *const *exclude; /* -I, -X: patterns, see match.h */
 	size_t include_count, exclude_count;
 };
@@ -26,6 +32,7 @@ struct sp_view_opts {
 struct sp_view_frame {
 	const char *name;	 /* borrowed from the view */
 	enum sp_frame_type type; /* with split_types; else always SP_FRAME_NATIVE */
+	uint32_t line;		 /* with lines; 0: unknown */
 };
 
 struct sp_view_stack {
@@ -33,6 +40,7 @@ struct sp_view_stack {
 	uint32_t count;
 	bool truncated;
 	uint64_t samples, weight, value; /* value: what --total chose of the two */
+	uint32_t thread, state;		 /* with split: ids of the profile; else 0 */
 };
 
 /* The share of one thread or one state. */

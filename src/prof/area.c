@@ -1,0 +1,331 @@
+/* Areas: see area.h. The first pattern that matches wins, so what is special stands first. */
+#include "prof/area.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "prof/framename.h"
+#include "prof/match.h"
+
+enum builtin {
+	CODEGEN,
+	SHUFFLE,
+	SERIALISATION,
+	COMPRESSION,
+	NETWORK,
+	STORAGE,
+	FORMATS,
+	GC,
+	JIT,
+	PYTHON,
+	WAIT,
+	KERNEL,
+	JVM,
+	SPARK,
+	YOURS,
+	OTHER,
+	BUILTINS
+};
+
+static const struct sp_area builtins[BUILTINS] = {
+	[CODEGEN] = {"Spark SQL", "#e6550d"},
+	[SHUFFLE] = {"shuffle", "#8c6bb1"},
+	[SERIALISATION] = {"serialisation", "#dd1c77"},
+	[COMPRESSION] = {"compression", "#c994c7"},
+	[NETWORK] = {"network", "#3182bd"},
+	[STORAGE] = {"HDFS/S3", "#08519c"},
+	[FORMATS] = {"Parquet/ORC", "#31a354"},
+	[GC] = {"GC", "#636363"},
+	[JIT] = {"JIT", "#969696"},
+	[PYTHON] = {"Python wait", "#fec44f"},
+	[WAIT] = {"idle", "#d9d9d9"},
+	[KERNEL] = {"kernel", "#a63603"},
+	[JVM] = {"JVM", "#bdbdbd"},
+	[SPARK] = {"Spark", "#fd8d3c"},
+	[YOURS] = {"your code", "#74c476"},
+	[OTHER] = {"other", "#cccccc"},
+};
+
+/* NEUTRAL: work done for the caller. */
+enum { NEUTRAL = -1 };
+
+static const struct {
+	const char *pattern;
+	int area;
+} table[] = {
+	{"*PythonRunner*", PYTHON},
+	{"org/apache/spark/api/python/*", PYTHON},
+	{"org/apache/spark/sql/execution/python/*", PYTHON},
+	{"org/apache/spark/shuffle/*", SHUFFLE},
+	{"org/apache/spark/storage/ShuffleBlockFetcherIterator*", SHUFFLE},
+	{"org/apache/spark/util/collection/*", SHUFFLE},
+	{"org/apache/spark/network/shuffle/*", SHUFFLE},
+	{"org/apache/spark/sql/execution/exchange/*", SHUFFLE},
+	{"org/apache/spark/network/*", NETWORK},
+	{"org/apache/spark/rpc/*", NETWORK},
+	{"io/netty/*", NETWORK},
+	{"org/sparkproject/jetty/*", NETWORK},
+	{"java/net/*", NETWORK},
+	{"sun/nio/ch/Socket*", NETWORK},
+	{"sun/nio/ch/EPoll*", NETWORK},
+	{"sun/security/ssl/*", NETWORK},
+	{"org/apache/spark/serializer/*", SERIALISATION},
+	{"com/esotericsoftware/*", SERIALISATION},
+	{"java/io/ObjectInputStream*", SERIALISATION},
+	{"java/io/ObjectOutputStream*", SERIALISATION},
+	{"org/apache/arrow/*", SERIALISATION},
+	{"com/fasterxml/*", SERIALISATION},
+	{"com/github/luben/zstd/*", COMPRESSION},
+	{"net/jpountz/*", COMPRESSION},
+	{"org/xerial/snappy/*", COMPRESSION},
+	{"java/util/zip/*", COMPRESSION},
+	{"ZSTD_*", COMPRESSION},
+	{"LZ4_*", COMPRESSION},
+	{"org/apache/hadoop/hdfs/*", STORAGE},
+	{"org/apache/hadoop/fs/*", STORAGE},
+	{"com/amazonaws/*", STORAGE},
+	{"software/amazon/*", STORAGE},
+	{"com/google/cloud/*", STORAGE},
+	{"com/microsoft/azure/*", STORAGE},
+	{"com/azure/*", STORAGE},
+	{"org/apache/parquet/*", FORMATS},
+	{"org/apache/orc/*", FORMATS},
+	{"org/apache/avro/*", FORMATS},
+	{"org/apache/iceberg/*", FORMATS},
+	{"io/delta/*", FORMATS},
+	{"org/apache/hudi/*", FORMATS},
+	{"org/apache/spark/sql/execution/datasources/*", FORMATS},
+	{"org/apache/spark/sql/*", CODEGEN},
+	{"org/apache/spark/unsafe/*", CODEGEN},
+	{"org/codehaus/janino/*", CODEGEN},
+	{"org/codehaus/commons/compiler/*", CODEGEN},
+	{"java/util/concurrent/ThreadPoolExecutor.getTask", WAIT},
+	{"java/util/concurrent/ForkJoinPool.awaitWork", WAIT},
+	{"java/lang/ref/Reference.waitForReferencePendingList", WAIT},
+	{"org/apache/spark/executor/*", NEUTRAL},
+	{"org/apache/spark/scheduler/Task.*", NEUTRAL},
+	{"org/apache/spark/scheduler/ResultTask.*", NEUTRAL},
+	{"org/apache/spark/scheduler/ShuffleMapTask.*", NEUTRAL},
+	{"org/apache/spark/rdd/*", NEUTRAL},
+	{"org/apache/spark/*", SPARK},
+	{"java/*", NEUTRAL},
+	{"javax/*", NEUTRAL},
+	{"jdk/*", NEUTRAL},
+	{"sun/*", NEUTRAL},
+	{"com/sun/*", NEUTRAL},
+	{"scala/*", NEUTRAL},
+};
+
+/* Functions of the JVM and C libraries. */
+static const struct {
+	const char *pattern;
+	int area;
+} functions[] = {
+	{"CompileBroker::*", JIT},
+	{"C2Compiler::*", JIT},
+	{"Compilation::*", JIT},
+	{"Compile::*", JIT},
+	{"WorkerThread::run*", GC},
+	{"AbstractGangWorker::*", GC},
+	{"GangWorker::*", GC},
+	{"GCTaskThread::*", GC},
+	{"G1*", GC},
+	{"Shenandoah*", GC},
+	{"PSScavenge*", GC},
+	{"PSParallelCompact*", GC},
+	{"ParallelScavengeHeap::*", GC},
+	{"DefNewGeneration::*", GC},
+	{"GenCollectedHeap::*", GC},
+	{"GenMarkSweep::*", GC},
+	{"SerialHeap::*", GC},
+	{"ConcurrentGCThread::*", GC},
+	{"VM_G1*", GC},
+	{"VM_GenCollect*", GC},
+	{"VM_ParallelGC*", GC},
+	{"VM_CollectForMetadata*", GC},
+	{"ZSTD_*", COMPRESSION},
+	{"LZ4_*", COMPRESSION},
+	{"snappy::*", COMPRESSION},
+	{"deflate*", COMPRESSION},
+	{"inflate*", COMPRESSION},
+};
+
+struct sp_areas {
+	struct sp_area areas[SP_AREAS];
+	unsigned count, own; /* own: areas of the user's file, first */
+	struct {
+		char *pattern; /* owned */
+		unsigned area;
+	} * patterns;
+	size_t pattern_count;
+	char *names[SP_AREAS]; /* owned: names and colours of the file's areas */
+	struct sp_buf text;    /* a frame's name */
+};
+
+static int bad_line(const char *file, unsigned line, const char *what, struct sp_err *err)
+{
+	return sp_err_set(err, -EINVAL,
+		"--areas: %s, line %u: %s; write [name] #rrggbb, then a pattern a line", file, line,
+		what);
+}
+
+/* "[name] #rrggbb" */
+static int add_area(struct sp_areas *a, char *line, const char **what)
+{
+	char *end = strchr(line, ']'), *colour;
+
+	*what = "no ']'";
+	if (!end || end == line + 1)
+		return -EINVAL;
+	*what = "too many areas";
+	if (a->own == SP_AREAS - BUILTINS)
+		return -EINVAL;
+	*end = '\0';
+	colour = end + 1 + strspn(end + 1, " \t");
+	*what = "not a colour";
+	if (*colour && (strlen(colour) != 7 || colour[0] != '#' ||
+			       strspn(colour + 1, "0123456789abcdefABCDEF") != 6))
+		return -EINVAL;
+	if (asprintf(&a->names[a->own], "%s%c%s", line + 1, 0, *colour ? colour : "#1b9e77") < 0) {
+		a->names[a->own] = NULL;
+		return -ENOMEM;
+	}
+	a->areas[a->own].name = a->names[a->own];
+	a->areas[a->own].colour = a->names[a->own] + strlen(a->names[a->own]) + 1;
+	a->own++;
+	return 0;
+}
+
+static int add_pattern(struct sp_areas *a, const char *line, const char **what)
+{
+	void *to = reallocarray(a->patterns, a->pattern_count + 1, sizeof(*a->patterns));
+
+	*what = "a pattern before the first [name]";
+	if (!to)
+		return -ENOMEM;
+	a->patterns = to;
+	if (a->own == 0)
+		return -EINVAL;
+	a->patterns[a->pattern_count].pattern = strdup(line);
+	a->patterns[a->pattern_count].area = a->own - 1;
+	return a->patterns[a->pattern_count++].pattern ? 0 : -ENOMEM;
+}
+
+static int read_file(struct sp_areas *a, const char *file, struct sp_err *err)
+{
+	SP_AUTO_FCLOSE FILE *f = fopen(file, "re");
+	SP_AUTO_FREE char *line = NULL;
+	const char *what = "";
+	size_t cap = 0;
+	ssize_t n;
+	int r = 0;
+
+	if (!f)
+		return sp_err_set(err, -errno, "--areas: %s: %s", file, strerror(errno));
+	for (unsigned number = 1; r == 0 && (n = getline(&line, &cap, f)) >= 0; number++) {
+		while (n && isspace((unsigned char)line[n - 1]))
+			line[--n] = '\0';
+		if (line[0] == '[')
+			r = add_area(a, line, &what);
+		else if (line[0] && line[0] != '#')
+			r = add_pattern(a, line, &what);
+		if (r == -EINVAL)
+			return bad_line(file, number, what, err);
+	}
+	return r < 0 ? sp_err_set(err, r, "out of memory") : 0;
+}
+
+int sp_areas_new(struct sp_areas **ret, const char *file, struct sp_err *err)
+{
+	struct sp_areas *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	sp_buf_init(&a->text);
+	r = file ? read_file(a, file, err) : 0;
+	if (r < 0) {
+		sp_areas_free(a);
+		return r;
+	}
+	memcpy(a->areas + a->own, builtins, sizeof(builtins));
+	a->count = a->own + BUILTINS;
+	*ret = a;
+	return 0;
+}
+
+void sp_areas_free(struct sp_areas *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->pattern_count; i++)
+		free(a->patterns[i].pattern);
+	for (unsigned i = 0; i < a->own; i++)
+		free(a->names[i]);
+	free(a->patterns);
+	sp_buf_done(&a->text);
+	free(a);
+}
+
+unsigned sp_areas_count(const struct sp_areas *a)
+{
+	return a->count;
+}
+
+const struct sp_area *sp_areas_get(const struct sp_areas *a, unsigned area)
+{
+	return area < a->count ? &a->areas[area] : NULL;
+}
+
+static int number(const struct sp_areas *a, int builtin)
+{
+	return builtin < 0 ? builtin : (int)a->own + builtin;
+}
+
+int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_type type)
+{
+	for (size_t i = 0; i < a->pattern_count; i++)
+		if (sp_match(a->patterns[i].pattern, name))
+			return (int)a->patterns[i].area;
+	if (type >= SP_FRAME_NATIVE) {
+		for (size_t i = 0; type != SP_FRAME_KERNEL && i < SP_COUNT(functions); i++)
+			if (sp_match(functions[i].pattern, name))
+				return number(a, functions[i].area);
+		return NEUTRAL;
+	}
+	for (size_t i = 0; i < SP_COUNT(table); i++)
+		if (sp_match(table[i].pattern, name))
+			return number(a, table[i].area);
+	return number(a, YOURS);
+}
+
+unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,
+	const struct sp_frame_ref *frames, uint32_t count)
+{
+	static const struct sp_style full;
+	bool java = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sp_method *m = sp_dict_get_method(d, frames[i].method);
+		int area;
+
+		if (!m || (!m->native && !m->name_id))
+			continue; /* the class of an object is no work */
+		java |= !m->native;
+		sp_buf_clear(&a->text);
+		sp_framename(d, &frames[i], &full, &a->text);
+		area = sp_area_of_frame(
+			a, sp_buf_str(&a->text), (enum sp_frame_type)frames[i].type);
+		if (area >= 0)
+			return (unsigned)area;
+	}
+	if (count && frames[0].type == SP_FRAME_KERNEL)
+		return (unsigned)number(a, KERNEL);
+	return (unsigned)number(a, java || !count ? OTHER : JVM);
+}

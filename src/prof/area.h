@@ -1,0 +1,40 @@
+/* Areas: what kind of work a stack does, and the colour that reports give it. The built-in table
+ * knows Spark and what runs under it; a user's file comes before it. Shared by all reports.
+ *
+ * The file: a line "[name of the area] #rrggbb" (the colour may be left out), then patterns, one a
+ * line, as -I has them, over full names with slashes, such as com/acme/etl with a slash and a star
+ * behind it. '#' at the start of a line is a comment. */
+#ifndef SP_PROF_AREA_H
+#define SP_PROF_AREA_H
+
+#include "base/err.h"
+#include "prof/dict.h"
+
+#define SP_AREAS 64
+
+struct sp_area {
+	const char *name;
+	const char *colour; /* "#rrggbb" */
+};
+
+struct sp_areas;
+
+/* @file: NULL for the built-in table alone. Returns 0; -EINVAL with a sentence that names the line;
+ * -errno. */
+int sp_areas_new(struct sp_areas **ret, const char *file, struct sp_err *err);
+void sp_areas_free(struct sp_areas *a);
+
+/* Areas by number, from 0 to the count. */
+unsigned sp_areas_count(const struct sp_areas *a);
+const struct sp_area *sp_areas_get(const struct sp_areas *a, unsigned area);
+
+/* The area that a frame belongs to by itself, or -1: frames of the JDK and of the C library do what
+ * their callers want. @name: full, with slashes ("org/apache/spark/…"), or a function. */
+int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_type type);
+
+/* The area of a stack: of the frame nearest to the leaf that has one; else "kernel" if the leaf is
+ * there, else "JVM" or "other". @d is the dictionary of @stack. */
+unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,
+	const struct sp_frame_ref *frames, uint32_t count);
+
+#endif

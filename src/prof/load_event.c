@@ -1,0 +1,446 @@
+/* Taking events of a recording into a profile: see load_event.h. Which event weighs what is one
+ * table. Settings may stand behind the samples that they describe, so names and intervals are
+ * settled at the end. */
+#include "prof/load_event.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "prof/classed.h"
+#include "prof/roots.h"
+#include "prof/timeline.h"
+
+enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
+
+/* What a sample's picked fields are. */
+enum { WEIGHT, COUNT, CLASS, OTHER };
+
+/* How a type of the recording is read. */
+struct kind {
+	const char *type;
+	enum what what;
+	const char *event; /* samples: the event's name */
+	enum sp_unit unit;
+	bool duration;			      /* weighed by how long it took */
+	bool measured;			      /* weighed by its first field */
+	enum sp_frame_type class_type;	      /* of the class on top of the stack */
+	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class; "": none */
+};
+
+#define ALLOC "alloc", SP_UNIT_BYTES
+#define LOCKS "lock", SP_UNIT_NS, true
+static const struct kind kinds[] = {
+	{"jdk.ExecutionSample", SAMPLE, "cpu", SP_UNIT_NS, .fields = {""}},
+	{"jdk.NativeMethodSample", SAMPLE, "native", SP_UNIT_COUNT, .fields = {""}},
+	{"jdk.CPUTimeSample", SAMPLE, "cpu-time", SP_UNIT_NS, .measured = true,
+		.fields = {"samplingPeriod"}},
+	{"profiler.WallClockSample", SAMPLE, "wall", SP_UNIT_NS, .measured = true,
+		.fields = {"timeSpan", "samples"}},
+	{"jdk.ObjectAllocationInNewTLAB", SAMPLE, ALLOC, .measured = true,
+		.class_type = SP_FRAME_INLINED, .fields = {"tlabSize", "", "objectClass"}},
+	{"jdk.ObjectAllocationOutsideTLAB", SAMPLE, ALLOC, .measured = true,
+		.class_type = SP_FRAME_KERNEL, .fields = {"allocationSize", "", "objectClass"}},
+	{"jdk.ObjectAllocationSample", SAMPLE, ALLOC, .measured = true,
+		.class_type = SP_FRAME_KERNEL, .fields = {"weight", "", "objectClass"}},
+	{"profiler.LiveObject", SAMPLE, "live", SP_UNIT_BYTES, .measured = true,
+		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
+	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
+		.fields = {"size"}},
+	{"jdk.JavaMonitorEnter", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
+		.fields = {"", "", "monitorClass"}},
+	{"jdk.ThreadPark", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
+		.fields = {"", "", "parkedClass"}},
+	{"profiler.NativeLock", SAMPLE, "nativelock", SP_UNIT_NS, true, .fields = {""}},
+	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .fields = {""}},
+	{"jdk.ActiveSetting", SETTING},
+	{"jdk.JVMInformation", JVM},
+	{"sparkprof.Module", MODULE},
+	{"sparkprof.Counts", COUNTS},
+	{"sparkprof.Lost", LOST},
+	{"jdk.CPULoad", CPU_LOAD},
+	{"jdk.GCHeapSummary", HEAP},
+	{"jdk.ResidentSetSize", RSS},
+	{"jdk.GarbageCollection", GC},
+};
+_Static_assert(SP_COUNT(kinds) <= SP_COUNT(((struct sp_loading *)0)->events), "kinds");
+
+/* The state's name as reports show it. */
+static const char *const state_names[SP_STATES] = {
+	[SP_STATE_RUNNING] = "running",
+	[SP_STATE_RUNNABLE] = "runnable",
+	[SP_STATE_LOCK] = "lock",
+	[SP_STATE_NET] = "net",
+	[SP_STATE_DISK] = "disk",
+	[SP_STATE_SLEEP] = "sleep",
+	[SP_STATE_POLL] = "poll",
+	[SP_STATE_BLOCKED] = "blocked",
+};
+
+static bool in_list(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list; *p; p += strspn(p, ",")) {
+		size_t len = strcspn(p, ",");
+
+		if (len == n && strncasecmp(p, word, n) == 0)
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
+	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock)
+{
+	memset(l, 0, sizeof(*l));
+	l->opts = opts;
+	l->spans = spans;
+	l->symbols = symbols;
+	l->lock = lock;
+	for (int i = 0; i < SP_STATES; i++)
+		l->state_wanted[i] =
+			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
+	return sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
+}
+
+void sp_loading_done(struct sp_loading *l)
+{
+	sp_profile_free(l->p);
+	free(l->thread_wanted);
+	sp_roots_free(l->roots);
+	sp_classed_free(l);
+}
+
+/* Events whose name is fixed need not be read at all where others are asked for. */
+static bool event_wanted(const struct sp_loading *l, const struct kind *k)
+{
+	if (k->what != SAMPLE || l->opts->event_count == 0 || strcmp(k->event, "cpu") == 0)
+		return true;
+	for (size_t i = 0; i < l->opts->event_count; i++)
+		if (strcmp(l->opts->events[i], k->event) == 0)
+			return true;
+	return false;
+}
+
+int sp_loading_want(void *ctx, const char *type)
+{
+	struct sp_loading *l = ctx;
+
+	l->ours |= strncmp(type, "sparkprof.", strlen("sparkprof.")) == 0;
+	for (size_t i = 0; i < SP_COUNT(kinds); i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return event_wanted(l, &kinds[i]) ? (int)i + 1 : 0;
+	return 0;
+}
+
+const char *const *sp_loading_fields(void *ctx, int wanted)
+{
+	const struct kind *k = &kinds[wanted - 1];
+
+	return k->what == SAMPLE ? k->fields : NULL;
+}
+
+static const struct sp_jfr_value *field(const struct sp_jfr_event *e, const char *name)
+{
+	for (uint32_t i = 0; i < e->count; i++)
+		if (strcmp(e->values[i].name, name) == 0)
+			return &e->values[i];
+	return NULL;
+}
+
+static uint64_t number(const struct sp_jfr_event *e, const char *name)
+{
+	const struct sp_jfr_value *v = field(e, name);
+
+	return v && v->kind == SP_JFR_V_INT ? v->u : 0;
+}
+
+/* Copies a text field, cut to fit. Returns @buf, "" where there is none. */
+static const char *text(const struct sp_jfr_event *e, const char *name, char *buf, size_t size)
+{
+	const struct sp_jfr_value *v = field(e, name);
+
+	snprintf(buf, size, "%.*s", v && v->kind == SP_JFR_V_TEXT ? (int)v->len : 0, v ? v->s : "");
+	return buf;
+}
+
+static uint32_t state_id(struct sp_loading *l, uint8_t state)
+{
+	if (state >= SP_STATES || !state_names[state])
+		return 0;
+	if (!l->states[state])
+		l->states[state] =
+			sp_dict_string(l->p->dict, state_names[state], strlen(state_names[state]));
+	return l->states[state];
+}
+
+static bool thread_matches(const struct sp_loading *l, uint32_t thread)
+{
+	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, thread);
+	const char *name = t ? sp_dict_get_string(l->p->dict, t->name_id, NULL) : "";
+
+	return fnmatch(l->opts->thread, name, 0) == 0;
+}
+
+static bool thread_wanted(struct sp_loading *l, uint32_t thread)
+{
+	if (!l->opts->thread)
+		return true;
+	if (thread >= l->thread_cap) {
+		size_t cap = thread * 2ul + 64;
+		uint8_t *to = realloc(l->thread_wanted, cap);
+
+		if (!to)
+			return thread_matches(l, thread);
+		memset(to + l->thread_cap, 0, cap - l->thread_cap);
+		l->thread_wanted = to;
+		l->thread_cap = cap;
+	}
+	if (!l->thread_wanted[thread])
+		l->thread_wanted[thread] = thread_matches(l, thread) ? 2 : 1;
+	return l->thread_wanted[thread] == 2;
+}
+
+static bool sample_wanted(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e)
+{
+	const struct sp_load_opts *o = l->opts;
+	uint64_t took = k->duration ? e->duration_ns : e->picked[WEIGHT];
+
+	if (o->from_ns && e->start_ns < o->from_ns)
+		return false;
+	if (o->to_ns && e->start_ns > o->to_ns)
+		return false;
+	if (o->states && !l->state_wanted[e->state < SP_STATES ? e->state : 0])
+		return false;
+	if (o->min_duration_ns && k->unit == SP_UNIT_NS && (k->duration || k->measured) && took &&
+		took < o->min_duration_ns)
+		return false;
+	return thread_wanted(l, e->thread);
+}
+
+static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
+{
+	const struct kind *k = &kinds[wanted - 1];
+	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+
+	if (!sample_wanted(l, k, e))
+		return 0;
+	if (!l->events[wanted - 1]) {
+		int event =
+			sp_profile_event(l->p, k->event, k->unit, 0, k->measured || k->duration);
+
+		if (event < 0)
+			return event;
+		l->events[wanted - 1] = event + 1;
+	}
+	s.event = (uint32_t)l->events[wanted - 1] - 1;
+	s.state = state_id(l, e->state);
+	if (k->fields[WEIGHT] && k->fields[COUNT] && k->fields[COUNT][0])
+		s.count = e->picked[COUNT];
+	if (k->duration)
+		s.weight = e->duration_ns;
+	else if (k->measured)
+		s.weight = e->picked[WEIGHT];
+	if (e->picked[CLASS] && s.stack) {
+		s.stack = sp_classed_stack(l, s.stack, (uint32_t)e->picked[CLASS], k->class_type);
+		if (s.stack == 0)
+			return -ENOMEM;
+	}
+	if (l->opts->by == SP_BY_STAGE || l->opts->by == SP_BY_TASK) {
+		int r = sp_roots_find(l, e, &s.root);
+
+		if (r < 0)
+			return r;
+	}
+	if (l->opts->timeless)
+		return sp_profile_add(l->p, &s);
+	return sp_profile_add_at(l->p, &s, e->start_ns,
+		(k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0);
+}
+
+/* A share of all cores in thousandths of a percent. */
+static uint64_t share(const struct sp_jfr_event *e, const char *name)
+{
+	const struct sp_jfr_value *v = field(e, name);
+	double f = v && v->kind == SP_JFR_V_FLOAT ? v->f : 0;
+
+	return f > 0 && f <= 1 ? (uint64_t)(f * 100000) : f > 1 ? 100000 : 0;
+}
+
+static int read_series(struct sp_loading *l, enum what what, const struct sp_jfr_event *e)
+{
+	int r;
+
+	switch (what) {
+	case CPU_LOAD:
+		r = sp_profile_point(l->p, SP_SERIES_CPU_JVM, e->start_ns,
+			share(e, "jvmUser") + share(e, "jvmSystem"));
+		return r < 0 ? r
+			     : sp_profile_point(l->p, SP_SERIES_CPU_MACHINE, e->start_ns,
+				       share(e, "machineTotal"));
+	case HEAP:
+		return sp_profile_point(l->p, SP_SERIES_HEAP, e->start_ns, number(e, "heapUsed"));
+	case RSS:
+		return sp_profile_point(l->p, SP_SERIES_RSS, e->start_ns, number(e, "size"));
+	default:
+		return sp_profile_point(l->p, SP_SERIES_GC, e->start_ns, number(e, "sumOfPauses"));
+	}
+}
+
+static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	char name[32], value[64];
+
+	text(e, "name", name, sizeof(name));
+	text(e, "value", value, sizeof(value));
+	if (strcmp(name, "event") == 0)
+		snprintf(l->event, sizeof(l->event), "%s", value);
+	else if (strcmp(name, "interval") == 0)
+		l->interval = strtoull(value, NULL, 10);
+	else if (strcmp(name, "wall") == 0)
+		l->wall_interval = strtoull(value, NULL, 10);
+}
+
+/* "… --executor-id 3 …" of a Spark executor's command line. */
+static void read_executor(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	static const char word[] = "--executor-id ";
+	SP_AUTO_FREE char *line = malloc(16384);
+	const char *at;
+
+	if (!line)
+		return;
+	at = strstr(text(e, "javaArguments", line, 16384), word);
+	if (at) {
+		at += strlen(word);
+		snprintf(l->executor, sizeof(l->executor), "executor %.*s", (int)strcspn(at, " "),
+			at);
+	}
+}
+
+static void read_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	char name[128], version[256], line[400];
+	uint64_t pid = number(e, "pid");
+	int n;
+
+	read_executor(l, e);
+	text(e, "jvmName", name, sizeof(name));
+	text(e, "jvmVersion", version, sizeof(version));
+	n = snprintf(line, sizeof(line), "%s%s%s", name, name[0] && version[0] ? " " : "", version);
+	if (n > 0)
+		l->p->runtime_id = sp_dict_string(l->p->dict, line, (size_t)n);
+	n = snprintf(line, sizeof(line), "pid %" PRIu64, pid);
+	if (pid)
+		l->p->target_id = sp_dict_string(l->p->dict, line, (size_t)n);
+}
+
+/* Counts in a recording are sums since its start, so the last one is the largest. */
+static void keep_reason(struct sp_loading *l, const char *reason, uint64_t count)
+{
+	for (size_t i = 0; i < SP_LOAD_REASONS && reason[0]; i++) {
+		char *at = l->reasons[i].text;
+
+		if (at[0] && strcmp(at, reason) != 0)
+			continue;
+		snprintf(at, sizeof(l->reasons[i].text), "%s", reason);
+		if (count > l->reasons[i].count)
+			l->reasons[i].count = count;
+		return;
+	}
+}
+
+static void read_lost(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	char reason[sizeof(l->reasons[0].text)];
+
+	keep_reason(l, text(e, "reason", reason, sizeof(reason)), number(e, "count"));
+}
+
+static int read_module(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	char path[4096];
+	int r;
+
+	if (!l->symbols)
+		return 0;
+	text(e, "path", path, sizeof(path));
+	pthread_mutex_lock(l->lock);
+	r = sp_symbols_add_module(l->symbols, path, number(e, "device"), number(e, "inode"));
+	pthread_mutex_unlock(l->lock);
+	return r;
+}
+
+int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
+{
+	struct sp_loading *l = ctx;
+	uint64_t lost;
+
+	switch (kinds[e->wanted - 1].what) {
+	case SAMPLE:
+		return l->error = add_sample(l, e->wanted, e);
+	case SETTING:
+		read_setting(l, e);
+		break;
+	case JVM:
+		read_jvm(l, e);
+		break;
+	case MODULE:
+		return l->error = read_module(l, e);
+	case COUNTS:
+		lost = number(e, "lost");
+		l->lost = lost > l->lost ? lost : l->lost;
+		break;
+	case LOST:
+		read_lost(l, e);
+		break;
+	default:
+		return l->error = read_series(l, kinds[e->wanted - 1].what, e);
+	}
+	return 0;
+}
+
+void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
+{
+	struct sp_jfr_stats *to = &l->stats;
+
+	to->chunks += from->chunks;
+	to->events += from->events;
+	to->skipped += from->skipped;
+	to->unfinished += from->unfinished;
+	to->dropped += from->dropped;
+	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
+		to->start_ns = from->start_ns;
+	if (from->end_ns > to->end_ns)
+		to->end_ns = from->end_ns;
+}
+
+int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
+{
+	int r = sp_profile_merge(l->p, other->p);
+
+	for (size_t i = 0; i < SP_LOAD_REASONS; i++)
+		keep_reason(l, other->reasons[i].text, other->reasons[i].count);
+	if (other->lost > l->lost)
+		l->lost = other->lost;
+	if (!l->event[0])
+		snprintf(l->event, sizeof(l->event), "%s", other->event);
+	l->interval = l->interval ? l->interval : other->interval;
+	l->wall_interval = l->wall_interval ? l->wall_interval : other->wall_interval;
+	l->ours |= other->ours;
+	if (!l->executor[0])
+		snprintf(l->executor, sizeof(l->executor), "%s", other->executor);
+	if (l->result == 0 && other->result != 0) {
+		l->result = other->result;
+		l->err = other->err;
+	}
+	sp_loading_count(l, &other->stats);
+	l->error = l->error ? l->error : other->error;
+	return r;
+}

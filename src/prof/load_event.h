@@ -1,0 +1,60 @@
+/* Inside of src/prof: what has been read of a recording so far, by one reader. */
+#ifndef SP_PROF_LOAD_EVENT_H
+#define SP_PROF_LOAD_EVENT_H
+
+#include "jfr/reader.h"
+#include "prof/load.h"
+#include "prof/spans.h"
+
+#include <pthread.h>
+
+#define SP_LOAD_REASONS 32
+
+struct sp_loading {
+	struct sp_profile *p;		 /* owned */
+	const struct sp_load_opts *opts; /* borrowed */
+	const struct sp_spans *spans;	 /* borrowed; NULL: none were looked for */
+	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
+	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
+	struct sp_jfr_stats stats;
+	char event[64]; /* setting: what jdk.ExecutionSample stands for */
+	uint64_t interval, wall_interval;
+	bool ours;     /* sparkprof wrote it */
+	uint64_t lost; /* the recording's own sum, reasons or not */
+	struct {
+		char text[128];
+		uint64_t count;
+	} reasons[SP_LOAD_REASONS];
+	char executor[64]; /* "executor 3" */
+	uint32_t states[SP_STATES];
+	bool state_wanted[SP_STATES];
+	uint8_t *thread_wanted; /* owned, by thread id: 0 not looked at, 1 no, 2 yes */
+	size_t thread_cap;
+	struct sp_roots *roots;	    /* owned: what --by says of a thread and stack */
+	struct sp_classed *classed; /* owned: stacks with the class of an object on top */
+	size_t classed_size, classed_count;
+	int events[32];	   /* event index + 1 by kind */
+	struct sp_err err; /* the first damage */
+	int result, error;
+};
+
+/* @opts and @spans are borrowed. Returns 0 or -ENOMEM; sp_loading_done in any case. */
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
+	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock);
+void sp_loading_done(struct sp_loading *l);
+
+/* For sp_jfr_visitor: ctx is a struct sp_loading. */
+int sp_loading_want(void *ctx, const char *type);
+const char *const *sp_loading_fields(void *ctx, int wanted);
+int sp_loading_event(void *ctx, const struct sp_jfr_event *e);
+
+/* Adds what one reading of the file counted. */
+void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from);
+
+/* Adds what another reader of the same file has found. Returns 0 or -errno. */
+int sp_loading_join(struct sp_loading *l, const struct sp_loading *other);
+
+/* Settles names, intervals and weights once everything is read. */
+int sp_loading_settle(struct sp_loading *l);
+
+#endif

@@ -1,0 +1,194 @@
+/* Adding one profile to another: see profile.h. Everything is interned again in the dictionary of
+ * the first; what each id of the second became is remembered, so that a stack is unpacked once. */
+#include "prof/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "prof/timeline.h"
+
+struct merge {
+	struct sp_dict *to, *from;
+	uint32_t *strings, *methods, *stacks, *threads; /* new ids + 1; 0: not yet */
+	struct sp_frame_ref *frames;
+	bool full; /* something did not fit */
+};
+
+static void merge_done(struct merge *m)
+{
+	free(m->strings);
+	free(m->methods);
+	free(m->stacks);
+	free(m->threads);
+	free(m->frames);
+}
+
+static int merge_init(struct merge *m, struct sp_dict *to, struct sp_dict *from)
+{
+	m->to = to;
+	m->from = from;
+	m->strings = calloc(sp_dict_strings(from) + 1ul, sizeof(uint32_t));
+	m->methods = calloc(sp_dict_methods(from) + 1ul, sizeof(uint32_t));
+	m->stacks = calloc(sp_dict_stacks(from) + 1ul, sizeof(uint32_t));
+	m->threads = calloc(sp_dict_threads(from) + 1ul, sizeof(uint32_t));
+	m->frames = calloc(SP_DICT_MAX_FRAMES, sizeof(*m->frames));
+	return m->strings && m->methods && m->stacks && m->threads && m->frames ? 0 : -ENOMEM;
+}
+
+static uint32_t keep(struct merge *m, uint32_t *place, uint32_t id)
+{
+	m->full |= id == 0;
+	*place = id + 1;
+	return id;
+}
+
+static uint32_t string(struct merge *m, uint32_t id)
+{
+	size_t len;
+	const char *s;
+
+	if (id == 0 || id > sp_dict_strings(m->from))
+		return 0;
+	if (m->strings[id])
+		return m->strings[id] - 1;
+	s = sp_dict_get_string(m->from, id, &len);
+	return keep(m, &m->strings[id], sp_dict_string(m->to, s, len));
+}
+
+static uint32_t method(struct merge *m, uint32_t id)
+{
+	const struct sp_method *old = sp_dict_get_method(m->from, id);
+	struct sp_method new;
+
+	if (!old)
+		return 0;
+	if (m->methods[id])
+		return m->methods[id] - 1;
+	new = *old;
+	new.class_id = string(m, old->class_id);
+	new.name_id = string(m, old->name_id);
+	new.sig_id = string(m, old->sig_id);
+	return keep(m, &m->methods[id], sp_dict_method(m->to, &new));
+}
+
+static uint32_t thread(struct merge *m, uint32_t id)
+{
+	const struct sp_thread *old = sp_dict_get_thread(m->from, id);
+	struct sp_thread new;
+
+	if (!old)
+		return 0;
+	if (m->threads[id])
+		return m->threads[id] - 1;
+	new = *old;
+	new.name_id = string(m, old->name_id);
+	new.group_id = string(m, old->group_id);
+	return keep(m, &m->threads[id], sp_dict_thread(m->to, &new));
+}
+
+static uint32_t stack(struct merge *m, uint32_t id)
+{
+	const struct sp_stack *old;
+
+	if (id == 0 || id > sp_dict_stacks(m->from))
+		return 0;
+	if (m->stacks[id])
+		return m->stacks[id] - 1;
+	old = sp_dict_get_stack(m->from, id);
+	for (uint32_t i = 0; i < old->count; i++) {
+		m->frames[i] = old->frames[i];
+		m->frames[i].method = method(m, old->frames[i].method);
+	}
+	return keep(m, &m->stacks[id], sp_dict_stack(m->to, m->frames, old->count, old->truncated));
+}
+
+/* Where each event of @from is in @p. */
+static int merge_events(
+	struct sp_profile *p, const struct sp_profile *from, uint32_t map[SP_PROFILE_EVENTS])
+{
+	for (unsigned i = 0; i < from->event_count; i++) {
+		const struct sp_event *e = &from->events[i];
+		const char *name = sp_dict_get_string(from->dict, e->name_id, NULL);
+		unsigned before = p->event_count;
+		int n = sp_profile_event(p, name, e->unit, e->interval, e->measured);
+
+		if (n < 0)
+			return n;
+		map[i] = (uint32_t)n;
+		if ((unsigned)n < before && p->events[n].interval != e->interval)
+			p->events[n].interval = 0;
+		if ((unsigned)n < before && p->events[n].unit != e->unit)
+			sp_profile_note(p, "recordings that are merged here weigh an event in "
+					   "different units: compare samples, not weights");
+	}
+	return 0;
+}
+
+static void merge_words(struct sp_profile *p, const struct sp_profile *from)
+{
+	uint64_t end = p->start_ns + p->duration_ns, from_end = from->start_ns + from->duration_ns;
+
+	for (unsigned i = 0; i < from->lost_count; i++)
+		sp_profile_lost(p, sp_dict_get_string(from->dict, from->lost[i].text_id, NULL),
+			from->lost[i].count);
+	for (unsigned i = 0; i < from->note_count; i++)
+		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
+	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
+		p->start_ns = from->start_ns;
+	if (from_end > end)
+		end = from_end;
+	p->duration_ns = end > p->start_ns ? end - p->start_ns : 0;
+}
+
+/* At the middle of its first bucket: both sides cut time at other places. */
+static int add_row(struct sp_profile *p, const struct sp_profile *from, const struct sp_sample *s)
+{
+	if (!from->bucket_ns)
+		return sp_profile_add(p, s);
+	return sp_profile_add_at(p, s,
+		from->origin_ns + s->bucket * from->bucket_ns + from->bucket_ns / 2,
+		s->span * from->bucket_ns);
+}
+
+static int merge_series(struct sp_profile *p, const struct sp_profile *from)
+{
+	int r = 0;
+
+	for (int k = 0; k < SP_SERIES_KINDS; k++)
+		for (size_t i = 0; i < from->series[k].count && r == 0; i++)
+			r = sp_profile_point(p, (enum sp_series_kind)k,
+				from->series[k].points[i].time_ns, from->series[k].points[i].value);
+	return r;
+}
+
+int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
+{
+	__attribute__((cleanup(merge_done))) struct merge m = {0};
+	uint32_t events[SP_PROFILE_EVENTS] = {0};
+	int r = merge_init(&m, p->dict, from->dict);
+
+	if (r == 0)
+		r = merge_events(p, from, events);
+	for (size_t i = 0; i < from->row_count && r == 0; i++) {
+		struct sp_sample s = from->rows[i];
+
+		s.stack = stack(&m, s.stack);
+		s.thread = thread(&m, s.thread);
+		s.state = string(&m, s.state);
+		s.root = string(&m, s.root);
+		s.event = events[s.event];
+		r = m.full ? -ENOMEM : add_row(p, from, &s);
+	}
+	if (r == 0)
+		r = merge_series(p, from);
+	if (r < 0)
+		return r;
+	merge_words(p, from);
+	if (!p->target_id)
+		p->target_id = string(&m, from->target_id);
+	if (!p->runtime_id)
+		p->runtime_id = string(&m, from->runtime_id);
+	return 0;
+}

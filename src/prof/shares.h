@@ -1,0 +1,13 @@
+/* Summing what threads and states have of a view. Inside of src/prof. */
+#ifndef SP_PROF_SHARES_H
+#define SP_PROF_SHARES_H
+
+#include "prof/view.h"
+
+/* Adds a sample to the share at @id of @n; ids beyond go to 0, unknown. */
+void sp_shares_add(struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s);
+
+/* Drops empty shares and puts the heaviest first. Returns how many are left. */
+size_t sp_shares_rank(struct sp_view_share *s, size_t n);
+
+#endif

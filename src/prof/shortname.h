@@ -1,0 +1,18 @@
+/* Readable names of Java, Scala and Spark methods (--names=short). */
+#ifndef SP_PROF_SHORTNAME_H
+#define SP_PROF_SHORTNAME_H
+
+#include "base/buf.h"
+
+#include <stddef.h>
+
+/* Appends "o.a.s.scheduler.Task.run" for class "org/apache/spark/scheduler/Task" and method "run".
+ * Packages become letters; Scala's objects, operators and specialised methods lose their marks
+ * ("Foo$.apply$mcV$sp" is "Foo.apply"); a lambda is named after the method it stands in
+ * ("$anonfun$map$1$adapted" is "map{λ1}"); numbers that differ from JVM to JVM (lambda classes,
+ * proxies, accessors) go; a class that Spark generated is called by its own name, with the number
+ * of its codegen stage. */
+void sp_shortname_class(const char *s, size_t n, struct sp_buf *out);
+void sp_shortname_method(const char *s, size_t n, struct sp_buf *out);
+
+#endif
