@@ -1,0 +1,27 @@
+/* Lines of a file, by pieces: memory is the longest line. Inside of src/in. */
+#ifndef SP_IN_LINES_H
+#define SP_IN_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SP_LINE_MAX (64u << 20)
+
+struct sp_lines {
+	int fd; /* borrowed */
+	char *data;
+	size_t cap, len, at;
+	uint64_t offset; /* in the file, of data[0] */
+	uint64_t line_offset;
+	bool end;
+	int error; /* 0, or -errno that ended the reading; -E2BIG: a line is longer than may be */
+};
+
+void sp_lines_init(struct sp_lines *l, int fd);
+void sp_lines_done(struct sp_lines *l);
+
+/* The next line, terminated, without its newline; borrowed until the next call. NULL at the end. */
+char *sp_lines_next(struct sp_lines *l, size_t *ret_len);
+
+#endif
