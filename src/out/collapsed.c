@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "out/tree.h"
 
 struct lines {
 	struct sp_buf text; /* lines, each with its newline and a NUL */
@@ -73,6 +74,61 @@ static int compare(const void *a, const void *b, void *text)
 	return strcmp((char *)text + *(const size_t *)a, (char *)text + *(const size_t *)b);
 }
 
+/* With -a a method that ran in several ways on one path is one frame, marked by what it was for the
+ * most part: a tree decides that, and each node with samples of its own is a line. */
+static void add_node(struct lines *l, const struct sp_tree *t, uint32_t node, uint32_t *path)
+{
+	static const char *const suffixes[SP_FRAME_TYPES] = {
+		[SP_FRAME_INTERPRETED] = "_[0]",
+		[SP_FRAME_C1] = "_[1]",
+		[SP_FRAME_C2] = "_[j]",
+		[SP_FRAME_INLINED] = "_[i]",
+		[SP_FRAME_KERNEL] = "_[k]",
+	};
+	uint32_t depth = 0;
+
+	for (uint32_t at = node; at; at = t->nodes[at].parent)
+		path[depth++] = at;
+	l->at[l->count++] = l->text.len;
+	while (depth--) {
+		const struct sp_tree_node *n = &t->nodes[path[depth]];
+		const char *suffix = suffixes[sp_tree_type(n)];
+
+		add_name(&l->text, sp_tree_name(t, n));
+		sp_buf_adds(&l->text, suffix ? suffix : "");
+		if (depth)
+			sp_buf_addc(&l->text, ';');
+	}
+	end_line(l, t->nodes[node].self[0]);
+}
+
+static int add_annotated(struct lines *l, const struct sp_view *v, unsigned lost)
+{
+	__attribute__((cleanup(sp_tree_done))) struct sp_tree t;
+	SP_AUTO_FREE uint32_t *path = calloc(SP_DICT_MAX_FRAMES + 4, sizeof(*path));
+	int r = sp_tree_init(&t);
+
+	if (r == 0)
+		r = sp_tree_add(&t, v, 0);
+	l->at = calloc(t.count + lost + 1, sizeof(*l->at));
+	if (!l->at || !path)
+		r = -ENOMEM;
+	for (uint32_t i = 1; r == 0 && i < t.count; i++)
+		if (t.nodes[i].self[0])
+			add_node(l, &t, i, path);
+	return r;
+}
+
+static int add_plain(struct lines *l, const struct sp_view *v, unsigned lost)
+{
+	l->at = calloc(v->stack_count + lost + 1, sizeof(*l->at));
+	if (!l->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->stack_count; i++)
+		add_stack(l, v, &v->stacks[i]);
+	return 0;
+}
+
 int sp_out_collapsed(
 	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
@@ -82,17 +138,17 @@ int sp_out_collapsed(
 	int r;
 
 	o.mark_truncated = true;
+	o.split_types = o.style.annotate;
+	o.style.annotate = false;
 	r = sp_view_new(p, &o, &v);
 	if (r < 0)
 		return r;
-	l.at = calloc(v->stack_count + p->lost_count + 1, sizeof(*l.at));
-	for (size_t i = 0; l.at && i < v->stack_count; i++)
-		add_stack(&l, v, &v->stacks[i]);
+	r = o.split_types ? add_annotated(&l, v, p->lost_count) : add_plain(&l, v, p->lost_count);
 	/* what was lost belongs to the whole: it has no frame that a filter could look at */
-	if (l.at && o.include_count + o.exclude_count == 0 && !o.state)
+	if (r == 0 && o.include_count + o.exclude_count == 0 && !o.state)
 		add_lost(&l, v, &o);
 	sp_view_free(v);
-	if (!l.at || l.text.failed)
+	if (r < 0 || l.text.failed)
 		return -ENOMEM;
 	qsort_r(l.at, l.count, sizeof(*l.at), compare, l.text.data);
 	for (size_t i = 0; i < l.count; i++)

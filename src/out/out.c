@@ -14,6 +14,10 @@ const struct sp_out_format sp_out_formats[] = {
 	{"text", "txt text", sp_out_text},
 	{"html", "html htm", sp_out_html},
 	{"svg", "svg", sp_out_svg},
+	{"pprof", "pb pprof pb.gz", sp_out_pprof},
+	{"speedscope", "speedscope.json", sp_out_speedscope},
+	{"csv", "csv", sp_out_csv},
+	{"json", "json", sp_out_json},
 };
 const size_t sp_out_format_count = SP_COUNT(sp_out_formats);
 
@@ -25,31 +29,37 @@ const struct sp_out_format *sp_out_by_name(const char *name)
 	return NULL;
 }
 
-/* Is @word one of the words in @list? Case does not matter. */
-static bool has_word(const char *list, const char *word)
+/* Length of the longest word of @list that @base ends in, behind a dot. Case does not matter. */
+static size_t ends_in(const char *list, const char *base)
 {
-	size_t n = strlen(word);
+	size_t n = strlen(base), longest = 0;
 
 	for (const char *p = list; *p; p += strspn(p, " ")) {
 		size_t len = strcspn(p, " ");
 
-		if (len == n && strncasecmp(p, word, n) == 0)
-			return true;
+		if (n > len && base[n - len - 1] == '.' &&
+			strncasecmp(base + n - len, p, len) == 0 && len > longest)
+			longest = len;
 		p += len;
 	}
-	return false;
+	return longest;
 }
 
 const struct sp_out_format *sp_out_by_path(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const struct sp_out_format *best = NULL;
+	size_t longest = 0;
 
-	if (!dot || (slash && dot < slash))
-		return NULL;
-	for (size_t i = 0; i < sp_out_format_count; i++)
-		if (has_word(sp_out_formats[i].extensions, dot + 1))
-			return &sp_out_formats[i];
-	return NULL;
+	for (size_t i = 0; i < sp_out_format_count; i++) {
+		size_t n = ends_in(sp_out_formats[i].extensions, base);
+
+		if (n > longest) {
+			longest = n;
+			best = &sp_out_formats[i];
+		}
+	}
+	return best;
 }
 
 void sp_out_summary(const struct sp_profile *p, struct sp_buf *out)

@@ -43,6 +43,10 @@ const struct sp_out_format *sp_out_by_path(const char *path);
 void sp_out_summary(const struct sp_profile *p, struct sp_buf *out);
 
 sp_out_fn sp_out_collapsed;
+sp_out_fn sp_out_csv;
+sp_out_fn sp_out_json;
+sp_out_fn sp_out_pprof;
+sp_out_fn sp_out_speedscope;
 sp_out_fn sp_out_text;
 
 #endif

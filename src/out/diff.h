@@ -1,0 +1,49 @@
+/* Two profiles compared: by stack, and by method with a judgement whether chance alone may have
+ * made the difference. One writer per format. */
+#ifndef SP_OUT_DIFF_H
+#define SP_OUT_DIFF_H
+
+#include "out/out.h"
+#include "out/tree.h"
+
+enum { SP_DIFF_BASE, SP_DIFF_NEW };
+
+struct sp_diff_method {
+	const char *name;    /* borrowed from the tree */
+	uint64_t samples[2]; /* of stacks that hold it, once each */
+	uint64_t self[2];    /* samples of stacks that end in it */
+	double share[2];     /* of all samples of its side: 0 to 1; with absolute: samples */
+	double change;	     /* share[1] - share[0] */
+	double noise;	     /* a change up to this is what chance makes of equal programs */
+};
+
+struct sp_diff {
+	struct sp_view *views[2]; /* owned; [0] is the base */
+	struct sp_tree tree;	  /* both sides; values are samples, or weights with --total */
+	struct sp_diff_method *methods; /* owned; by change beyond noise, largest first */
+	size_t count;
+	bool absolute;
+	double scale;  /* what base values are multiplied with to compare them: 1 with absolute */
+	double sigmas; /* how many standard errors noise is: more methods, more of them by chance */
+};
+
+/* Compares the same event of both. Profiles are borrowed until sp_diff_done.
+ * Returns: 0; -ENOENT if they have no event in common; -ENOMEM. */
+int sp_diff_init(struct sp_diff *d, const struct sp_profile *base, const struct sp_profile *new,
+	const struct sp_view_opts *opts, bool absolute);
+void sp_diff_done(struct sp_diff *d);
+
+typedef int sp_diff_fn(
+	const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink);
+
+/* By the name of -o; NULL where the format has no comparison. */
+sp_diff_fn *sp_diff_writer(const char *format);
+
+/* "stack base new", one line per stack: what difffolded.pl writes and flamegraph.pl reads. Stacks
+ * that vanished have a 0 at the end. */
+sp_diff_fn sp_diff_collapsed;
+sp_diff_fn sp_diff_text;
+sp_diff_fn sp_diff_csv;
+sp_diff_fn sp_diff_json;
+
+#endif

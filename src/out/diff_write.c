@@ -1,0 +1,162 @@
+/* Comparisons as collapsed text, tables and a page of text: see diff.h. */
+#include "out/diff.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/fit.h"
+#include "out/json.h"
+#include "out/number.h"
+
+enum { ROWS = 25, COLUMNS = 47 /* of numbers before the name */ };
+
+static uint64_t scaled(const struct sp_diff *d, uint64_t base)
+{
+	return (uint64_t)llround((double)base * d->scale);
+}
+
+int sp_diff_collapsed(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	const struct sp_tree *t = &d->tree;
+	SP_AUTO_FREE uint32_t *path = calloc(SP_DICT_MAX_FRAMES + 8, sizeof(*path));
+
+	if (!path)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->count; i++) {
+		uint32_t depth = 0;
+
+		if (!t->nodes[i].self[0] && !t->nodes[i].self[1])
+			continue;
+		for (uint32_t at = i; at; at = t->nodes[at].parent)
+			path[depth++] = at;
+		while (depth--) {
+			for (const char *s = sp_tree_name(t, &t->nodes[path[depth]]); *s; s++) {
+				char c = *s == ';' ? '|' : (unsigned char)*s < 0x20 ? ' ' : *s;
+
+				sp_sink_write(sink, &c, 1);
+			}
+			sp_sink_puts(sink, depth ? ";" : "");
+		}
+		sp_sink_printf(sink, " %" PRIu64 " %" PRIu64 "\n",
+			scaled(d, t->nodes[i].self[SP_DIFF_BASE]), t->nodes[i].self[SP_DIFF_NEW]);
+	}
+	return 0;
+}
+
+static void add_value(const struct sp_diff *d, double v, bool sign, struct sp_sink *sink)
+{
+	if (d->absolute)
+		sp_sink_printf(sink, sign ? "%+10.0f" : "%10.0f", v);
+	else
+		sp_sink_printf(sink, sign ? "%+9.2f%%" : "%9.2f%%", 100 * v);
+}
+
+static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, unsigned width,
+	struct sp_sink *sink)
+{
+	SP_AUTO_BUF struct sp_buf name = {0};
+
+	add_value(d, m->share[0], false, sink);
+	add_value(d, m->share[1], false, sink);
+	add_value(d, m->change, true, sink);
+	sp_sink_puts(sink, "  ±");
+	add_value(d, m->noise, false, sink);
+	sp_fit(m->name, width > COLUMNS + 20 ? width - COLUMNS : 20, &name);
+	sp_sink_printf(sink, "  %s%s\n", sp_buf_str(&name),
+		!m->samples[0]	 ? " (new)"
+		: !m->samples[1] ? " (vanished)"
+				 : "");
+}
+
+/* Methods that changed beyond noise, in one direction. Returns how many there are. */
+static size_t write_changes(const struct sp_diff *d, const char *title, int direction,
+	const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	unsigned width = opts->width ? opts->width : 100;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct sp_diff_method *m = &d->methods[i];
+
+		if (fabs(m->change) <= m->noise || (m->change > 0) != (direction > 0))
+			continue;
+		if (n == 0)
+			sp_sink_printf(sink,
+				"\n%s\n      base       new    change      noise  method\n", title);
+		if (n++ < ROWS)
+			write_row(d, m, width, sink);
+	}
+	if (n > ROWS)
+		sp_sink_printf(sink, "  … and %zu more\n", n - ROWS);
+	return n;
+}
+
+int sp_diff_text(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	char a[SP_NUMBER_SIZE], b[SP_NUMBER_SIZE];
+	size_t changed, vanished = 0, new = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		vanished += d->methods[i].samples[1] == 0;
+		new += d->methods[i].samples[0] == 0;
+	}
+	sp_sink_printf(sink, "%s: %s samples in the base, %s in the new one; %s\n",
+		d->views[0]->event ? sp_dict_get_string(d->views[0]->profile->dict,
+					     d->views[0]->event->name_id, NULL)
+				   : "samples",
+		sp_number(d->views[0]->samples, a), sp_number(d->views[1]->samples, b),
+		d->absolute ? "compared as numbers" : "compared as shares of each");
+	changed = write_changes(d, "Grew", 1, opts, sink);
+	changed += write_changes(d, "Shrank", -1, opts, sink);
+	sp_sink_printf(sink,
+		"\n%zu of %zu methods changed by more than chance makes of equal programs (%.1f "
+		"standard errors: one\nmethod in twenty such tables would pass by chance; samples "
+		"of one stack come in bursts, so take\nsmall changes with care). %zu vanished, %zu "
+		"are new, whatever their size.\n",
+		changed, d->count, d->sigmas, vanished, new);
+	return 0;
+}
+
+int sp_diff_csv(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	sp_sink_puts(sink,
+		"method,base samples,new samples,base self,new self,base,new,change,noise,"
+		"beyond noise\r\n");
+	for (size_t i = 0; i < d->count; i++) {
+		const struct sp_diff_method *m = &d->methods[i];
+
+		sp_csv_field(sink, m->name);
+		sp_sink_printf(sink,
+			",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			",%.8g,%.8g,%.8g,%.8g,%s\r\n",
+			m->samples[0], m->samples[1], m->self[0], m->self[1], m->share[0],
+			m->share[1], m->change, m->noise,
+			fabs(m->change) > m->noise ? "yes" : "no");
+	}
+	return 0;
+}
+
+int sp_diff_json(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	sp_sink_printf(sink,
+		"{\"absolute\":%s,\"samples\":[%" PRIu64 ",%" PRIu64 "],\"sigmas\":%.4f,"
+		"\"methods\":[",
+		d->absolute ? "true" : "false", d->views[0]->samples, d->views[1]->samples,
+		d->sigmas);
+	for (size_t i = 0; i < d->count; i++) {
+		const struct sp_diff_method *m = &d->methods[i];
+
+		sp_sink_puts(sink, i ? ",\n{\"name\":" : "\n{\"name\":");
+		sp_json_string(sink, m->name);
+		sp_sink_printf(sink,
+			",\"samples\":[%" PRIu64 ",%" PRIu64 "],\"self\":[%" PRIu64 ",%" PRIu64
+			"],\"change\":%.8g,\"noise\":%.8g}",
+			m->samples[0], m->samples[1], m->self[0], m->self[1], m->change, m->noise);
+	}
+	sp_sink_puts(sink, "]}\n");
+	return 0;
+}
