@@ -14,6 +14,14 @@ _sparkprof_options() { # of an action
     stop | dump)
         echo "--attach-timeout -f --file -o --output -t --threads -s --simple -a --ann -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
+    report)
+        echo "-e --event --thread --from --to --state --min-duration --by --names --areas -f --file
+            -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include -X
+            --exclude -q --quiet -h --help -v --version" ;;
+    diff)
+        echo "-e --event --thread --from --to --state --min-duration --by --names --areas
+            --absolute -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I
+            --include -X --exclude -q --quiet -h --help -v --version" ;;
     status | list)
         echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
     ps)
@@ -60,7 +68,7 @@ _sparkprof_action() { # the action among the words so far
     local w
     for w in "${words[@]:1:cword-1}"; do
         case $w in
-        collect | start | stop | dump | resume | status | list | ps | version)
+        collect | start | stop | dump | resume | status | list | ps | report | diff | version)
             echo "$w"
             return ;;
         esac
@@ -76,13 +84,17 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "$_sparkprof_events" -- "${cur##*,}") ;;
     --capture)
         mapfile -t COMPREPLY < <(compgen -W "ring signal" -- "$cur") ;;
-    -f | --file)
+    --by)
+        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area" -- "$cur") ;;
+    --names)
+        mapfile -t COMPREPLY < <(compgen -W "full short" -- "$cur") ;;
+    -f | --file | --areas)
         _filedir ;;
     -o | --output)
-        mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
     -i | --interval | --wall | -j | --jstackdepth | --filter | --thread | --memory | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
-    --chunktime)
+    --chunktime | --from | --to | --state | --min-duration)
         ;; # a number or a pattern: nothing to offer
     *) return 1 ;;
     esac
@@ -100,8 +112,10 @@ _sparkprof() {
         mapfile -t COMPREPLY < <(compgen -W "$(_sparkprof_options "$action")" -- "$cur")
     else
         local offers=
-        ((cword == 1)) && offers="collect start stop dump resume status list ps version"
-        if [[ $action != ps && $action != version ]]; then
+        ((cword == 1)) && offers="collect start stop dump resume status list ps report diff version"
+        if [[ $action == report || $action == diff ]]; then
+            _filedir
+        elif [[ $action != ps && $action != version ]]; then
             offers+=" executors"
             _sparkprof_targets "$1"
         fi

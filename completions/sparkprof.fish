@@ -3,7 +3,7 @@
 function __sparkprof_action --description 'whether the action of the line is one of these'
     set -l action collect
     for word in (commandline -opc)[2..]
-        if contains -- $word collect start stop dump resume status list ps version
+        if contains -- $word collect start stop dump resume status list ps report diff version
             set action $word
             break
         end
@@ -35,29 +35,40 @@ complete -c sparkprof -n __fish_is_first_arg -a resume -d "go on with a stopped 
 complete -c sparkprof -n __fish_is_first_arg -a status -d "say what is being recorded in a target"
 complete -c sparkprof -n __fish_is_first_arg -a list -d "list every event, and why one is not available here"
 complete -c sparkprof -n __fish_is_first_arg -a ps -d "list the JVMs of this host, Spark's first"
+complete -c sparkprof -n __fish_is_first_arg -a report -d "make reports of recordings, collapsed text, pprof or perf script files"
+complete -c sparkprof -n __fish_is_first_arg -a diff -d "compare two recordings: what grew and what shrank"
 complete -c sparkprof -n __fish_is_first_arg -a version -d "print the version"
-complete -c sparkprof -n 'not __sparkprof_action ps version' -a '(__sparkprof_targets)'
+complete -c sparkprof -n '__sparkprof_action report diff' -F
+complete -c sparkprof -n 'not __sparkprof_action ps version report diff' -a '(__sparkprof_targets)'
 
-complete -c sparkprof -n '__sparkprof_action collect start resume' -s e -l event -x -a "$events" -d 'what to sample'
+complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -s e -l event -x -a "$events" -d 'what to sample'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s i -l interval -x -d 'time between samples'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l wall -x -d 'sample wall clock too'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s j -l jstackdepth -x -d 'deepest stack to keep'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l filter -x -d 'only these thread ids'
-complete -c sparkprof -n '__sparkprof_action collect start resume' -l thread -x -d 'only threads with such a name'
+complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -l thread -x -d 'only threads with such a name'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l memory -x -d 'most memory in the target'
 complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'
 complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump resume status list' -l attach-timeout -x -d 'give up on a silent target'
-complete -c sparkprof -n '__sparkprof_action collect start stop dump resume' -s f -l file -r -F -d 'output file'
-complete -c sparkprof -n '__sparkprof_action collect start stop dump resume' -s o -l output -x -a 'html svg text collapsed jfr' -d 'output format'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s t -l threads -d 'keep threads apart'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s s -l simple -d 'class names without packages'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s a -l ann -d 'mark frames by kind'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s l -l lib -d 'library names before native frames'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -l total -d 'weigh by time or events'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s I -l include -x -d 'only stacks with such a frame'
-complete -c sparkprof -n '__sparkprof_action collect stop dump' -s X -l exclude -x -d 'no stacks with such a frame'
+complete -c sparkprof -n '__sparkprof_action report diff' -l from -x -d 'only what came later'
+complete -c sparkprof -n '__sparkprof_action report diff' -l to -x -d 'only what came earlier'
+complete -c sparkprof -n '__sparkprof_action report diff' -l state -x -d 'only threads in these states'
+complete -c sparkprof -n '__sparkprof_action report diff' -l min-duration -x -d 'no shorter locks and waits'
+complete -c sparkprof -n '__sparkprof_action report diff' -l by -x -a 'thread class executor stage task area' -d 'what to put below each stack'
+complete -c sparkprof -n '__sparkprof_action report diff' -l names -x -a 'full short' -d 'how names are written'
+complete -c sparkprof -n '__sparkprof_action report diff' -l areas -r -d 'more areas'
+complete -c sparkprof -n '__sparkprof_action diff' -l absolute -d 'compare numbers, not shares'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s f -l file -r -F -d 'output file'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s o -l output -x -a 'html svg text collapsed jfr pprof speedscope csv json' -d 'output format'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s t -l threads -d 'keep threads apart'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s s -l simple -d 'class names without packages'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s a -l ann -d 'mark frames by kind'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s l -l lib -d 'library names before native frames'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l total -d 'weigh by time or events'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s I -l include -x -d 'only stacks with such a frame'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s X -l exclude -x -d 'no stacks with such a frame'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l chunksize -x -d 'new chunk after so many bytes'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l chunktime -x -d 'new chunk after this long'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l force -d 'go on though memory is short'

@@ -19,11 +19,13 @@ static const struct {
 	[SP_FORMAT_JFR] = {"jfr", {"jfr"}, true},
 	[SP_FORMAT_HTML] = {"html", {"html", "htm"}, true},
 	[SP_FORMAT_SVG] = {"svg", {"svg"}, true},
-	[SP_FORMAT_PPROF] = {"pprof", {"pprof", "pb.gz", "pb"}, false},
-	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", {"speedscope.json", "json"}, false},
+	[SP_FORMAT_PPROF] = {"pprof", {"pprof", "pb.gz", "pb"}, true},
+	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", {"speedscope.json"}, true},
+	[SP_FORMAT_CSV] = {"csv", {"csv"}, true},
+	[SP_FORMAT_JSON] = {"json", {"json"}, true},
 };
 
-#define LATER " once it is built; now there are html, svg, text, collapsed, jfr"
+#define CHOICES "html, svg, text, collapsed, jfr, pprof, speedscope, csv, json"
 
 /* Words of async-profiler. */
 static const struct {
@@ -33,10 +35,10 @@ static const struct {
 	{"traces", "text", ""},
 	{"flamegraph", "html", ""},
 	{"tree", "html", ""},
-	{"otlp", "pprof", LATER},
+	{"otlp", "pprof", ""},
 };
 
-static const char choices[] = "html, svg, text, collapsed, jfr";
+static const char choices[] = CHOICES;
 
 static int not_built(const char *word, struct sp_err *err)
 {

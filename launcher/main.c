@@ -9,6 +9,7 @@
 /* An action without a function is refused as not built yet. */
 static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
 	[SP_ACTION_COLLECT] = sp_cmd_collect,
+	[SP_ACTION_DIFF] = sp_cmd_diff,
 	[SP_ACTION_DUMP] = sp_cmd_dump,
 	[SP_ACTION_LIST] = sp_cmd_list,
 	[SP_ACTION_PS] = sp_cmd_ps,
@@ -16,6 +17,7 @@ static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
 	[SP_ACTION_START] = sp_cmd_start,
 	[SP_ACTION_STATUS] = sp_cmd_status,
 	[SP_ACTION_STOP] = sp_cmd_stop,
+	[SP_ACTION_REPORT] = sp_cmd_report,
 	[SP_ACTION_VERSION] = sp_cmd_version,
 };
 

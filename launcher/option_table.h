@@ -12,6 +12,8 @@ enum sp_option_kind {
 	SP_KIND_SIZE,
 	SP_KIND_COUNT,
 	SP_KIND_TEXT,
+	SP_KIND_WHEN,
+	SP_KIND_STATES,
 	SP_KIND_IDS,
 	SP_KIND_ENUM, /* the words stand in the value column */
 	SP_KIND_EVENT,

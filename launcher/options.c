@@ -21,7 +21,6 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 {
 	struct sp_call *call = p->call;
 	struct sp_call_event *e = &call->events[call->n_events];
-	int r;
 
 	if (call->n_events == SP_CALL_MAX_EVENTS)
 		return sp_err_set(
@@ -32,9 +31,8 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 	memcpy(e->name, name, len);
 	e->name[len] = '\0';
 	e->interval = 0;
-	r = sp_event_check(e->name, p->err);
-	if (r < 0)
-		return sp_err_prefix(p->err, r, "%s", spelled);
+	if (!len)
+		return sp_err_set(p->err, -EINVAL, "%s: is empty; write an event", spelled);
 	for (size_t i = 0; i < call->n_events; i++) {
 		if (strcmp(call->events[i].name, e->name) == 0)
 			return sp_err_set(

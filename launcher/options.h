@@ -6,6 +6,8 @@
 
 #include "base/err.h"
 #include "format.h"
+#include "base/when.h"
+#include "prof/load.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +22,9 @@ enum sp_action {
 	SP_ACTION_STATUS,
 	SP_ACTION_LIST,
 	SP_ACTION_PS,
-	SP_ACTION_VERSION,
 	SP_ACTION_REPORT,
 	SP_ACTION_DIFF,
+	SP_ACTION_VERSION,
 	SP_ACTION_METRICS,
 	SP_ACTION_COUNT,
 };
@@ -31,6 +33,13 @@ enum sp_capture {
 	SP_CAPTURE_AUTO,
 	SP_CAPTURE_RING,
 	SP_CAPTURE_SIGNAL,
+};
+
+/* --names. */
+enum sp_names {
+	SP_NAMES_DEFAULT,
+	SP_NAMES_FULL,
+	SP_NAMES_SHORT,
 };
 
 enum {
@@ -91,11 +100,21 @@ struct sp_call {
 	bool libs;     /* -l */
 	bool total;    /* --total: weights are time or bytes, not samples */
 
+	/* what to show of recordings: report, diff; events and thread serve there too */
+	struct sp_when from, to;
+	const char *states;	  /* --state: a checked list; NULL: all */
+	uint64_t min_duration_ns; /* --min-duration; 0: none */
+	enum sp_by by;
+	enum sp_names names;
+	const char *areas; /* --areas; NULL: the built-in ones */
+	bool absolute;	   /* --absolute */
+
 	bool force; /* --force */
 	bool json;  /* --json */
 	bool quiet; /* -q */
 
-	/* targets as written; target.h resolves them. Borrowed from argv. */
+	/* targets as written, or files of report and diff; target.h resolves the former. Borrowed
+	 * from argv. */
 	const char *targets[SP_CALL_MAX_TARGETS];
 	size_t n_targets;
 

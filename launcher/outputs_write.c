@@ -3,6 +3,7 @@
 #include "outputs.h"
 
 #include "message.h"
+#include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,60 +71,6 @@ static const char *name_frame(void *ctx, const char *module, uint64_t offset, co
 	if (!ctx || sp_symbols_find(ctx, module, build_id, offset, &name) < 0)
 		return NULL;
 	return name;
-}
-
-static bool is_utf8(void)
-{
-	const char *l = getenv("LC_ALL");
-
-	l = l && *l ? l : getenv("LC_CTYPE");
-	l = l && *l ? l : getenv("LANG");
-	return l && (strcasestr(l, "utf-8") || strcasestr(l, "utf8"));
-}
-
-static void set_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
-{
-	struct winsize ws;
-	bool terminal = isatty(fd);
-
-	*o = (struct sp_out_opts){
-		.view = {.threads = call->threads,
-			.total = call->total,
-			.include = call->include.text,
-			.include_count = call->include.n,
-			.exclude = call->exclude.text,
-			.exclude_count = call->exclude.n,
-			.style = {.simple = call->simple,
-				.annotate = call->annotate,
-				.libraries = call->libs}},
-		.colour = terminal && !getenv("NO_COLOR"),
-		.utf8 = terminal && is_utf8(),
-	};
-	if (terminal && ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 60)
-		o->width = ws.ws_col;
-}
-
-static int write_report(const struct sp_output *out, const struct sp_call *call,
-	const struct sp_profile *p, struct sp_err *err)
-{
-	const struct sp_out_format *format = sp_out_by_name(sp_format_name(out->format));
-	struct sp_out_opts opts;
-	struct sp_outfile file;
-	struct sp_sink sink;
-	int r = sp_outfile_open(&file, out->path, err), e;
-
-	if (r < 0)
-		return r;
-	set_style(&opts, call, file.fd);
-	sp_sink_init(&sink, file.fd);
-	r = format->write(p, &opts, &sink);
-	e = sp_sink_done(&sink);
-	r = r < 0 ? r : e;
-	if (r < 0) {
-		sp_outfile_abort(&file);
-		return sp_err_set(err, r, "%s: cannot be written: %s", out->path, strerror(-r));
-	}
-	return sp_outfile_commit(&file, err);
 }
 
 /* stdout cannot be patched nor read again: the finished recording is copied to it. */
@@ -211,7 +157,7 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 		if (o->list[i].format == SP_FORMAT_JFR)
 			r = write_recording(&o->list[i], o->fd, symbols, err);
 		else
-			r = write_report(&o->list[i], call, profile, err);
+			r = sp_report_write(o->list[i].path, o->list[i].format, call, profile, err);
 	}
 	if (r < 0)
 		return o->recording

@@ -9,6 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
+static bool reads_files(const struct sp_call *call)
+{
+	return call->action == SP_ACTION_REPORT || call->action == SP_ACTION_DIFF;
+}
+
 static int check_action(struct sp_parser *p)
 {
 	enum sp_action action = p->call->action;
@@ -92,6 +97,10 @@ static int finish_events(struct sp_parser *p)
 	for (size_t i = 0; i < call->n_events; i++) {
 		const char *name = call->events[i].name;
 
+		r = sp_event_check(name, p->err);
+		if (r < 0)
+			return sp_err_prefix(p->err, r, "%s",
+				p->spelled[o - p->rows][0] ? p->spelled[o - p->rows] : "-e");
 		if (strcmp(name, "wall") == 0)
 			continue;
 		if (first)
@@ -138,13 +147,15 @@ static int finish_files(struct sp_parser *p)
 	return 0;
 }
 
-/* Where no -f was given: collect writes to stdout, and so do stop and dump with -o. */
+/* Where no -f was given: collect, report and diff write to stdout, and so do stop and dump with -o.
+ */
 static int finish_stdout(struct sp_parser *p)
 {
 	struct sp_call *call = p->call;
 	enum sp_format format = format_or_text(p);
 
-	if (call->n_outputs || (call->action != SP_ACTION_COLLECT && !p->format.text))
+	if (call->n_outputs ||
+		(call->action != SP_ACTION_COLLECT && !reads_files(call) && !p->format.text))
 		return 0;
 	if (starts(call) || format == SP_FORMAT_JFR)
 		return sp_err_set(p->err, -EINVAL, "%s %s: needs -f FILE%s", p->format.spelled,
@@ -176,6 +187,11 @@ static int check_targets(struct sp_parser *p)
 	const struct sp_call *call = p->call;
 	const struct sp_action_info *info = sp_action_info(call->action);
 
+	if (reads_files(call) && (call->n_targets < info->least || call->n_targets > info->most))
+		return sp_err_set(p->err, -EINVAL, "%s: %s", info->name,
+			call->action == SP_ACTION_DIFF
+				? "takes two files, the base and the new one"
+				: "no file; name recordings, or a directory of them");
 	if (call->n_targets < info->least)
 		return sp_err_set(p->err, -EINVAL,
 			"%s: no target; name a pid or 'executor' ('sparkprof ps' lists them; -h "
@@ -186,7 +202,7 @@ static int check_targets(struct sp_parser *p)
 			info->name, call->targets[0]);
 	if (call->n_targets > info->most)
 		return sp_err_set(p->err, -EINVAL, "%s: takes %zu target", info->name, info->most);
-	return sp_options_check_outputs(call, call->n_targets, p->err);
+	return reads_files(call) ? 0 : sp_options_check_outputs(call, call->n_targets, p->err);
 }
 
 int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err)

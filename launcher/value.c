@@ -2,6 +2,7 @@
 #include "value.h"
 
 #include "base/units.h"
+#include "base/when.h"
 #include "event.h"
 
 #include <ctype.h>
@@ -123,6 +124,26 @@ static int thread_ids(const char *spelled, const char *text, struct sp_err *err)
 	}
 }
 
+/* "running,lock" */
+static int thread_states(const char *spelled, const char *text, struct sp_err *err)
+{
+	static const char known[] = "running runnable lock net disk sleep poll blocked";
+
+	for (const char *p = text;; p++) {
+		size_t len = strcspn(p, ",");
+		const char *at = known;
+
+		while (len && *at && (strcspn(at, " ") != len || strncmp(at, p, len) != 0))
+			at += strcspn(at, " ") + (at[strcspn(at, " ")] == ' ');
+		if (!len || !*at)
+			return sp_err_set(err, -EINVAL, "%s: '%.*s' is not a state; there are %s",
+				spelled, (int)len, p, known);
+		p += len;
+		if (!*p)
+			return 0;
+	}
+}
+
 static int add_pattern(
 	struct sp_call_patterns *list, const char *spelled, const char *text, struct sp_err *err)
 {
@@ -136,6 +157,7 @@ static int add_pattern(
 /* A value that passed its check, by the type of its field. */
 union field {
 	uint64_t number;
+	struct sp_when when;
 	int word;
 };
 
@@ -151,6 +173,15 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 		return enum_word(o, spelled, text, &ret_value->word, err);
 	case SP_KIND_IDS:
 		return thread_ids(spelled, text, err);
+	case SP_KIND_WHEN:
+		if (sp_when_parse(text, &ret_value->when) < 0)
+			return sp_err_set(err, -EINVAL,
+				"%s: '%s' is not a time; write 10s (from the start), -10s (from "
+				"the end), 14:30:00 or 2026-03-01T14:30:00",
+				spelled, text);
+		return 0;
+	case SP_KIND_STATES:
+		return thread_states(spelled, text, err);
 	case SP_KIND_TEXT:
 	case SP_KIND_PATTERN:
 		if (!*text)
@@ -183,8 +214,12 @@ int sp_value_set(const struct sp_option *o, const char *spelled, const char *tex
 	case SP_KIND_ENUM:
 		*(int *)to = value.word;
 		return 0;
+	case SP_KIND_WHEN:
+		*(struct sp_when *)to = value.when;
+		return 0;
 	case SP_KIND_TEXT:
 	case SP_KIND_IDS:
+	case SP_KIND_STATES:
 		*(const char **)to = text;
 		return 0;
 	case SP_KIND_PATTERN:

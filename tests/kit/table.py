@@ -7,9 +7,9 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEF = ROOT / "launcher/options.def"
 MASKS = {
-    "PRINTING": {"collect", "stop", "dump"},
+    "PRINTING": {"collect", "stop", "dump", "report", "diff"},
     "RECORDING": {"collect", "start", "resume"},
-    "WRITING": {"collect", "start", "stop", "dump", "resume"},
+    "WRITING": {"collect", "start", "stop", "dump", "resume", "report", "diff"},
     "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "list"},
 }
 

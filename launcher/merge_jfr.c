@@ -1,0 +1,141 @@
+/* Merging recordings: see merge_jfr.h. JFR files are chunks that stand by themselves, so merging is
+ * joining; naming is the rewriter's (jfr/rewrite.h). */
+#include "merge_jfr.h"
+
+#include "message.h"
+#include "base/cleanup.h"
+#include "elf/symbols.h"
+#include "in/in.h"
+#include "jfr/reader.h"
+#include "jfr/rewrite.h"
+#include "out/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { COPY = 1 << 16 };
+
+static const char *name_frame(void *ctx, const char *module, uint64_t offset, const char *build_id)
+{
+	const char *name;
+
+	if (!ctx || sp_symbols_find(ctx, module, build_id, offset, &name) < 0)
+		return NULL;
+	return name;
+}
+
+static int want_module(void *ctx, const char *type)
+{
+	return strcmp(type, "sparkprof.Module") == 0;
+}
+
+/* Modules that a recording tells of: where names may be found. */
+static int take_module(void *ctx, const struct sp_jfr_event *e)
+{
+	uint64_t device = 0, inode = 0;
+	char path[4096] = "";
+
+	for (uint32_t i = 0; i < e->count; i++) {
+		const struct sp_jfr_value *v = &e->values[i];
+
+		if (strcmp(v->name, "device") == 0)
+			device = v->u;
+		else if (strcmp(v->name, "inode") == 0)
+			inode = v->u;
+		else if (strcmp(v->name, "path") == 0)
+			snprintf(path, sizeof(path), "%.*s", (int)v->len, v->s);
+	}
+	return path[0] ? sp_symbols_add_module(ctx, path, device, inode) : 0;
+}
+
+static void read_modules(int fd, struct sp_symbols *symbols)
+{
+	struct sp_jfr_visitor v = {.ctx = symbols, .want = want_module, .event = take_module};
+	struct sp_dict *dict;
+
+	if (sp_dict_new(&dict, 64u << 20) < 0)
+		return;
+	sp_jfr_read(fd, dict, &v, NULL, NULL);
+	sp_dict_free(dict);
+}
+
+/* Appends all of @from to @to. */
+static int append(int from, int to)
+{
+	char buf[COPY];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(from, buf, sizeof(buf), at), done = 0;
+
+		if (n == 0)
+			return 0;
+		while (n > 0 && done < n) {
+			ssize_t w = write(to, buf + done, (size_t)(n - done));
+
+			if (w < 0 && errno != EINTR)
+				return -errno;
+			done += w > 0 ? w : 0;
+		}
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? n : 0;
+	}
+}
+
+static int add_file(const char *path, int to, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int fd = -1, opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	SP_AUTO_CLOSE int named = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct sp_symbols *symbols = NULL;
+	enum sp_in_kind kind;
+	int r = opened < 0 ? sp_err_set(err, -errno, "%s", strerror(errno))
+			   : sp_in_open(opened, &fd, &kind, NULL, err);
+
+	if (r < 0)
+		return r;
+	if (kind != SP_IN_JFR)
+		return sp_err_set(err, -EINVAL, "is no recording: only recordings become one");
+	if (named < 0)
+		named = memfd_create("sparkprof", MFD_CLOEXEC);
+	if (sp_symbols_new(&symbols, root, NULL) < 0)
+		symbols = NULL;
+	else
+		read_modules(fd, symbols);
+	r = sp_jfr_rewrite(fd, named, name_frame, symbols, NULL, err);
+	sp_symbols_free(symbols);
+	if (r == -EBADMSG) {
+		sp_message_warn("%s: %s", path, err->text);
+		r = 0;
+	}
+	if (r == 0) {
+		r = append(named, to);
+		if (r < 0)
+			sp_err_set(err, r, "cannot be written: %s", strerror(-r));
+	}
+	return r;
+}
+
+int sp_merge_jfr(const struct sp_inputs *in, const char *path, struct sp_err *err)
+{
+	struct sp_outfile file;
+	int r = sp_outfile_open(&file, path, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < in->n && r == 0; i++) {
+		r = add_file(in->paths[i], file.fd, err);
+		if (r < 0)
+			sp_err_prefix(err, r, "%s", in->paths[i]);
+	}
+	if (r < 0) {
+		sp_outfile_abort(&file);
+		return r;
+	}
+	return sp_outfile_commit(&file, err);
+}

@@ -1,0 +1,16 @@
+/* Writing one report, as the options of a call want it to look. */
+#ifndef SP_LAUNCHER_WRITE_REPORT_H
+#define SP_LAUNCHER_WRITE_REPORT_H
+
+#include "options.h"
+#include "out/out.h"
+
+/* How stacks are shown, by the options of @call; strings are borrowed from it. */
+void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd);
+
+/* Writes @p to @path ("-" is stdout) in the format @type, whole or not at all. Returns 0, or -errno
+ * with a sentence that names the file. */
+int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
+	const struct sp_profile *p, struct sp_err *err);
+
+#endif
