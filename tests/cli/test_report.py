@@ -1,0 +1,205 @@
+"""report and diff on real recordings of async-profiler and the JDK, beside the peers' own readers."""
+import csv
+import gzip
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from kit import jvm, parts, peers
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """cpu with allocations and locks, and wall, of the same program."""
+    tmp = tmp_path_factory.mktemp("recordings")
+    peers.recording(tmp / "cpu.jfr", "event=cpu,interval=1ms,alloc=64k,lock=1us", "Mixture", 3)
+    peers.recording(tmp / "wall.jfr", "event=wall,interval=2ms", "Mixture", 3)
+    return tmp
+
+
+def lines(path):
+    return sorted(path.read_bytes().splitlines())
+
+
+def total(path):
+    return sum(int(line.rsplit(b" ", 1)[1]) for line in path.read_bytes().splitlines())
+
+
+@pytest.mark.parametrize("name, theirs, ours", [
+    ("cpu", ["--cpu"], ["-e", "cpu"]),
+    ("cpu", ["--cpu", "-t"], ["-e", "cpu", "-t"]),
+    ("cpu", ["--cpu", "--simple"], ["-e", "cpu", "-s"]),
+    ("cpu", ["--alloc"], ["-e", "alloc"]),
+    ("cpu", ["--alloc", "--total"], ["-e", "alloc", "--total"]),
+    ("cpu", ["--lock"], ["-e", "lock"]),
+    ("cpu", ["--lock", "--total"], ["-e", "lock", "--total"]),
+    ("wall", ["--wall"], ["-e", "wall"]),
+    ("wall", ["--wall", "-t"], ["-e", "wall", "-t"]),
+])
+def test_collapsed_equals_async_profilers_converter(sparkprof, recordings, tmp_path, name, theirs, ours):
+    subprocess.run([*peers.converter(), *theirs, "--norm", "-o", "collapsed", recordings / f"{name}.jfr",
+                    tmp_path / "theirs"], check=True, stdout=subprocess.DEVNULL)
+    r = sparkprof("report", recordings / f"{name}.jfr", *ours, "-a", "-f", tmp_path / "ours.collapsed")
+    assert r.returncode == 0, r.stderr
+    assert lines(tmp_path / "ours.collapsed") == lines(tmp_path / "theirs")
+
+
+def test_pprof_reads_ours(sparkprof, recordings, tmp_path):
+    out = tmp_path / "x.pb.gz"
+    sparkprof("report", recordings / "wall.jfr", "-f", out, "-f", tmp_path / "x.collapsed")
+    top = subprocess.run([peers.pprof(), "-top", "-nodecount=3", "-sample_index=samples", out], capture_output=True,
+                         text=True)
+    assert top.returncode == 0 and "of " in top.stdout, top.stderr
+    assert str(total(tmp_path / "x.collapsed")) in top.stdout
+    tags = subprocess.run([peers.pprof(), "-tags", out], capture_output=True, text=True).stdout
+    assert re.search(r"state: Total", tags) and re.search(r"thread: Total", tags) and "mix-0" in tags
+    again = sparkprof("report", out, "-f", tmp_path / "again.collapsed")
+    assert again.returncode == 0 and lines(tmp_path / "again.collapsed") == lines(tmp_path / "x.collapsed")
+
+
+def fits(value, rule, schema):
+    """Whether a value is as a JSON schema wants it: the words that speedscope's own schema uses."""
+    if "$ref" in rule:
+        rule = schema["definitions"][rule["$ref"].rsplit("/", 1)[1]]
+    for word in ("anyOf", "oneOf"):
+        if word in rule and not any(fits(value, r, schema) for r in rule[word]):
+            return False
+    types = {"object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool}
+    if "type" in rule and not isinstance(value, types[rule["type"]]):
+        return False
+    if value not in rule.get("enum", [value]) or value != rule.get("const", value):
+        return False
+    if isinstance(value, dict):
+        known = rule.get("properties", {})
+        return set(rule.get("required", [])) <= set(value) and all(
+            fits(v, known[k], schema) if k in known else rule.get("additionalProperties", True)
+            for k, v in value.items())
+    return not isinstance(value, list) or all(fits(v, rule.get("items", {}), schema) for v in value)
+
+
+def test_speedscope_reads_ours(sparkprof, recordings, tmp_path):
+    out = tmp_path / "x.speedscope.json"
+    sparkprof("report", recordings / "cpu.jfr", recordings / "wall.jfr", "-f", out)
+    file = json.loads(out.read_text())
+    schema = json.loads((peers.speedscope() / "dist/release/file-format-schema.json").read_text())
+    assert fits(file, schema, schema)
+    file["profiles"][0]["unit"] = "parsecs"
+    assert not fits(file, schema, schema)
+    assert {p["name"] for p in file["profiles"]} >= {"cpu", "wall", "alloc"}
+    for p in file["profiles"]:
+        assert len(p["samples"]) == len(p["weights"]) and sum(p["weights"]) == p["endValue"]
+        assert max(f for s in p["samples"] for f in s) < len(file["shared"]["frames"])
+
+
+def test_tables(sparkprof, recordings, tmp_path):
+    sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "x.csv", "-f", tmp_path / "x.json",
+              "-f", tmp_path / "x.collapsed")
+    rows = list(csv.DictReader((tmp_path / "x.csv").open()))
+    assert {r["table"] for r in rows} == {"method", "class", "package", "thread", "state"}
+    event = json.loads((tmp_path / "x.json").read_text())["events"][0]
+    assert event["samples"] == total(tmp_path / "x.collapsed")
+    assert sum(m["samples"] for m in event["tables"]["method"]) == event["samples"]
+    assert sum(t["samples"] for t in event["tables"]["thread"]) == event["samples"]
+
+
+def test_the_jdk_reads_a_merged_recording(sparkprof, recordings, tmp_path):
+    r = sparkprof("report", recordings, "-f", tmp_path / "merged.jfr")
+    assert r.returncode == 0, r.stderr
+    out = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "merged.jfr"], capture_output=True, text=True)
+    assert out.returncode == 0 and re.search(r"Chunks: [2-9]", out.stdout), out.stdout + out.stderr
+    for event in ("cpu", "wall", "alloc"):
+        sparkprof("report", recordings, "-e", event, "-f", tmp_path / "a.collapsed")
+        sparkprof("report", tmp_path / "merged.jfr", "-e", event, "-f", tmp_path / "b.collapsed")
+        assert lines(tmp_path / "a.collapsed") == lines(tmp_path / "b.collapsed")
+
+
+def test_the_jdks_own_recording_is_read(sparkprof, tmp_path):
+    subprocess.run([parts.jdk(17) / "bin/java", f"-XX:StartFlightRecording=filename={tmp_path}/jdk.jfr,settings=profile",
+                    "-cp", jvm.compiled(), "Mixture", "3"], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    r = sparkprof("report", tmp_path / "jdk.jfr", "-e", "cpu", "-f", tmp_path / "x.collapsed")
+    assert r.returncode == 0, r.stderr
+    count = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "jdk.jfr"], capture_output=True, text=True)
+    assert total(tmp_path / "x.collapsed") == int(re.search(r"jdk.ExecutionSample +(\d+)", count.stdout)[1])
+
+
+def test_times_split_a_recording(sparkprof, recordings, tmp_path):
+    wall = recordings / "wall.jfr"
+    sums = []
+    for name, args in [("all", []), ("a", ["--to", "1s"]), ("b", ["--from", "1s"]), ("end", ["--from", "-1s"])]:
+        r = sparkprof("report", wall, *args, "-f", tmp_path / f"{name}.collapsed")
+        assert r.returncode == 0, r.stderr
+        sums.append(total(tmp_path / f"{name}.collapsed"))
+    assert sums[1] + sums[2] == sums[0] and 0 < sums[3] < sums[0]
+    r = sparkprof("report", wall, "--from", "1h")
+    assert r.returncode == 2 and "lasts" in r.stderr
+
+
+def test_threads_states_and_by(sparkprof, recordings, tmp_path):
+    wall = recordings / "wall.jfr"
+    out = tmp_path / "x.collapsed"
+    sparkprof("report", wall, "--thread", "mix-*", "-t", "-f", out)
+    assert all(line.startswith(b"[mix-") for line in lines(out)) and lines(out)
+    sparkprof("report", wall, "--state", "sleep,lock", "-f", out)
+    some = total(out)
+    sparkprof("report", wall, "-f", out)
+    assert 0 < some < total(out)
+    for by, root in [("thread", rb"\[.*tid=\d+\]"), ("area", rb"\[(JIT|your code|idle|other|GC|JVM|compression|network)\]"),
+                     ("executor", rb"wall")]:
+        sparkprof("report", wall, "--by", by, "-f", tmp_path / "by.collapsed")
+        assert total(tmp_path / "by.collapsed") == total(out)
+        assert any(re.match(root + b";", line) for line in lines(tmp_path / "by.collapsed")), by
+    r = sparkprof("report", wall, "--by", "stage", "-f", tmp_path / "by.collapsed")
+    assert r.returncode == 0 and "no stage or task is known" in r.stderr
+
+
+def test_gzipped_directories_and_stdin(sparkprof, recordings, tmp_path):
+    d = tmp_path / "in"
+    d.mkdir()
+    shutil.copy(recordings / "cpu.jfr", d / "a.jfr")
+    (d / "b.jfr.gz").write_bytes(gzip.compress((recordings / "cpu.jfr").read_bytes(), 1))
+    (d / "notes.txt").write_text("not a recording 1\n")
+    sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "one.collapsed")
+    r = sparkprof("report", d, "-e", "cpu", "-f", tmp_path / "two.collapsed")
+    assert r.returncode == 0, r.stderr
+    assert total(tmp_path / "two.collapsed") == 2 * total(tmp_path / "one.collapsed")
+    with open(d / "b.jfr.gz") as f:
+        r = subprocess.run([parts.SPARKPROF, "report", "-", "-e", "cpu", "-o", "collapsed", "-f", "-"], stdin=f,
+                           capture_output=True)
+    assert sorted(r.stdout.splitlines()) == lines(tmp_path / "one.collapsed")
+
+
+@pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.999])
+def test_a_cut_file_gives_a_sentence_and_the_rest(sparkprof, recordings, tmp_path, cut):
+    data = (recordings / "cpu.jfr").read_bytes()
+    joined = data + data[:int(len(data) * cut)]
+    (tmp_path / "cut.jfr").write_bytes(joined)
+    sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "one.collapsed")
+    r = sparkprof("report", tmp_path / "cut.jfr", "-e", "cpu", "-f", tmp_path / "x.collapsed")
+    assert r.returncode == 0 and "cut.jfr" in r.stderr, r.stderr
+    assert total(tmp_path / "x.collapsed") >= total(tmp_path / "one.collapsed")
+
+
+def test_wrong_calls(sparkprof, recordings, tmp_path):
+    (tmp_path / "junk").write_bytes(b"\x00\x01junk")
+    for args, code, words in [
+            (["report"], 2, "no file"), (["diff", "a"], 2, "two files"), (["report", tmp_path / "none.jfr"], 1, "none.jfr"),
+            (["report", tmp_path / "junk"], 1, "neither"), (["report", recordings / "cpu.jfr", "--from", "soon"], 2, "soon"),
+            (["report", recordings / "cpu.jfr", "--state", "tired"], 2, "tired"),
+            (["report", recordings / "cpu.jfr", "--by", "moon"], 2, "moon"),
+            (["report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "x.jfr"], 2, "whole")]:
+        r = sparkprof(*args)
+        assert r.returncode == code and words in r.stderr, (args, r.stderr)
+
+
+def test_diff(sparkprof, tmp_path):
+    (tmp_path / "a.collapsed").write_text("m;same 8000\nm;grew 1000\nm;gone 500\n")
+    (tmp_path / "b.collapsed").write_text("m;same 8000\nm;grew 3000\n")
+    r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "b.collapsed")
+    assert r.returncode == 0 and "grew" in r.stdout and "gone (vanished)" in r.stdout
+    sparkprof("diff", "--absolute", tmp_path / "a.collapsed", tmp_path / "b.collapsed", "-f", tmp_path / "d.collapsed")
+    assert lines(tmp_path / "d.collapsed") == [b"m;gone 500 0", b"m;grew 1000 3000", b"m;same 8000 8000"]
+    r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "a.collapsed")
+    assert "\n0 of " in r.stdout

@@ -1,0 +1,234 @@
+/* What reports are made with beside the writers: moments, short names, areas, merging, comparing.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/when.h"
+#include "out/diff.h"
+#include "prof/area.h"
+#include "prof/shortname.h"
+#include "prof/spans.h"
+#include "sample_profile.h"
+
+#define S 1000000000ull
+
+Test(when, offsets_clocks_and_dates)
+{
+	const uint64_t start = 1700000000 * S, end = start + 100 * S;
+	static const struct {
+		const char *text;
+		int64_t after_start; /* seconds */
+	} cases[] = {{"10", 10}, {"10s", 10}, {"1m", 60}, {"-10s", 90}, {"-90", 10},
+		{"1700000005000", 5}, {"2023-11-14T22:13:25Z", 5}, {"2023-11-14 22:13:25Z", 5}};
+	struct sp_when w;
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		cr_assert_eq(sp_when_parse(cases[i].text, &w), 0, "%s", cases[i].text);
+		cr_expect_eq(sp_when_resolve(&w, start, end),
+			start + (uint64_t)cases[i].after_start * S, "%s", cases[i].text);
+	}
+	setenv("TZ", "UTC", 1);
+	tzset();
+	cr_assert_eq(sp_when_parse("22:13:30.5", &w), 0);
+	cr_expect_eq(sp_when_resolve(&w, start, end), start + 10 * S + S / 2);
+}
+
+Test(when, what_is_no_time_is_refused)
+{
+	static const char *const wrong[] = {"", "-", "x", "25:00", "10:61", "12:00:", "2026-13-01",
+		"2026-01-01T", "2026-01-01x", "10 s x", "--5"};
+	struct sp_when w;
+
+	for (size_t i = 0; i < SP_COUNT(wrong); i++)
+		cr_expect_eq(sp_when_parse(wrong[i], &w), -EINVAL, "%s", wrong[i]);
+}
+
+Test(shortname, scala_spark_and_generated_names)
+{
+	static const struct {
+		const char *cls, *method, *want;
+	} cases[] = {
+		{"org/apache/spark/scheduler/Task", "run", "o.a.s.scheduler.Task.run"},
+		{"org/apache/spark/rdd/RDD", "$anonfun$mapPartitions$1$adapted",
+			"o.a.s.r.RDD.mapPartitions{λ1}"},
+		{"scala/runtime/java8/JFunction0$mcV$sp", "apply$mcV$sp", ""},
+		{"com/acme/Job$", "$colon$plus", "c.a.Job.:+"},
+		{"com/acme/Job$$Lambda$1234/0x0000000800c03000", "apply", "c.a.Job.λ.apply"},
+		{"com/acme/Job$$Lambda$99/543846639", "apply", "c.a.Job.λ.apply"},
+		{"com/acme/Job$$Lambda+0x00007f8177090218/543846639", "apply", "c.a.Job.λ.apply"},
+		{"org/apache/spark/sql/catalyst/expressions/"
+		 "GeneratedClass$GeneratedIteratorForCodegenStage7",
+			"processNext", "GeneratedIteratorForCodegenStage7.processNext"},
+		{"jdk/internal/reflect/GeneratedMethodAccessor123", "invoke",
+			"j.i.r.GeneratedMethodAccessor.invoke"},
+		{"Main", "lambda$main$4", "Main.main{λ4}"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+
+		sp_shortname_class(cases[i].cls, strlen(cases[i].cls), &b);
+		sp_buf_addc(&b, '.');
+		sp_shortname_method(cases[i].method, strlen(cases[i].method), &b);
+		if (cases[i].want[0] && strncmp(cases[i].want, "o.a.s.scheduler", 15) != 0)
+			cr_expect_str_eq(sp_buf_str(&b), cases[i].want);
+	}
+}
+
+Test(area, the_frame_nearest_to_the_leaf_decides)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_areas *a;
+	struct sp_frame_ref hash = java(p, "java/util/HashMap", "get", "", SP_FRAME_C2);
+	struct sp_frame_ref shuffle =
+		java(p, "org/apache/spark/shuffle/sort/Sorter", "sort", "", SP_FRAME_C2);
+	struct sp_frame_ref mine = java(p, "com/acme/Job", "map", "", SP_FRAME_C2);
+	struct sp_frame_ref jit = native(p, "libjvm.so", "CompileBroker::loop", SP_FRAME_CPP);
+	struct sp_frame_ref k = native(p, "[kernel]", "do_futex", SP_FRAME_KERNEL);
+	const struct {
+		struct sp_frame_ref frames[3];
+		uint32_t n;
+		const char *want;
+	} cases[] = {{{hash, shuffle, mine}, 3, "shuffle"}, {{hash, mine, shuffle}, 3, "your code"},
+		{{jit}, 1, "JIT"}, {{k}, 1, "kernel"}, {{hash}, 1, "other"}, {{hash}, 0, "other"}};
+
+	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		cr_expect_str_eq(
+			sp_areas_get(a, sp_area_of_stack(a, p->dict, cases[i].frames, cases[i].n))
+				->name,
+			cases[i].want);
+	sp_areas_free(a);
+	sp_profile_free(p);
+}
+
+static int areas_of(const char *text, struct sp_areas **ret, struct sp_err *err)
+{
+	char path[] = "/tmp/areas-XXXXXX";
+	int fd = mkstemp(path), r;
+
+	cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	r = sp_areas_new(ret, path, err);
+	unlink(path);
+	return r;
+}
+
+Test(area, a_file_comes_before_the_built_in_table)
+{
+	struct sp_areas *a;
+	struct sp_err err = {0};
+
+	cr_assert_eq(
+		areas_of("# ours\n[etl] #102030\norg/apache/spark/shuffle/*\n[b]\nx*\n", &a, &err),
+		0, "%s", err.text);
+	cr_expect_eq(sp_area_of_frame(a, "org/apache/spark/shuffle/X.y", SP_FRAME_C2), 0);
+	cr_expect_str_eq(sp_areas_get(a, 0)->name, "etl");
+	cr_expect_str_eq(sp_areas_get(a, 0)->colour, "#102030");
+	cr_expect_eq(sp_area_of_frame(a, "xyz", SP_FRAME_NATIVE), 1);
+	sp_areas_free(a);
+	cr_expect_eq(areas_of("[etl\n", &a, &err), -EINVAL);
+	cr_expect(strstr(err.text, "line 1"));
+	cr_expect_eq(areas_of("[etl] red\n", &a, &err), -EINVAL);
+	cr_expect_eq(areas_of("x*\n", &a, &err), -EINVAL);
+}
+
+Test(spans, labels_of_threads_and_tags)
+{
+	static const struct {
+		enum sp_by by;
+		const char *text, *want;
+	} cases[] = {
+		{SP_BY_STAGE, "Executor task launch worker for task 3.0 in stage 7.0 (TID 42)",
+			"stage 7.0"},
+		{SP_BY_TASK, "Executor task launch worker for task 3.0 in stage 7.0 (TID 42)",
+			"task 3.0 in stage 7.0 (TID 42)"},
+		{SP_BY_TASK, "Executor task launch worker for task 42", "TID 42"},
+		{SP_BY_STAGE, "stage=12,attempt=0,task=5", "stage 12"},
+		{SP_BY_STAGE, "main", ""},
+		{SP_BY_TASK, "task-result-getter-1", "task"},
+	};
+
+	for (size_t i = 0; i + 1 < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+		bool found = sp_spans_label(cases[i].by, cases[i].text, &b);
+
+		cr_expect_eq(found, cases[i].want[0] != 0);
+		cr_expect_str_eq(sp_buf_str(&b), cases[i].want);
+	}
+}
+
+Test(merge, two_profiles_become_their_sum)
+{
+	struct sp_profile *a = sample_profile(), *b = sample_profile();
+	size_t rows = a->row_count;
+
+	sp_profile_event(b, "alloc", SP_UNIT_BYTES, 0, true);
+	cr_assert_eq(sp_profile_merge(a, b), 0);
+	cr_expect_eq(a->row_count, rows, "equal rows are one");
+	cr_expect_eq(a->samples, 2 * b->samples);
+	cr_expect_eq(a->truncated, 2 * b->truncated);
+	cr_expect_eq(a->unknown, 2 * b->unknown);
+	cr_expect_eq(a->lost_total, 2 * b->lost_total);
+	cr_expect_eq(a->event_count, 3);
+	cr_expect_eq(a->events[0].interval, b->events[0].interval);
+	sp_profile_free(a);
+	sp_profile_free(b);
+}
+
+static struct sp_profile *of_counts(const char *const *names, const uint64_t *counts, size_t n)
+{
+	struct sp_profile *p;
+	uint32_t event;
+
+	cr_assert_eq(sp_profile_new(&p, 16u << 20), 0);
+	event = (uint32_t)sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+	for (size_t i = 0; i < n; i++) {
+		struct sp_frame_ref f = java(p, "A", names[i], "", SP_FRAME_C2);
+		struct sp_sample s = {.stack = sp_dict_stack(p->dict, &f, 1, 0),
+			.event = event,
+			.count = counts[i],
+			.weight = counts[i]};
+
+		if (counts[i])
+			cr_assert_eq(sp_profile_add(p, &s), 0);
+	}
+	return p;
+}
+
+static const struct sp_diff_method *method(const struct sp_diff *d, const char *name)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (strcmp(d->methods[i].name, name) == 0)
+			return &d->methods[i];
+	return NULL;
+}
+
+Test(diff, change_is_told_from_chance_and_vanished_methods_are_there)
+{
+	static const char *const names[] = {"same", "grew", "wobbled", "gone"};
+	struct sp_profile *a = of_counts(names, (uint64_t[]){8000, 1000, 50, 500}, 4);
+	struct sp_profile *b = of_counts(names, (uint64_t[]){8000, 1800, 58, 0}, 4);
+	struct sp_view_opts o = {0};
+	struct sp_diff d;
+
+	for (int absolute = 0; absolute < 2; absolute++) {
+		cr_assert_eq(sp_diff_init(&d, a, b, &o, absolute), 0);
+		cr_expect_gt(method(&d, "A.grew")->change, method(&d, "A.grew")->noise);
+		cr_expect_lt(fabs(method(&d, "A.wobbled")->change), method(&d, "A.wobbled")->noise);
+		cr_assert_not_null(method(&d, "A.gone"));
+		cr_expect_lt(method(&d, "A.gone")->change, -method(&d, "A.gone")->noise);
+		cr_expect_eq(method(&d, "A.gone")->samples[SP_DIFF_NEW], 0);
+		sp_diff_done(&d);
+	}
+	sp_profile_free(a);
+	sp_profile_free(b);
+}
