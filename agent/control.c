@@ -28,6 +28,7 @@ static const uint64_t progress_ns = 250ull * MS;
 struct control {
 	struct sp_control_call call;
 	struct sp_chan chan;
+	pthread_mutex_t open; /* held while the collector sends, and while the socket goes */
 	struct sp_recording_seat seat; /* this connection's claim on the recording */
 	struct sp_perf_source perf;
 	struct sp_parcel parcel;
@@ -163,6 +164,26 @@ static int ask_rings(void *ctx, struct sp_parcel *ret)
 	return r;
 }
 
+/* Sends from the collector, which outlives the socket after DETACH: by then its number may be a
+ * descriptor of the host. */
+static int send_aside(struct control *c, const struct sp_msg *m, uint64_t deadline_ns)
+{
+	int r;
+
+	pthread_mutex_lock(&c->open);
+	r = c->chan.fd < 0 ? -ENOTCONN : sp_chan_send(&c->chan, m, NULL, 0, deadline_ns);
+	pthread_mutex_unlock(&c->open);
+	return r;
+}
+
+static void close_socket(struct control *c)
+{
+	pthread_mutex_lock(&c->open);
+	close(c->chan.fd);
+	c->chan.fd = -1;
+	pthread_mutex_unlock(&c->open);
+}
+
 /* From the collector: never waits. */
 static int ask_thread(
 	void *ctx, uint32_t tid, uint32_t ticket, uint32_t window, uint64_t interval_ns)
@@ -170,9 +191,7 @@ static int ask_thread(
 	struct control *c = ctx;
 	struct sp_msg m = {.type = SP_MSG_PERF_WANTED, .num = {tid, ticket, window, interval_ns}};
 
-	if (__atomic_load_n(&c->chan.fd, __ATOMIC_ACQUIRE) < 0)
-		return -ENOTCONN;
-	return sp_chan_send(&c->chan, &m, NULL, 0, 1);
+	return send_aside(c, &m, 1);
 }
 
 /* Takes the output out of the message; every other descriptor is closed. */
@@ -260,8 +279,7 @@ static void say(void *ctx, const char *sentence)
 	struct control *c = ctx;
 	struct sp_msg m = {.type = SP_MSG_LOG, .text = {sentence}};
 
-	if (__atomic_load_n(&c->chan.fd, __ATOMIC_ACQUIRE) >= 0)
-		(void)send_msg(c, &m);
+	(void)send_aside(c, &m, sp_clock_mono_ns() + send_ns);
 }
 
 static void *control_main(void *arg)
@@ -280,8 +298,7 @@ static void *control_main(void *arg)
 		serve_all(c);
 		if (!c->seat.detached) /* while the collector may still write to the socket */
 			sp_recording_leave(&c->seat);
-		__atomic_store_n(&c->chan.fd, -1, __ATOMIC_RELEASE);
-		close(fd);
+		close_socket(c);
 		fd = -1;
 		sp_recording_leave(&c->seat);
 	}
@@ -320,6 +337,7 @@ int sp_control_start(const struct sp_control_call *call)
 		return -errno;
 	c->call = *call;
 	c->chan.fd = -1;
+	pthread_mutex_init(&c->open, NULL);
 	r = spawn(c);
 	if (r < 0)
 		munmap(c, sizeof(*c));

@@ -36,3 +36,16 @@ def test_status_and_list_by_role(app, sparkprof):
 def test_the_driver_too(app, sparkprof):
     r = sparkprof("status", app.driver)
     assert r.returncode == 0, r.stderr
+
+
+@pytest.mark.parametrize("event", ["cpu", "itimer", "wall"])
+def test_profile_of_a_working_executor(app, sparkprof, tmp_path, event):
+    files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt", "html")]
+    r = sparkprof("-e", event, "-d", 5, *[w for f in files for w in ("-f", f)], "executor", timeout=120)
+    assert r.returncode == 0, r.stderr
+    assert "org/apache/spark/executor/Executor$TaskRunner.run" in files[1].read_text()
+    assert "samples, 0 lost" in r.stderr
+    text = files[2].read_text()
+    assert "Executor task launch worker" in text or event == "wall"
+    assert files[3].stat().st_size > 50_000
+    assert threads_and_files(executor(app)) == ([], [])
