@@ -47,7 +47,7 @@ class Boxed:
     """A Java target behind some wall: its output, and its pid as this side sees it."""
 
     def _begin(self, prefix):
-        self.dir = tempfile.TemporaryDirectory(prefix=prefix)
+        self.dir = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)  # podman lets go of it late
         self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
         self.err = open(os.memfd_create("stderr"), "w+b", buffering=0)
 

@@ -54,7 +54,7 @@ class App:
                  jdk=17, version="4.3.0", env=None, timeout=120, jvm=""):
         self.venv = venv = parts.pyspark(version)
         self.id = None
-        self.dir = tempfile.TemporaryDirectory(prefix="sparkapp")
+        self.dir = tempfile.TemporaryDirectory(prefix="sparkapp", ignore_cleanup_errors=True)
         conf = {"spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.driver.memory": "512m",
                 "spark.executor.extraJavaOptions": jvm, "spark.driver.bindAddress": "127.0.0.1", **(conf or {})}
         flags = [x for k, v in conf.items() for x in ("--conf", f"{k}={v}")]
