@@ -45,7 +45,8 @@ static int demangle_cpp(const char *name, struct sp_buf *out)
 }
 
 /* Length of @s without gcc's and llvm's suffixes: a dot, a word, perhaps numbers. Symbol versions
- * (@@GLIBC_2.17) go too; "memset@plt" is a place of its own and stays. A name that starts with a dot is left alone. */
+ * (@@GLIBC_2.17) go too; "memset@plt" is a place of its own and stays. A name that starts with a
+ * dot is left alone. */
 static size_t without_suffix(const char *s)
 {
 	size_t n = strstr(s, "@plt") ? strlen(s) : strcspn(s, "@");

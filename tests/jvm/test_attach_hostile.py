@@ -9,6 +9,7 @@ import tempfile
 import pytest
 
 from conftest import SPARKPROF
+from kit import parts
 from kit.traces import droppings, mapped, our_threads, wait_until
 
 USER, FOE = 185, 4242
@@ -156,9 +157,11 @@ def test_another_user_and_the_own_user_on_our_socket(target, sparkprof):
 
 
 def in_bwrap(*args, root=()):
-    binds = [a for d in ("/usr", "/lib", "/lib64", "/bin", "/etc", "/work") if os.path.exists(d)
-             for a in ("--ro-bind", d, d)]
-    return ["bwrap", *binds, "--proc", "/proc", "--dev", "/dev", *args]
+    def bind(*dirs):
+        return [a for d in map(str, dirs) if os.path.exists(d) for a in ("--ro-bind", d, d)]
+    # The checkout may lie below a directory that @args hide: it is shown last.
+    return ["bwrap", *bind("/usr", "/lib", "/lib64", "/bin", "/etc"), "--proc", "/proc", "--dev", "/dev", *args,
+            *bind(parts.ROOT, parts.PARTS)]
 
 
 def java_below(pid):

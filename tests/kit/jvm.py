@@ -69,7 +69,13 @@ class Target:
         return found
 
     def fds(self):
-        return {f: os.readlink(f"/proc/{self.pid}/fd/{f}") for f in os.listdir(f"/proc/{self.pid}/fd")}
+        found = {}
+        for f in os.listdir(f"/proc/{self.pid}/fd"):
+            try:
+                found[f] = os.readlink(f"/proc/{self.pid}/fd/{f}")
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return found
 
     def maps(self):
         return pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines()

@@ -6,8 +6,7 @@ from . import parts
 SRC = parts.ROOT / "src"
 JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/sink.c", "jfr/types.c", "jfr/writer.c",
                                "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
-JFR_READ = [SRC / f for f in ("jfr/chunk.c", "jfr/reader.c", "jfr/resolve.c", "jfr/rewrite.c", "jfr/schema.c",
-                              "jfr/source.c", "jfr/text.c", "jfr/types.c", "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
+JFR_READ = [*SRC.glob("jfr/*.c"), *(SRC / f for f in ("prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c"))]
 
 
 def program(name, sources, *flags):
@@ -29,4 +28,4 @@ def jfr_script():
 
 def jfr_dump():
     """Prints what our reader finds; rewrites recordings."""
-    return program("jfr_dump", JFR_READ)
+    return program("jfr_dump", JFR_READ, "-pthread")
