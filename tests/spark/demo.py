@@ -60,19 +60,25 @@ def workload():
             yield t.pid
 
 
+def names(pid, what):
+    """Names of a process's threads or targets of its descriptors; one that ends meanwhile has none."""
+    for entry in pathlib.Path(f"/proc/{pid}/{what}").iterdir():
+        with contextlib.suppress(OSError):
+            yield (entry / "comm").read_text() if what == "task" else os.readlink(entry)
+
+
 def traces(pid):
-    """What a visit could leave behind: threads, descriptors, files of ours."""
-    files = [f for d in ("/tmp", "/dev/shm", "/var/tmp", os.readlink(f"/proc/{pid}/cwd")) for f in os.listdir(d) if "sparkprof" in f]
-    return {"threads": len(os.listdir(f"/proc/{pid}/task")), "descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": len(files)}
+    """What a visit could leave behind, by name: Spark's own threads and descriptors come and go meanwhile."""
+    dirs = ("/tmp", "/dev/shm", "/var/tmp", os.readlink(f"/proc/{pid}/cwd"))
+    return {"threads": sum(n.startswith("sparkprof") for n in names(pid, "task")),
+            "descriptors": sum("perf_event" in n or "sparkprof" in n for n in names(pid, "fd")),
+            "files": sum("sparkprof" in f for d in dirs for f in os.listdir(d))}
 
 
 def visit(pid):
     run("status", pid)
-    first = traces(pid)
     run("status", pid)
-    now = traces(pid)
-    note("in and out twice. left in the JVM: " + ", ".join(f"{k} {first[k]} → {now[k]}" for k in now if k != "files") +
-         f"; files of ours: {now['files']}")
+    note("in and out twice. left behind by us: " + ", ".join(f"{n} {what}" for what, n in traces(pid).items()))
 
 
 def profile(pid):
