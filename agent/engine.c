@@ -56,9 +56,10 @@ static bool leaves(const struct sp_capture *c)
 static const char would_help[] =
 	" (collect --capture=ring sees the kernel: its launcher stays and opens perf events)";
 
-/* cpu: perf with a signal, ctimer, itimer. Rings are taken only when they are asked for: hundreds of
- * recordings in a row with them have ended Spark executors of JDK 17 by a damaged malloc heap, and none
- * without; until the cause is found nobody gets them unasked. What is forced is not left. */
+/* cpu: perf with a signal, ctimer, itimer. Rings are taken only when they are asked for: hundreds
+ * of recordings in a row with them have ended Spark executors of JDK 17 by a damaged malloc heap,
+ * and none without; until the cause is found nobody gets them unasked. What is forced is not left.
+ */
 static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
 {
 	static const struct sp_engine *const order[] = {
