@@ -42,6 +42,8 @@ def foes_file():
     made = []
 
     def make(path, how):
+        if os.path.lexists(path):  # left by an earlier process of that number
+            os.unlink(path)
         made.append(path)
         assert as_foe(lambda: how(path)) == 0
         return path
