@@ -36,6 +36,9 @@ class Target:
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=self.err,
                                      cwd=cwd, env=env, user=user, group=user, extra_groups=[] if user else None)
         self.pid = self.proc.pid
+        # Numbers come again: what a killed JVM of this number left is not this one's.
+        for name in (".java_pid{}", ".attach_pid{}", ".sparkprof-{}.lock"):
+            pathlib.Path("/tmp", name.format(self.pid)).unlink(missing_ok=True)
         if wait:
             self.wait_for("ready")
 
