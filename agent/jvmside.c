@@ -177,7 +177,7 @@ static int hook(void)
 	jvmtiCapabilities caps;
 	jvmtiEnv *ti;
 
-	if ((*js.vm)->GetEnv(js.vm, (void **)&js.ti, JVMTI_VERSION_1_2) != JNI_OK)
+	if (!js.ti && (*js.vm)->GetEnv(js.vm, (void **)&js.ti, JVMTI_VERSION_1_2) != JNI_OK)
 		return -ENOTSUP;
 	ti = js.ti;
 	memset(&caps, 0, sizeof(caps));
@@ -190,19 +190,24 @@ static int hook(void)
 	return 0;
 }
 
+/* The environment stays, empty: HotSpot forgets a thread's JVMTI state at its end only while there
+ * is an environment. Without one the states of threads that end are left behind, and the next
+ * environment, ours or anybody's, writes into the memory that those threads had. */
 static void unhook(void)
 {
 	struct timespec ms = {0, 1000000};
+	jvmtiCapabilities caps;
 
 	if (!js.ti)
 		return;
 	atomic_store(&js.on, 0);
 	set_events(JVMTI_DISABLE);
-	/* A callback under way still needs the environment. */
+	/* A callback under way still needs what the session has. */
 	while (atomic_load(&js.inside))
 		nanosleep(&ms, NULL);
-	(*js.ti)->DisposeEnvironment(js.ti);
-	js.ti = NULL;
+	memset(&caps, 0, sizeof(caps));
+	(*js.ti)->GetCapabilities(js.ti, &caps);
+	(*js.ti)->RelinquishCapabilities(js.ti, &caps);
 }
 
 static void announce(int status)

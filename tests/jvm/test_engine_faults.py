@@ -179,3 +179,19 @@ def test_ring_beside_async_profiler(target, tmp_path):
     assert t.proc.returncode == 5
     assert len(r.cpu()) > 20
     assert (tmp_path / "theirs.jfr").stat().st_size > 0
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+def test_nobody_writes_into_memory_the_host_has_freed(target, sparkprof, tmp_path, jdk):
+    """Threads of the time before one recording end before the next: HotSpot must know."""
+    said = tmp_path / "said"
+    env = {**os.environ, "LD_PRELOAD": str(recording.native("quarantine")), "QUARANTINE": str(said)}
+    t = target("Generations", jdk=jdk, env=env)
+    for turn, event in enumerate(["cpu", "wall", "itimer"], 1):
+        r = sparkprof("-q", "-e", event, "-d", 0.3, "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+        t.send("")
+        t.wait_for(f"turn {turn}")
+    time.sleep(1)  # for the last look at what is kept
+    assert t.alive()
+    assert not said.exists(), said.read_text()
