@@ -54,29 +54,30 @@ static bool leaves(const struct sp_capture *c)
 }
 
 static const char would_help[] =
-	" (collect --capture=ring sees the kernel: its launcher stays and opens perf events)";
+	" (collect sees the kernel: its launcher stays and opens perf events for new threads)";
 
-/* cpu: perf with a signal, ctimer, itimer. Rings are taken only when they are asked for: hundreds
- * of recordings in a row with them have ended Spark executors of JDK 17 by a damaged malloc heap,
- * and none without; until the cause is found nobody gets them unasked. What is forced is not left.
- */
+/* cpu: perf ring, perf with a signal, ctimer, itimer; what is forced is not left. */
 static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
 {
 	static const struct sp_engine *const order[] = {
 		&sp_engine_perf_ring, &sp_engine_perf_signal, &sp_engine_ctimer, &sp_engine_itimer};
 	bool ring_only = strcmp(c->args->capture, "ring") == 0;
+	bool signal_only = strcmp(c->args->capture, "signal") == 0;
 	/* Timers can only stand in for CPU time. */
 	size_t last = ring_only ? 1 : sp_engine_is_cpu(c->args) ? 4 : 2;
 	struct sp_err why = {{0}};
 	int r = -ENOTSUP;
 
-	for (size_t i = ring_only ? 0 : 1; i < last; i++) {
+	for (size_t i = signal_only ? 1 : 0; i < last; i++) {
 		char text[1024];
 
 		r = start_one(c, order[i], ret_engine, &why);
 		/* The others would disturb, or be disturbed by, that one as well. */
 		if (r == 0 || r == -EBUSY)
 			break;
+		/* Where the ring may not see the kernel, perf with signals may not either. */
+		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
+			i = 1;
 		if (i + 1 < last) {
 			snprintf(text, sizeof(text), "%s; using %s instead%s", why.text,
 				order[i + 1]->name, leaves(c) ? would_help : "");
