@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIME_NS, TIME_S, SIZE, COUNT, FLAG };
+enum kind { TEXT, TIME_NS, TIME_S, INTERVAL, SIZE, COUNT, FLAG };
 
 struct word {
 	const char *name;
@@ -25,8 +25,14 @@ static const struct word words[] = {
 	{"stream", FLAG, AT(stream), 0, 0},
 	{"append", FLAG, AT(append), 0, 0},
 	{"event", TEXT, AT(event), 0, 0},
-	{"interval", TIME_NS, AT(interval_ns), 1, UINT64_MAX},
+	{"interval", INTERVAL, AT(interval_ns), 1, UINT64_MAX},
 	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull},
+	{"alloc", SIZE, AT(alloc), 1, 1ull << 40},
+	{"lock", TIME_NS, AT(lock_ns), 0, 3600000000000ull},
+	{"nativemem", SIZE, AT(nativemem), 0, 1ull << 40},
+	{"live", FLAG, AT(live), 0, 0},
+	{"allocs", FLAG, AT(allocs), 0, 0},
+	{"nofree", FLAG, AT(nofree), 0, 0},
 	{"capture", TEXT, AT(capture), 0, 0},
 	{"perf", TEXT, AT(perf), 0, 0},
 	{"jstackdepth", COUNT, AT(depth), 1, 65536},
@@ -46,6 +52,7 @@ static const struct {
 } kinds[] = {
 	{TIME_NS, "a time; write 10ms, 500us"},
 	{TIME_S, "a time; write 30s, 10m"},
+	{INTERVAL, "a time or a size; write 10ms, 500us, 512k"},
 	{SIZE, "a size; write 512k, 12m"},
 	{COUNT, "a number in range"},
 };
@@ -54,6 +61,7 @@ void sp_args_init(struct sp_args *a)
 {
 	memset(a, 0, sizeof(*a));
 	memcpy(a->event, "cpu", 4);
+	a->alloc = a->lock_ns = a->nativemem = SP_ARGS_NONE;
 	a->depth = 2048;
 	a->memory = 12u << 20;
 	a->chunk_bytes = 100u << 20;
@@ -78,6 +86,8 @@ static int parse_number(const struct word *w, const char *value, uint64_t *ret)
 		return sp_duration_parse(value, 1, ret);
 	case TIME_S:
 		return sp_duration_parse(value, 1000000000, ret);
+	case INTERVAL: /* a time; for events that weigh in bytes, a size */
+		return sp_duration_parse(value, 1, ret) < 0 ? sp_size_parse(value, ret) : 0;
 	case SIZE:
 		return sp_size_parse(value, ret);
 	default:
@@ -125,6 +135,48 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 static bool filter_ok(const char *f)
 {
 	return strspn(f, "0123456789-,;: ") == strlen(f);
+}
+
+/* Events that hooks report: the word for each, where its amount is, and that by default. */
+static const struct {
+	const char *event;
+	size_t offset;
+	uint64_t amount;
+} hooks[] = {
+	{"alloc", offsetof(struct sp_args, alloc), 524287},
+	{"live", offsetof(struct sp_args, alloc), 524287},
+	{"lock", offsetof(struct sp_args, lock_ns), 10000},
+	{"nativemem", offsetof(struct sp_args, nativemem), 524288},
+};
+
+bool sp_args_hooks(const struct sp_args *a)
+{
+	return a->alloc != SP_ARGS_NONE || a->lock_ns != SP_ARGS_NONE ||
+	       a->nativemem != SP_ARGS_NONE;
+}
+
+bool sp_args_only_hooks(const struct sp_args *a)
+{
+	for (size_t i = 0; i < SP_COUNT(hooks); i++)
+		if (strcmp(hooks[i].event, a->event) == 0)
+			return true;
+	return false;
+}
+
+/* event=alloc says the same as alloc=SIZE, and nothing else is sampled. */
+static void settle_hooks(struct sp_args *a)
+{
+	for (size_t i = 0; i < SP_COUNT(hooks); i++) {
+		uint64_t *amount = (uint64_t *)((char *)a + hooks[i].offset);
+
+		if (strcmp(hooks[i].event, a->event) == 0 && *amount == SP_ARGS_NONE)
+			*amount = a->interval_ns ? a->interval_ns : hooks[i].amount;
+	}
+	a->live |= strcmp(a->event, "live") == 0;
+	if (a->live && a->alloc == SP_ARGS_NONE)
+		a->alloc = hooks[0].amount;
+	if (!a->live)
+		a->allocs = a->alloc != SP_ARGS_NONE;
 }
 
 static int check(const struct sp_args *a, struct sp_err *err)
@@ -179,6 +231,7 @@ int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
 		if (r < 0)
 			return r;
 	}
+	settle_hooks(a);
 	return check(a, err);
 }
 

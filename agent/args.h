@@ -8,15 +8,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SP_ARGS_NONE UINT64_MAX /* an event that was not asked for */
+
 struct sp_args {
-	char event[128];      /* cpu, ctimer, itimer, wall, or a perf event */
+	char event[128]; /* cpu, ctimer, itimer, wall, a perf event; or alloc, live, lock, nativemem
+			    where nothing else is sampled */
 	uint64_t interval_ns; /* 0: the event's default; for counting perf events: the period */
 	uint64_t wall_ns;     /* a second engine beside: 0 = none */
-	char capture[16];     /* "", "ring" or "signal" */
-	char perf[16];	 /* the launcher opens perf events where we may not: "passed"; it could,
-			  * but "leaves"; "" */
-	uint32_t depth;	 /* frames, 2048 by default */
-	uint64_t memory; /* cap for what the agent maps, 12 MB by default */
+	/* What hooks report, beside: SP_ARGS_NONE, or how much one sample stands for. */
+	uint64_t alloc;	    /* bytes of Java objects */
+	uint64_t lock_ns;   /* time waited for Java locks */
+	uint64_t nativemem; /* bytes of malloc and its kin; 0: every call */
+	bool live;	    /* keep what of alloc is still alive */
+	bool allocs;	    /* with live: also tell what is not */
+	bool nofree;	    /* do not follow free */
+	char capture[16];   /* "", "ring" or "signal" */
+	char perf[16];	    /* the launcher opens perf events where we may not: "passed"; it could,
+			     * but "leaves"; "" */
+	uint32_t depth;	    /* frames, 2048 by default */
+	uint64_t memory;    /* cap for what the agent maps, 12 MB by default */
 	uint64_t chunk_bytes, chunk_ns, flush_ns;
 	uint64_t timeout_ns; /* stop by itself after this long; 0 = never */
 	char file[1024];     /* autostart only */
@@ -40,5 +50,11 @@ bool sp_args_has_tid(const struct sp_args *a, uint32_t tid);
 /* The interval that @a means for its event: what was given, else 10 ms (wall: 50 ms), else, for an
  * event that is counted, its period in events. */
 uint64_t sp_args_interval(const struct sp_args *a);
+
+/* Does @a ask for anything that hooks report? */
+bool sp_args_hooks(const struct sp_args *a);
+
+/* Is there nothing to sample beside what hooks report? */
+bool sp_args_only_hooks(const struct sp_args *a);
 
 #endif

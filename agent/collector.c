@@ -2,10 +2,15 @@
  * once a second write metrics and flush. */
 #include "collector.h"
 
+#include "alloc.h"
 #include "base/clock.h"
+#include "hooks.h"
 #include "metrics.h"
 #include "record.h"
+#include "reports.h"
 #include "ring.h"
+#include "sig/here.h"
+#include "slice.h"
 #include "stacks.h"
 #include "wall.h"
 
@@ -15,7 +20,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +37,7 @@ struct sp_collector {
 	struct sp_intern *intern; /* borrowed from stacks */
 	struct sp_record *record;
 	struct sp_metrics_reader *metrics;
+	struct sp_live *live;
 
 	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
@@ -149,6 +154,35 @@ static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 	return stack;
 }
 
+void sp_collector_keep_live(struct sp_collector *c, struct sp_live *live)
+{
+	c->live = live;
+}
+
+/* What a hook reported: its stack as any other, then the event that it is. */
+static void take_report(
+	struct sp_collector *c, struct sp_sample *s, const struct sp_sig_record *rec)
+{
+	struct sp_reports rs = {
+		.args = c->capture->args, .dict = c->dict, .record = c->record, .live = c->live};
+	uint32_t stack = 0, thread;
+
+	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
+		sp_reports_drop(&rs, rec);
+		return;
+	}
+	s->trim = sp_reports_trim(rec->kind);
+	if (rec->stack_len)
+		stack = stack_of(c, s);
+	thread = sp_intern_thread(c->intern, s->thread, s->snap.tid);
+	if (!thread || (rec->stack_len && !stack) || !sp_reports_write(&rs, rec, thread, stack)) {
+		sp_reports_drop(&rs, rec);
+		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+}
+
 void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 {
 	uint32_t stack, thread;
@@ -204,22 +238,16 @@ static void drain_ring(struct sp_collector *c)
 
 	while (ring->base && (head = sp_ring_peek(ring))) {
 		struct sp_sig_record *rec = (struct sp_sig_record *)head;
-		struct sp_sample s = {
-			.weight = rec->weight, .state = SP_STATE_RUNNING, .syscall_nr = -1};
+		struct sp_sample s;
 
-		s.snap.tid = rec->tid;
-		s.snap.known = SP_REG_ALL;
-		s.snap.time_ns = rec->time_ns;
-		memcpy(s.snap.regs, rec->regs, sizeof(rec->regs));
-		s.snap.anchor = rec->anchor;
-		s.snap.stack_addr = rec->stack_addr;
-		s.snap.stack_end = rec->stack_end;
-		s.snap.stack_len = rec->stack_len;
-		s.snap.stack = rec->stack;
+		sp_reports_sample(rec, &s);
 		s.thread = sp_threads_find(c->capture->threads, rec->tid);
 		if (s.thread)
 			sp_threads_learn(c->capture->threads, s.thread, rec->regs[SP_REG_RSP]);
-		sp_collector_take(c, &s);
+		if (rec->kind == SP_HERE_SAMPLE)
+			sp_collector_take(c, &s);
+		else
+			take_report(c, &s, rec);
 		sp_ring_release(ring, head);
 	}
 }
@@ -310,13 +338,26 @@ static uint64_t tick_ns(const struct sp_collector *c)
 	return i <= 1000000 ? 5000000 : TICK_NS;
 }
 
+static void write_live(struct sp_collector *c)
+{
+	uint64_t lost = 0, n;
+
+	if (!c->live)
+		return;
+	n = sp_live_write(c->live, c->record, c->dict, sp_alloc_collections(), &lost);
+	atomic_fetch_add_explicit(&c->samples, n, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->lost, lost, memory_order_relaxed);
+}
+
 /* The last act: engines off, what they took written, the recording complete. */
 static void finish(struct sp_collector *c)
 {
 	struct sp_counts counts;
 
+	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
 	drain(c);
+	write_live(c);
 	if (c->wall)
 		sp_wall_settle(c->wall, true);
 	sp_wall_free(c->wall);
@@ -334,29 +375,13 @@ static void finish(struct sp_collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* On busy cores a thread that looks once in a while comes late: rings overflow, and wall sees fewer
- * threads run than do. With a short slice it comes sooner (Linux 6.12; older kernels ignore it). */
-static void short_slice(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = {.size = sizeof(attr), .runtime = 100000};
-
-	attr.nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
-	syscall(SYS_sched_setattr, 0, &attr, 0);
-}
-
 static void *run(void *arg)
 {
 	struct sp_collector *c = arg;
 	uint64_t next = sp_clock_mono_ns();
 
 	sp_threads_exclude_self(c->capture->threads);
-	short_slice();
+	sp_slice_short();
 	while (!atomic_load(&c->stop)) {
 		uint32_t seen = atomic_load(&c->wake);
 		uint64_t now;

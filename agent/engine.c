@@ -89,11 +89,21 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 	return r;
 }
 
+/* Nothing is sampled: hooks report. */
+static void stop_none(struct sp_capture *c)
+{
+}
+
+static const struct sp_engine engine_none = {
+	.name = "hooks", .start = sp_engine_ring, .stop = stop_none};
+
 int sp_engine_start(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
 {
 	const char *event = c->args->event;
 	bool ring = strcmp(c->args->capture, "ring") == 0;
 
+	if (sp_args_only_hooks(c->args))
+		return start_one(c, &engine_none, ret_engine, err);
 	if (strcmp(event, "ctimer") == 0 || strcmp(event, "itimer") == 0) {
 		if (ring)
 			return sp_err_set(err, -EINVAL,

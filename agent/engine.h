@@ -16,6 +16,13 @@
 
 #define SP_KERNEL_FRAMES 64
 
+/* Which frames on top of a stack a hook has put there. */
+enum sp_trim {
+	SP_TRIM_NONE,
+	SP_TRIM_SELF, /* ours */
+	SP_TRIM_JVM,  /* ours, and the JVM's that called us */
+};
+
 /* One sample on its way from an engine to the recording. */
 struct sp_sample {
 	struct sp_snapshot snap;
@@ -23,6 +30,7 @@ struct sp_sample {
 	uint64_t weight;	 /* nanoseconds, or events of a perf counter */
 	enum sp_state state;
 	bool wall;	    /* recorded as a wall clock sample */
+	uint8_t trim;	    /* enum sp_trim: frames on top that are not the thread's own doing */
 	int32_t syscall_nr; /* -1: none */
 	uint32_t kernel_count;
 	const uint64_t *kernel; /* kernel addresses, leaf first */
@@ -64,6 +72,9 @@ struct sp_engine {
 	void (*done)(struct sp_capture *c);
 	bool signals; /* needs the byte ring and SIGPROF */
 };
+
+/* Maps the byte ring and tells the handler and the hooks of it, once. Returns 0 or -errno. */
+int sp_engine_ring(struct sp_capture *c, struct sp_err *err);
 
 extern const struct sp_engine sp_engine_ctimer, sp_engine_itimer, sp_engine_perf_ring,
 	sp_engine_perf_signal;

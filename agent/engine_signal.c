@@ -54,6 +54,20 @@ static size_t power_of_two_below(size_t n)
 	return p;
 }
 
+int sp_engine_ring(struct sp_capture *c, struct sp_err *err)
+{
+	int r = c->ring->base ? 0 : sp_ring_init(c->ring, power_of_two_below(c->memory));
+
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the sample ring");
+	sp_sig.ring = c->ring;
+	sp_sig.pid = getpid();
+	sp_sig.max_stack = 256u << 10;
+	if (sp_sig.max_stack > c->ring->size / 4)
+		sp_sig.max_stack = (uint32_t)(c->ring->size / 4);
+	return 0;
+}
+
 int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct sp_err *err)
 {
 	struct sigaction now, ours;
@@ -65,15 +79,10 @@ int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct
 		return sp_err_set(err, -EBUSY,
 			"async-profiler is sampling this JVM by SIGPROF: stop it first, or use "
 			"--capture=ring, which needs no signal");
-	r = c->ring->base ? 0 : sp_ring_init(c->ring, power_of_two_below(c->memory));
+	r = sp_engine_ring(c, err);
 	if (r < 0)
-		return sp_err_set(err, r, "out of memory for the sample ring");
-	sp_sig.ring = c->ring;
-	sp_sig.pid = getpid();
+		return r;
 	sp_sig.interval_ns = c->interval_ns;
-	sp_sig.max_stack = 256u << 10;
-	if (sp_sig.max_stack > c->ring->size / 4)
-		sp_sig.max_stack = (uint32_t)(c->ring->size / 4);
 	if (now.sa_sigaction != sp_sig_handler) {
 		atomic_store(&sp_sig.have_previous, 0);
 		sp_sig.previous = now;

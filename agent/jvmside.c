@@ -26,7 +26,9 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool ready, stop;
+	uint64_t ticks_wanted, ticks_done; /* under the lock */
 	int status;
+	struct sp_err err; /* a guest's */
 } js = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
 static bool enter(void)
@@ -210,6 +212,49 @@ static void unhook(void)
 	(*js.ti)->RelinquishCapabilities(js.ti, &caps);
 }
 
+static int start_guests(JNIEnv *env)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < js.ev.guest_count && r == 0; i++)
+		r = js.ev.guests[i].start(js.ev.guests[i].ctx, js.vm, env, &js.err);
+	return r;
+}
+
+static void stop_guests(JNIEnv *env)
+{
+	for (uint32_t i = js.ev.guest_count; i > 0; i--)
+		js.ev.guests[i - 1].stop(js.ev.guests[i - 1].ctx, env);
+}
+
+static void tick_guests(JNIEnv *env)
+{
+	uint64_t wanted;
+
+	pthread_mutex_lock(&js.lock);
+	wanted = js.ticks_wanted;
+	pthread_mutex_unlock(&js.lock);
+	for (uint32_t i = 0; i < js.ev.guest_count; i++)
+		if (js.ev.guests[i].tick)
+			js.ev.guests[i].tick(js.ev.guests[i].ctx, env);
+	pthread_mutex_lock(&js.lock);
+	js.ticks_done = wanted;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
+}
+
+void sp_jvmside_tick(void)
+{
+	uint64_t mine;
+
+	pthread_mutex_lock(&js.lock);
+	mine = ++js.ticks_wanted;
+	pthread_cond_broadcast(&js.cond);
+	while (js.ticks_done < mine && !js.stop)
+		pthread_cond_wait(&js.cond, &js.lock);
+	pthread_mutex_unlock(&js.lock);
+}
+
 static void announce(int status)
 {
 	pthread_mutex_lock(&js.lock);
@@ -229,7 +274,7 @@ static bool wait_stop(uint64_t ns)
 	at.tv_sec = (time_t)(end / 1000000000);
 	at.tv_nsec = (long)(end % 1000000000);
 	pthread_mutex_lock(&js.lock);
-	if (!js.stop)
+	if (!js.stop && js.ticks_wanted == js.ticks_done)
 		pthread_cond_timedwait(&js.cond, &js.lock, &at);
 	stop = js.stop;
 	pthread_mutex_unlock(&js.lock);
@@ -252,6 +297,8 @@ static void *run(void *arg)
 		r = hook();
 	if (r == 0)
 		refresh_names(env);
+	if (r == 0)
+		r = start_guests(env);
 	announce(r);
 	if (r == 0) {
 		uint64_t cost = 0;
@@ -261,9 +308,11 @@ static void *run(void *arg)
 			uint64_t before = sp_clock_mono_ns();
 
 			refresh_names(env);
+			tick_guests(env);
 			cost = sp_clock_mono_ns() - before;
 		}
 	}
+	stop_guests(env);
 	unhook();
 	(*js.vm)->DetachCurrentThread(js.vm);
 	return NULL;
@@ -277,6 +326,8 @@ int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_e
 	js.vm = vm;
 	js.ev = *ev;
 	js.ready = js.stop = false;
+	js.ticks_wanted = js.ticks_done = 0;
+	js.err.text[0] = '\0';
 	js.status = 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -292,6 +343,10 @@ int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_e
 	pthread_mutex_unlock(&js.lock);
 	if (r < 0) {
 		pthread_join(js.thread, NULL);
+		if (js.err.text[0]) {
+			*err = js.err;
+			return r;
+		}
 		return sp_err_set(
 			err, r, "the JVM does not offer its tool interface: %s", strerror(-r));
 	}

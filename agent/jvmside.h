@@ -11,6 +11,17 @@
 #include <jni.h>
 #include <stdint.h>
 
+/* Who has hooks of his own in the JVM. Everything is called on the attached thread, in order; stop
+ * in the opposite one, also after a start that failed. */
+struct sp_jvm_guest {
+	int (*start)(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err);
+	void (*tick)(void *ctx, JNIEnv *env); /* about once a second; may be NULL */
+	void (*stop)(void *ctx, JNIEnv *env);
+	void *ctx;
+};
+
+#define SP_JVM_GUESTS 4
+
 struct sp_jvmside_events {
 	struct sp_threads *threads;
 	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
@@ -19,10 +30,15 @@ struct sp_jvmside_events {
 	/* The JVM is about to end; called on its own thread. */
 	void (*vm_death)(void *ctx);
 	void *ctx;
+	struct sp_jvm_guest guests[SP_JVM_GUESTS];
+	uint32_t guest_count;
 };
 
 /* Starts the thread and waits until its hooks are in place. One at a time. Returns 0 or -errno. */
 int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err);
+
+/* Lets the guests tick now, and waits for it. */
+void sp_jvmside_tick(void);
 
 /* Takes the hooks out, ends the thread; no callback runs when it returns. */
 void sp_jvmside_stop(void);

@@ -2,7 +2,6 @@
 #include "record.h"
 
 #include "base/clock.h"
-#include "jfr/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +92,12 @@ static void write_head(struct sp_record *r)
 	number_setting(r, "interval", r->interval_ns);
 	if (r->args->wall_ns)
 		number_setting(r, "wall", r->args->wall_ns);
+	if (r->args->alloc != SP_ARGS_NONE)
+		number_setting(r, "alloc", r->args->alloc);
+	if (r->args->lock_ns != SP_ARGS_NONE)
+		number_setting(r, "lock", r->args->lock_ns);
+	if (r->args->nativemem != SP_ARGS_NONE)
+		number_setting(r, "nativemem", r->args->nativemem);
 	setting(r, "version", SP_VERSION);
 	write_notes(r);
 }
@@ -140,6 +145,11 @@ void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint
 	enum sp_state state, uint64_t span_ns, uint32_t samples)
 {
 	sp_jfrw_wall(r->w, time_ns, thread, stack, state, samples, span_ns);
+}
+
+void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
+{
+	sp_jfrw_event(r->w, type, vals);
 }
 
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m)

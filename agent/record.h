@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "engine.h"
 #include "metrics.h"
+#include "jfr/writer.h"
 #include "prof/dict.h"
 #include "unwind/modules.h"
 
@@ -26,6 +27,9 @@ void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint3
 /* A thread was in @stack for @span_ns from @time_ns on, @samples looks. */
 void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
 	enum sp_state state, uint64_t span_ns, uint32_t samples);
+
+/* Any other event; see sp_jfrw_event. */
+void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals);
 
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 

@@ -4,6 +4,7 @@
 #include "budget.h"
 #include "collector.h"
 #include "engine.h"
+#include "hooks.h"
 #include "jvmside.h"
 #include "ring.h"
 #include "vmtable.h"
@@ -23,6 +24,7 @@ struct sp_session {
 	struct sp_ring ring;
 	struct sp_threads *threads;
 	struct sp_collector *collector;
+	struct sp_live *live;
 	sp_session_say_fn *say;
 	void *say_ctx;
 	int out_fd;
@@ -33,10 +35,12 @@ struct sp_session {
 /* Frees everything that a partly started session has; out_fd is the caller's until it runs. */
 static void dispose(struct sp_session *s)
 {
+	atomic_store(&sp_sig.hooks, 0); /* where the collector never ran */
 	if (s->jvmside)
 		sp_jvmside_stop();
 	sp_vmtable_debug_restore(s->debug_was_off);
 	sp_collector_free(s->collector);
+	sp_live_free(s->live);
 	/* A handler that has not left after two seconds (a stopped thread) keeps its memory, of
 	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
@@ -89,6 +93,7 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
+	sp_hooks_invite(&s->args, s->live, &ev);
 	/* First the threads that are there, so that their names find them. */
 	sp_threads_scan(s->threads, h, true);
 	r = sp_jvmside_start(vm, &ev, err);
@@ -109,7 +114,11 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	c->ring = &s->ring;
 	r = sp_collector_new(&s->collector, c, s->out_fd, err);
 	if (r == 0)
+		r = sp_hooks_prepare(c, &s->live, err);
+	if (r == 0) {
+		sp_collector_keep_live(s->collector, s->live);
 		r = start_jvmside(s, vm, err);
+	}
 	if (r == 0)
 		r = sp_engine_start(c, &engine, err);
 	if (r < 0)
@@ -188,8 +197,12 @@ int sp_session_flush(struct sp_session *s, struct sp_err *err)
 
 int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct sp_err *err)
 {
-	int r = sp_collector_finish(s->collector, err);
+	int r;
 
+	/* Who is alive is asked at the last moment. */
+	if (s->live && s->jvmside)
+		sp_jvmside_tick();
+	r = sp_collector_finish(s->collector, err);
 	if (ret_counts)
 		sp_collector_counts(s->collector, ret_counts);
 	close(s->out_fd);

@@ -99,16 +99,39 @@ void sp_stacks_refresh(struct sp_stacks *s)
 	sp_modules_refresh(s->modules, false);
 }
 
+static bool is_of(const struct sp_frame *f, const struct sp_module *m)
+{
+	return m && f->kind == SP_KIND_NATIVE && f->module == m->id;
+}
+
+/* How many frames on top a hook has put there. Stubs are the JVM's (its slow paths); a stack that
+ * has nothing but the JVM keeps it. */
+static uint32_t trimmed(const struct sp_stacks *s, uint8_t trim, uint32_t count)
+{
+	const struct sp_module *self = sp_modules_find(s->modules, (uint64_t)sp_stacks_take);
+	const struct sp_module *jvm = sp_modules_by_name(s->modules, "libjvm.so");
+	uint32_t own = 0, n;
+
+	while (own < count && is_of(&s->frames[own], self))
+		own++;
+	n = own;
+	while (trim == SP_TRIM_JVM && n < count &&
+		(is_of(&s->frames[n], jvm) || s->frames[n].kind == SP_KIND_STUB))
+		n++;
+	return n < count ? n : own;
+}
+
 uint32_t sp_stacks_take(
 	struct sp_stacks *s, const struct sp_sample *sample, bool *ret_cut, bool *ret_unknown)
 {
 	struct sp_unwind_result u;
-	uint32_t unknown = 0, stack;
+	uint32_t unknown = 0, top, stack;
 
 	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
 	*ret_cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
-	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames, u.count,
-		*ret_cut, &unknown);
+	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
+	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
+		u.count - top, *ret_cut, &unknown);
 	*ret_unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }

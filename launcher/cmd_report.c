@@ -8,11 +8,9 @@
 #include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/units.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void tell(const struct sp_call *call, const struct sp_profile *p)
 {
@@ -21,15 +19,8 @@ static void tell(const struct sp_call *call, const struct sp_profile *p)
 	sp_buf_init(&line);
 	if (p)
 		sp_out_summary(p, &line);
-	for (size_t i = 0; i < call->n_outputs; i++) {
-		const char *path = call->outputs[i].path;
-		struct stat st;
-		char size[32];
-
-		if (strcmp(path, "-") != 0 && stat(path, &st) == 0)
-			sp_buf_addf(&line, "%s%s (%s)", line.len ? "; " : "", path,
-				sp_size_format((uint64_t)st.st_size, size, sizeof(size)));
-	}
+	for (size_t i = 0; i < call->n_outputs; i++)
+		sp_report_tell(call->outputs[i].path, p, &line);
 	if (line.len)
 		sp_message_note("%s", sp_buf_str(&line));
 }

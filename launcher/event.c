@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define TIME  true
-#define COUNT false
-#define EVENT(name, group, built, unit_is_time, help) \
-	{name, SP_EVENT_##group, built, unit_is_time, help},
+#define EVENT(name, group, built, unit, help) \
+	{name, SP_EVENT_##group, built, SP_EVENT_##unit, help},
 static const struct sp_event_info events[] = {
 #include "events.def"
 };
@@ -31,11 +29,18 @@ static const struct sp_event_info *find(const char *name)
 	return NULL;
 }
 
-bool sp_event_is_clock(const char *name)
+enum sp_event_unit sp_event_unit(const char *name)
 {
 	const struct sp_event_info *e = find(name);
 
-	return e && e->clock;
+	return e ? e->unit : SP_EVENT_COUNT;
+}
+
+bool sp_event_is_hook(const char *name)
+{
+	const struct sp_event_info *e = find(name);
+
+	return e && e->group == SP_EVENT_HOOK;
 }
 
 /* Length of the run of letters, digits and @more at @s. */

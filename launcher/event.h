@@ -9,18 +9,21 @@
 #include <stddef.h>
 
 enum sp_event_group {
-	SP_EVENT_ENGINE,   /* cpu, ctimer, itimer, wall, alloc … */
+	SP_EVENT_ENGINE,   /* cpu, ctimer, itimer, wall */
+	SP_EVENT_HOOK,	   /* alloc, live, lock, nativemem: reported where they happen */
 	SP_EVENT_SOFTWARE, /* perf software events */
 	SP_EVENT_HARDWARE, /* perf hardware events */
 	SP_EVENT_CACHE,	   /* perf cache events: L1-dcache-load-misses */
 };
 
+enum sp_event_unit { SP_EVENT_TIME, SP_EVENT_COUNT, SP_EVENT_SIZE };
+
 struct sp_event_info {
 	const char *name;
 	enum sp_event_group group;
 	bool built;
-	bool clock;	  /* -i is a time; else a number of events */
-	const char *help; /* half a sentence */
+	enum sp_event_unit unit; /* of -i */
+	const char *help;	 /* half a sentence */
 };
 
 /* The table of events with a fixed name, *ret_n entries. Static. */
@@ -30,7 +33,11 @@ const struct sp_event_info *sp_event_table(size_t *ret_n);
  * or trace of a Java method (refused: not built yet). Returns 0, or -EINVAL with a sentence. */
 int sp_event_check(const char *name, struct sp_err *err);
 
-/* Whether the event's -i is a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock). */
-bool sp_event_is_clock(const char *name);
+/* What the event's -i is: a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock, lock), bytes
+ * (alloc, live, nativemem) or a number of events. */
+enum sp_event_unit sp_event_unit(const char *name);
+
+/* Whether hooks report it, beside any other event. */
+bool sp_event_is_hook(const char *name);
 
 #endif

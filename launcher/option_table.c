@@ -194,3 +194,8 @@ int sp_action_find(const char *word, enum sp_action *ret_action)
 	}
 	return -ENOENT;
 }
+
+bool sp_option_is_beside(const struct sp_option *o)
+{
+	return o && (o->kind == SP_KIND_BESIDE_TIME || o->kind == SP_KIND_BESIDE_SIZE);
+}

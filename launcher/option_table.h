@@ -17,8 +17,9 @@ enum sp_option_kind {
 	SP_KIND_IDS,
 	SP_KIND_ENUM, /* the words stand in the value column */
 	SP_KIND_EVENT,
-	SP_KIND_INTERVAL, /* a bare number is nanoseconds, or a number of events */
-	SP_KIND_WALL,
+	SP_KIND_INTERVAL,    /* a bare number is nanoseconds, or a number of events */
+	SP_KIND_BESIDE_TIME, /* one more event, of the option's name, with its interval */
+	SP_KIND_BESIDE_SIZE,
 	SP_KIND_FILE,
 	SP_KIND_FORMAT,
 	SP_KIND_PATTERN,
@@ -70,6 +71,9 @@ const struct sp_option *sp_option_nearest(const char *name, size_t len);
 const char *sp_option_elsewhere(const struct sp_option *o, enum sp_action action);
 
 bool sp_option_takes_value(const struct sp_option *o);
+
+/* Is it one more event, by its own name? @o may be NULL. */
+bool sp_option_is_beside(const struct sp_option *o);
 
 /* @action's row; static. sp_action_find: 0 and the action, or -ENOENT. */
 const struct sp_action_info *sp_action_info(enum sp_action action);

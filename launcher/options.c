@@ -123,8 +123,9 @@ static int take(
 	case SP_KIND_INTERVAL:
 		add_interval(p, spelled, text);
 		return 0;
-	case SP_KIND_WALL:
-		remember(&p->wall, spelled, text);
+	case SP_KIND_BESIDE_TIME:
+	case SP_KIND_BESIDE_SIZE:
+		remember(&p->beside[o - p->rows], spelled, text);
 		return 0;
 	case SP_KIND_FILE:
 		return add_file(p, spelled, text);

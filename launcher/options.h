@@ -50,10 +50,11 @@ enum {
 	SP_EVENT_NAME_LEN = 128,
 };
 
-/* One -e, or --wall. */
+/* One -e, --wall, --alloc … */
 struct sp_call_event {
 	char name[SP_EVENT_NAME_LEN]; /* checked by sp_event_check: cpu, wall, cycles, sched:… */
-	uint64_t interval; /* ns for clocks (sp_event_is_clock), else events per sample; 0: default
+	uint64_t interval; /* in the unit of sp_event_unit: ns, bytes or events per sample; 0:
+			    * default
 			    */
 };
 
@@ -75,9 +76,11 @@ struct sp_call {
 	enum sp_action action;
 
 	/* what to sample: collect, start */
-	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one; at most one is not wall */
+	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one; at most one is neither
+							    wall nor a hook's */
 	size_t n_events;
 	uint64_t depth;	    /* -j: frames per stack, 2048 */
+	bool live;	    /* --live */
 	const char *filter; /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread; /* --thread: glob over thread names; NULL: all */
 	enum sp_capture capture;

@@ -6,7 +6,6 @@
 #include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "elf/symbols.h"
 #include "jfr/rewrite.h"
 #include "out/out.h"
@@ -18,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAPS_MAX = 64 << 20, COPY = 1 << 16 };
@@ -122,14 +120,8 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 	if (o->n == 1 && strcmp(o->list[0].path, "-") == 0 && o->list[0].format == SP_FORMAT_TEXT)
 		return;
 	sp_out_summary(p, &line);
-	for (size_t i = 0; i < o->n; i++) {
-		struct stat st;
-		char size[32];
-
-		if (strcmp(o->list[i].path, "-") != 0 && stat(o->list[i].path, &st) == 0)
-			sp_buf_addf(&line, "%s%s (%s)", line.len ? "; " : "", o->list[i].path,
-				sp_size_format((uint64_t)st.st_size, size, sizeof(size)));
-	}
+	for (size_t i = 0; i < o->n; i++)
+		sp_report_tell(o->list[i].path, p, &line);
 	if (line.len)
 		sp_message_note("%s", sp_buf_str(&line));
 }

@@ -24,7 +24,8 @@ struct sp_parser {
 	struct sp_pending interval[SP_CALL_MAX_EVENTS]; /* by event */
 	struct sp_pending any_interval;			/* -i before every -e */
 	size_t last_event;				/* first event of the last -e */
-	struct sp_pending wall, format;
+	struct sp_pending beside[SP_PARSER_ROWS];	/* by row: --wall, --alloc … */
+	struct sp_pending format;
 };
 
 /* Checks and adds an event: the first @len bytes of @name. Returns 0 or -EINVAL. */

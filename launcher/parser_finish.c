@@ -33,21 +33,41 @@ static int check_action(struct sp_parser *p)
 	return 0;
 }
 
-/* --wall is one more event, or the interval of a -e wall. */
-static int finish_wall(struct sp_parser *p)
+/* --wall is one more event, or the interval of a -e wall; so are --alloc and the like. */
+static int finish_beside(struct sp_parser *p, size_t row)
 {
+	const struct sp_pending *given = &p->beside[row];
+	const char *name = p->rows[row].name;
 	struct sp_call *call = p->call;
 
-	if (!p->wall.text)
+	if (!given->text)
 		return 0;
 	for (size_t i = 0; i < call->n_events; i++) {
-		if (strcmp(call->events[i].name, "wall") == 0) {
-			p->interval[i] = p->wall;
+		if (strcmp(call->events[i].name, name) == 0) {
+			p->interval[i] = *given;
 			return 0;
 		}
 	}
-	p->interval[call->n_events % SP_CALL_MAX_EVENTS] = p->wall;
-	return sp_parser_add_event(p, p->wall.spelled, "wall", strlen("wall"));
+	p->interval[call->n_events % SP_CALL_MAX_EVENTS] = *given;
+	return sp_parser_add_event(p, given->spelled, name, strlen(name));
+}
+
+static bool has_event(const struct sp_call *call, const char *name)
+{
+	for (size_t i = 0; i < call->n_events; i++)
+		if (strcmp(call->events[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* --live alone is an event; beside alloc it says which of them to tell. */
+static int finish_live(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+
+	if (!call->live || has_event(call, "alloc") || has_event(call, "live"))
+		return 0;
+	return sp_parser_add_event(p, "--live", "live", strlen("live"));
 }
 
 static int finish_intervals(struct sp_parser *p)
@@ -89,7 +109,11 @@ static int finish_events(struct sp_parser *p)
 
 	if (call->action != SP_ACTION_COLLECT && !starts(call))
 		return 0;
-	r = finish_wall(p);
+	r = 0;
+	for (size_t i = 0; i < p->n_rows && r == 0; i++)
+		r = finish_beside(p, i);
+	if (r == 0)
+		r = finish_live(p);
 	if (r == 0 && call->n_events == 0)
 		r = sp_parser_add_event(p, "-e", o->fallback, strlen(o->fallback));
 	if (r < 0)
@@ -101,12 +125,12 @@ static int finish_events(struct sp_parser *p)
 		if (r < 0)
 			return sp_err_prefix(p->err, r, "%s",
 				p->spelled[o - p->rows][0] ? p->spelled[o - p->rows] : "-e");
-		if (strcmp(name, "wall") == 0)
+		if (strcmp(name, "wall") == 0 || sp_event_is_hook(name))
 			continue;
 		if (first)
 			return sp_err_set(p->err, -EINVAL,
-				"-e: '%s' and '%s' together are not built yet; take one, and wall "
-				"beside it",
+				"-e: '%s' and '%s' cannot be sampled together; take one, and wall, "
+				"alloc, lock and the like beside it",
 				first, name);
 		first = name;
 	}
@@ -137,6 +161,11 @@ static int finish_files(struct sp_parser *p)
 			return sp_err_prefix(p->err, r, "-f");
 		if (r < 0)
 			out->format = format;
+		if (out->format == SP_FORMAT_JFR && sp_pattern_has_event(out->path))
+			return sp_err_set(p->err, -EINVAL,
+				"-f %s: a recording holds all events; leave {{EVENT}} out of its "
+				"name",
+				out->path);
 		used |= out->format == format;
 	}
 	if (p->format.text && call->n_outputs && !used)

@@ -18,7 +18,10 @@ enum kind {
 	ENVIRONMENT,
 	APP_ID,
 	EXECUTOR_ID,
+	EVENT,
 };
+
+static const char event_word[] = "{{EVENT}}";
 
 struct piece {
 	enum kind kind;
@@ -32,7 +35,7 @@ static int unknown(const char *s, struct sp_err *err)
 {
 	return sp_err_set(err, -EINVAL,
 		"'%.*s' is not known in a file name; there are %%p %%t %%n{MAX} %%{ENV} %%%% "
-		"{{APP_ID}} {{EXECUTOR_ID}}",
+		"{{APP_ID}} {{EXECUTOR_ID}} {{EVENT}}",
 		*s == '%' ? 2 : (int)strcspn(s, "}") + 2, s);
 }
 
@@ -80,6 +83,8 @@ static int read_piece(const char *s, struct piece *ret, struct sp_err *err)
 		*ret = (struct piece){.kind = APP_ID, .len = strlen(app)};
 	else if (strncmp(s, executor, strlen(executor)) == 0)
 		*ret = (struct piece){.kind = EXECUTOR_ID, .len = strlen(executor)};
+	else if (strncmp(s, event_word, strlen(event_word)) == 0)
+		*ret = (struct piece){.kind = EVENT, .len = strlen(event_word)};
 	else if (s[0] == '{' && s[1] == '{')
 		return unknown(s, err);
 	if (s[0] != '%')
@@ -128,6 +133,11 @@ bool sp_pattern_differs(const char *path)
 			return true;
 	}
 	return false;
+}
+
+bool sp_pattern_has_event(const char *path)
+{
+	return strstr(path, event_word) != NULL;
 }
 
 /* A value from outside: it must not name another directory. */
@@ -202,8 +212,21 @@ static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
 		return add_id(b, vars->app_id, "application id", err);
 	case EXECUTOR_ID:
 		return add_id(b, vars->executor_id, "executor id", err);
+	case EVENT:
+		sp_buf_adds(b, event_word);
+		return 0;
 	}
 	return -EINVAL;
+}
+
+int sp_pattern_set_event(const char *path, const char *event, struct sp_buf *ret_name)
+{
+	for (const char *at; (at = strstr(path, event_word)); path = at + strlen(event_word)) {
+		sp_buf_add(ret_name, path, (size_t)(at - path));
+		add_safely(ret_name, event);
+	}
+	sp_buf_adds(ret_name, path);
+	return ret_name->failed ? -ENOMEM : 0;
 }
 
 int sp_pattern_expand(const char *path, const struct sp_pattern_vars *vars, struct sp_buf *ret_name,

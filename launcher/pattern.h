@@ -1,5 +1,5 @@
 /* Patterns in output file names: %p %t %n{MAX} %{ENV} %% as async-profiler has them, {{APP_ID}} and
- * {{EXECUTOR_ID}} as Spark has them. */
+ * {{EXECUTOR_ID}} as Spark has them, and {{EVENT}}, which stays until the events are known. */
 #ifndef SP_LAUNCHER_PATTERN_H
 #define SP_LAUNCHER_PATTERN_H
 
@@ -25,10 +25,15 @@ int sp_pattern_check(const char *path, struct sp_err *err);
 /* Whether two targets get two names: %p or {{EXECUTOR_ID}} stands in @path. */
 bool sp_pattern_differs(const char *path);
 
-/* Appends @path with every sequence replaced. Values from outside (environment, ids) cannot leave
- * the directory: '/' in them becomes '_'.
- * Returns: 0; -EINVAL for an unknown sequence; -ENOENT where a variable of the environment is not
- * set or the target has no such id; -ENOMEM. */
+/* Does {{EVENT}} stand in @path: one file for each event? */
+bool sp_pattern_has_event(const char *path);
+
+/* Appends @path, expanded before, with @event for {{EVENT}}. Returns 0 or -ENOMEM. */
+int sp_pattern_set_event(const char *path, const char *event, struct sp_buf *ret_name);
+
+/* Appends @path with every sequence but {{EVENT}} replaced. Values from outside (environment, ids)
+ * cannot leave the directory: '/' in them becomes '_'. Returns: 0; -EINVAL for an unknown sequence;
+ * -ENOENT where a variable of the environment is not set or the target has no such id; -ENOMEM. */
 int sp_pattern_expand(const char *path, const struct sp_pattern_vars *vars, struct sp_buf *ret_name,
 	struct sp_err *err);
 

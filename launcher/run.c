@@ -53,21 +53,52 @@ static void add_number(struct sp_buf *b, const char *word, uint64_t value, const
 	sp_buf_addf(b, ",%s=%llu%s", word, (unsigned long long)value, unit);
 }
 
+/* One that hooks report: its amount, in the agent's word for it. */
+static void add_hook(struct sp_buf *b, const struct sp_call_event *e, const struct sp_call *call)
+{
+	static const struct {
+		const char *event, *word;
+		uint64_t amount;
+		const char *unit;
+	} hooks[] = {
+		{"alloc", "alloc", 524287, ""},
+		{"live", "alloc", 524287, ""},
+		{"lock", "lock", 10000, "ns"},
+		{"nativemem", "nativemem", 524288, ""},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(hooks); i++)
+		if (strcmp(hooks[i].event, e->name) == 0)
+			add_number(b, hooks[i].word, e->interval ? e->interval : hooks[i].amount,
+				hooks[i].unit);
+}
+
 static void add_events(struct sp_buf *b, const struct sp_call *call)
 {
-	const struct sp_call_event *wall = NULL, *other = NULL;
+	const struct sp_call_event *wall = NULL, *other = NULL, *hook = NULL;
+	bool alloc = false, live = false;
 
 	for (size_t i = 0; i < call->n_events; i++) {
-		if (strcmp(call->events[i].name, "wall") == 0)
-			wall = &call->events[i];
-		else
-			other = &call->events[i];
+		const struct sp_call_event *e = &call->events[i];
+
+		alloc |= strcmp(e->name, "alloc") == 0;
+		live |= strcmp(e->name, "live") == 0;
+		if (strcmp(e->name, "wall") == 0) {
+			wall = e;
+		} else if (sp_event_is_hook(e->name)) {
+			hook = e;
+			add_hook(b, e, call);
+		} else {
+			other = e;
+		}
 	}
+	if (live || call->live)
+		sp_buf_adds(b, live && alloc && !call->live ? ",live,allocs" : ",live");
 	if (other && wall)
 		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
-	other = other ? other : wall;
+	other = other ? other : wall ? wall : hook;
 	add_text(b, "event", other->name);
-	if (other->interval)
+	if (other->interval && other != hook)
 		add_number(b, "interval", other->interval, "");
 }
 

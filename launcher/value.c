@@ -18,7 +18,8 @@ static const struct {
 	[SP_KIND_SIZE] = {"a size", "512k, 2m"},
 	[SP_KIND_COUNT] = {"a whole number", "2048"},
 	[SP_KIND_INTERVAL] = {"an interval", "10ms, 500us"},
-	[SP_KIND_WALL] = {"an interval", "50ms, 1s"},
+	[SP_KIND_BESIDE_TIME] = {"an interval", "50ms, 1s"},
+	[SP_KIND_BESIDE_SIZE] = {"a size", "512k, 2m"},
 };
 
 static int parse_number(enum sp_option_kind kind, const char *text, uint64_t *ret)
@@ -27,9 +28,10 @@ static int parse_number(enum sp_option_kind kind, const char *text, uint64_t *re
 	case SP_KIND_DURATION:
 		return sp_duration_parse(text, 1000000000, ret);
 	case SP_KIND_INTERVAL:
-	case SP_KIND_WALL:
+	case SP_KIND_BESIDE_TIME:
 		return sp_duration_parse(text, 1, ret);
 	case SP_KIND_SIZE:
+	case SP_KIND_BESIDE_SIZE:
 		return sp_size_parse(text, ret);
 	default:
 		return sp_count_parse(text, ret);
@@ -57,9 +59,16 @@ static int number(const struct sp_option *o, const char *spelled, const char *te
 int sp_value_interval(const struct sp_option *o, const char *spelled, const char *text,
 	const char *name, uint64_t *ret_interval, struct sp_err *err)
 {
+	const struct sp_option *own = sp_option_find(name, strlen(name));
 	uint64_t value;
 
-	if (sp_event_is_clock(name))
+	/* --alloc and -e alloc -i mean the same and have the same bounds; -e live counts as alloc.
+	 */
+	if (sp_event_unit(name) == SP_EVENT_SIZE && !sp_option_is_beside(own))
+		own = sp_option_find("alloc", strlen("alloc"));
+	if (sp_option_is_beside(own))
+		return number(own, spelled, text, ret_interval, err);
+	if (sp_event_unit(name) == SP_EVENT_TIME)
 		return number(o, spelled, text, ret_interval, err);
 	if (sp_count_parse(text, &value) < 0 || value == 0)
 		return sp_err_set(err, -EINVAL,

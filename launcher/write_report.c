@@ -1,11 +1,17 @@
 /* Writing one report: see write_report.h. */
 #include "write_report.h"
 
+#include "message.h"
+#include "pattern.h"
+#include "base/buf.h"
+#include "base/units.h"
 #include "out/outfile.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_utf8(void)
@@ -46,10 +52,9 @@ static void free_areas(struct sp_areas **a)
 	sp_areas_free(*a);
 }
 
-int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
-	const struct sp_profile *p, struct sp_err *err)
+static int write_one(const char *path, const struct sp_out_format *format, const char *event,
+	const struct sp_call *call, const struct sp_profile *p, struct sp_err *err)
 {
-	const struct sp_out_format *format = sp_out_by_name(sp_format_name(type));
 	__attribute__((cleanup(free_areas))) struct sp_areas *areas = NULL;
 	struct sp_out_opts opts;
 	struct sp_outfile file;
@@ -62,6 +67,7 @@ int sp_report_write(const char *path, enum sp_format type, const struct sp_call 
 		return r;
 	sp_report_style(&opts, call, file.fd);
 	opts.view.areas = areas;
+	opts.view.event = event;
 	sp_sink_init(&sink, file.fd);
 	r = format->write(p, &opts, &sink);
 	e = sp_sink_done(&sink);
@@ -71,4 +77,89 @@ int sp_report_write(const char *path, enum sp_format type, const struct sp_call 
 		return sp_err_set(err, r, "%s: cannot be written: %s", path, strerror(-r));
 	}
 	return sp_outfile_commit(&file, err);
+}
+
+/* The name of the @nth event that has samples; NULL: there are fewer. */
+static const char *event_name(const struct sp_profile *p, unsigned nth)
+{
+	for (unsigned i = 0; i < p->event_count; i++)
+		if (p->events[i].samples && nth-- == 0)
+			return sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
+	return NULL;
+}
+
+/* The @nth file that @path means, and the event in it. Returns 1, 0 where there are no more, or
+ * -ENOMEM. */
+static int nth_file(const char *path, const struct sp_profile *p, unsigned nth,
+	struct sp_buf *ret_path, const char **ret_event)
+{
+	const char *event = event_name(p, nth);
+
+	sp_buf_init(ret_path);
+	*ret_event = NULL;
+	if (!sp_pattern_has_event(path)) {
+		sp_buf_adds(ret_path, path);
+		return ret_path->failed ? -ENOMEM : nth == 0;
+	}
+	if (!event)
+		return 0;
+	*ret_event = event;
+	return sp_pattern_set_event(path, event, ret_path) < 0 ? -ENOMEM : 1;
+}
+
+static void say_others(const char *path, const struct sp_profile *p)
+{
+	SP_AUTO_BUF struct sp_buf others;
+	const char *event;
+
+	sp_buf_init(&others);
+	for (unsigned i = 1; (event = event_name(p, i)); i++)
+		sp_buf_addf(&others, "%s%s", i > 1 ? ", " : "", event);
+	if (others.len)
+		sp_message_note("%s shows %s; for %s too, write {{EVENT}} in its name, or use "
+				"'report -e'",
+			strcmp(path, "-") == 0 ? "this" : path, event_name(p, 0),
+			sp_buf_str(&others));
+}
+
+int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
+	const struct sp_profile *p, struct sp_err *err)
+{
+	const struct sp_out_format *format = sp_out_by_name(sp_format_name(type));
+	int more = 1, r = 0;
+
+	for (unsigned i = 0; more > 0 && r == 0; i++) {
+		SP_AUTO_BUF struct sp_buf name;
+		const char *event;
+
+		more = nth_file(path, p, i, &name, &event);
+		if (more < 0)
+			return sp_err_set(err, more, "out of memory");
+		if (more)
+			r = write_one(sp_buf_str(&name), format, event, call, p, err);
+	}
+	if (r == 0 && format->one_event && !sp_pattern_has_event(path))
+		say_others(path, p);
+	return r;
+}
+
+void sp_report_tell(const char *path, const struct sp_profile *p, struct sp_buf *line)
+{
+	int more = strcmp(path, "-") != 0;
+
+	for (unsigned i = 0; more > 0; i++) {
+		SP_AUTO_BUF struct sp_buf name;
+		const char *event;
+		struct stat st;
+		char size[32];
+
+		more = p ? nth_file(path, p, i, &name, &event) : i == 0;
+		if (!p) {
+			sp_buf_init(&name);
+			sp_buf_adds(&name, path);
+		}
+		if (more > 0 && stat(sp_buf_str(&name), &st) == 0)
+			sp_buf_addf(line, "%s%s (%s)", line->len ? "; " : "", sp_buf_str(&name),
+				sp_size_format((uint64_t)st.st_size, size, sizeof(size)));
+	}
 }

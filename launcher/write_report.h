@@ -8,9 +8,13 @@
 /* How stacks are shown, by the options of @call; strings are borrowed from it. */
 void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd);
 
-/* Writes @p to @path ("-" is stdout) in the format @type, whole or not at all. Returns 0, or -errno
- * with a sentence that names the file. */
+/* Writes @p to @path ("-" is stdout) in the format @type, whole or not at all; with {{EVENT}} in
+ * @path, a file for each event that has samples. A format that has room for one event shows the
+ * first and says so. Returns 0, or -errno with a sentence that names the file. */
 int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
 	const struct sp_profile *p, struct sp_err *err);
+
+/* Appends "path (size)" for what was written to @path, each file behind a semicolon. */
+void sp_report_tell(const char *path, const struct sp_profile *p, struct sp_buf *line);
 
 #endif

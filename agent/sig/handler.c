@@ -1,32 +1,15 @@
 /* SIGPROF: copy registers, the JavaFrameAnchor and the stack from the red zone to the stack's end
  * into the ring. See handler.h for what code here may do. */
-#include "handler.h"
+#include "copy.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#define RED_ZONE    128
-#define FOREIGN_MAX (64u << 10) /* copied through the kernel where bounds are unknown */
-
 struct sp_sig_state sp_sig;
-
-static void copy_bytes(void *dst, const void *src, size_t n)
-{
-	__asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(n) : : "memory");
-}
-
-static uint64_t thread_pointer(void)
-{
-	uint64_t tp;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
 
 struct sp_sig_thread *sp_sig_find(uint32_t tid)
 {
@@ -69,61 +52,11 @@ static void copy_registers(uint64_t *regs, const ucontext_t *uc)
 		regs[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
 }
 
-static void copy_anchor(struct sp_anchor *to, uint64_t addr)
-{
-	/* The thread's own JavaThread: alive while the registry has its address (ThreadEnd). */
-	if (!addr)
-		return;
-	to->last_java_sp = *(volatile uint64_t *)(addr + sp_sig.anchor.sp);
-	to->last_java_fp = *(volatile uint64_t *)(addr + sp_sig.anchor.fp);
-	to->last_java_pc = *(volatile uint64_t *)(addr + sp_sig.anchor.pc);
-}
-
-/* Copies by the kernel, which reports what is not mapped instead of faulting. */
-static uint32_t copy_guarded(void *dst, uint64_t src, uint32_t n)
-{
-	struct iovec to = {dst, n}, from = {(void *)src, n};
-	ssize_t r = process_vm_readv(sp_sig.pid, &to, 1, &from, 1, 0);
-
-	return r < 0 ? 0 : (uint32_t)r;
-}
-
-/* What to copy: from the red zone to the stack's end where the bounds are known and hold SP. */
-struct range {
-	uint64_t from, end;
-	uint32_t len;
-	bool guarded;
-};
-
-static struct range stack_range(const struct sp_sig_thread *t, uint64_t sp, uint64_t tls)
-{
-	uint64_t lo = t ? atomic_load_explicit(&t->stack_lo, memory_order_relaxed) : 0;
-	uint64_t hi = t ? atomic_load_explicit(&t->stack_hi, memory_order_relaxed) : 0;
-	struct range r = {.from = sp - RED_ZONE};
-
-	if (hi && sp > lo && sp < hi) {
-		if (r.from < lo)
-			r.from = lo;
-		r.end = hi;
-		/* glibc keeps the thread's block above its frames: mapped as long as it runs. */
-		if (tls > sp && tls < hi)
-			r.end = tls;
-	} else if (!hi) {
-		r.guarded = true;
-		r.end = tls > sp && tls - sp < (1ull << 30) ? tls : sp + FOREIGN_MAX;
-	} else {
-		r.end = r.from; /* a foreign stack: nothing is known about its end */
-	}
-	r.len = r.end - r.from > sp_sig.max_stack ? sp_sig.max_stack : (uint32_t)(r.end - r.from);
-	if (r.guarded && r.len > FOREIGN_MAX)
-		r.len = FOREIGN_MAX;
-	return r;
-}
-
 static void take(struct sp_sig_thread *t, uint32_t tid, uint64_t weight, const ucontext_t *uc)
 {
-	uint64_t tls = thread_pointer();
-	struct range r = stack_range(t, (uint64_t)uc->uc_mcontext.gregs[REG_RSP], tls);
+	uint64_t tls = sp_thread_pointer();
+	struct sp_stack_range r =
+		sp_stack_range(t, (uint64_t)uc->uc_mcontext.gregs[REG_RSP], SP_RED_ZONE, tls);
 	struct sp_sig_record *rec =
 		(struct sp_sig_record *)sp_ring_reserve(sp_sig.ring, sizeof(*rec) + r.len);
 
@@ -132,16 +65,10 @@ static void take(struct sp_sig_thread *t, uint32_t tid, uint64_t weight, const u
 	rec->tid = tid;
 	rec->time_ns = sp_clock_mono_ns();
 	rec->weight = weight;
-	rec->tls = tls;
+	rec->kind = SP_HERE_SAMPLE;
+	rec->text_len = 0;
 	copy_registers(rec->regs, uc);
-	copy_anchor(&rec->anchor, t ? atomic_load_explicit(&t->anchor, memory_order_relaxed) : 0);
-	rec->stack_addr = r.from;
-	rec->stack_end = r.end;
-	rec->stack_len = r.len;
-	if (r.guarded)
-		rec->stack_len = copy_guarded(rec->stack, r.from, r.len);
-	else
-		copy_bytes(rec->stack, (const void *)r.from, r.len);
+	sp_copy_stack(rec, t, &r, tls);
 	sp_ring_commit(&rec->head);
 }
 

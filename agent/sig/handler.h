@@ -28,11 +28,27 @@ struct sp_sig_anchor_layout {
 	uint16_t sp, fp, pc;
 };
 
-/* One sample in the ring. */
+/* What a record is: a sample that the signal took, or what a hook reported (here.h). */
+enum sp_here_kind {
+	SP_HERE_SAMPLE,
+	SP_HERE_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
+	SP_HERE_MONITOR, /* duration, address, weight */
+	SP_HERE_PARK,	 /* duration, address, weight, timeout */
+	SP_HERE_MALLOC,	 /* address, size, weight */
+	SP_HERE_FREE,	 /* address; no stack */
+};
+
+#define SP_HERE_ARGS 6
+
+/* One record in the ring. */
 struct sp_sig_record {
 	struct sp_ring_head head;
 	uint32_t tid;
 	uint32_t stack_len;
+	uint32_t kind;		    /* enum sp_here_kind */
+	uint32_t text_len, text_at; /* a text: at stack + text_at */
+	uint32_t spare;
+	uint64_t arg[SP_HERE_ARGS];
 	uint64_t time_ns;
 	uint64_t weight;
 	uint64_t regs[SP_REG_COUNT];
@@ -45,10 +61,12 @@ struct sp_sig_record {
 enum sp_sig_mode { SP_SIG_OFF, SP_SIG_CTIMER, SP_SIG_ITIMER, SP_SIG_PERF };
 
 /* All the handler's state. Static, so that a late signal always finds it; what it points to is
- * mapped while mode is not OFF, and unmapped only once inflight has been seen 0 after that. */
+ * mapped while mode is not OFF or hooks is not 0, and unmapped only once inflight has been seen 0
+ * after that. */
 struct sp_sig_state {
 	_Atomic uint32_t mode;
 	_Atomic uint32_t inflight;
+	_Atomic uint32_t hooks; /* bit per enum sp_here_kind: hooks that may report */
 	struct sp_ring *ring;
 	struct sp_sig_thread *slots;
 	uint32_t slot_count;

@@ -10,10 +10,10 @@
 #include "out/svg.h"
 
 const struct sp_out_format sp_out_formats[] = {
-	{"collapsed", "collapsed folded", sp_out_collapsed},
+	{"collapsed", "collapsed folded", sp_out_collapsed, .one_event = true},
 	{"text", "txt text", sp_out_text},
 	{"html", "html htm", sp_out_html},
-	{"svg", "svg", sp_out_svg},
+	{"svg", "svg", sp_out_svg, .one_event = true},
 	{"pprof", "pb pprof pb.gz", sp_out_pprof},
 	{"speedscope", "speedscope.json", sp_out_speedscope},
 	{"csv", "csv", sp_out_csv},

@@ -28,6 +28,7 @@ struct sp_out_format {
 	const char *name;	/* of -o */
 	const char *extensions; /* of -f, without dots, separated by blanks */
 	sp_out_fn *write;
+	bool one_event; /* has room for one */
 };
 
 extern const struct sp_out_format sp_out_formats[];

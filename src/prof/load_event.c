@@ -18,7 +18,7 @@
 enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
 
 /* What a sample's picked fields are. */
-enum { WEIGHT, COUNT, CLASS, OTHER };
+enum { WEIGHT, COUNT, CLASS, BETTER };
 
 /* How a type of the recording is read. */
 struct kind {
@@ -29,7 +29,8 @@ struct kind {
 	bool duration;			      /* weighed by how long it took */
 	bool measured;			      /* weighed by its first field */
 	enum sp_frame_type class_type;	      /* of the class on top of the stack */
-	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class; "": none */
+	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, a better weight where there
+						 is one; "": none */
 };
 
 #define ALLOC "alloc", SP_UNIT_BYTES
@@ -48,7 +49,8 @@ static const struct kind kinds[] = {
 	{"jdk.ObjectAllocationSample", SAMPLE, ALLOC, .measured = true,
 		.class_type = SP_FRAME_KERNEL, .fields = {"weight", "", "objectClass"}},
 	{"profiler.LiveObject", SAMPLE, "live", SP_UNIT_BYTES, .measured = true,
-		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
+		.class_type = SP_FRAME_INLINED,
+		.fields = {"allocationSize", "", "objectClass", "weight"}},
 	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
 		.fields = {"size"}},
 	{"jdk.JavaMonitorEnter", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
@@ -98,6 +100,9 @@ static bool in_list(const char *list, const char *word)
 int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
 	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock)
 {
+	static const char *const first[] = {"cpu", "wall"};
+	int r;
+
 	memset(l, 0, sizeof(*l));
 	l->opts = opts;
 	l->spans = spans;
@@ -106,7 +111,11 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
-	return sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
+	r = sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
+	/* Formats with room for one event show the first: not the one whose samples came first. */
+	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
+		r = sp_profile_event(l->p, first[i], SP_UNIT_NS, 0, i > 0) < 0 ? -ENOMEM : 0;
+	return r;
 }
 
 void sp_loading_done(struct sp_loading *l)
@@ -246,7 +255,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	if (k->duration)
 		s.weight = e->duration_ns;
 	else if (k->measured)
-		s.weight = e->picked[WEIGHT];
+		s.weight = e->picked[BETTER] ? e->picked[BETTER] : e->picked[WEIGHT];
 	if (e->picked[CLASS] && s.stack) {
 		s.stack = sp_classed_stack(l, s.stack, (uint32_t)e->picked[CLASS], k->class_type);
 		if (s.stack == 0)

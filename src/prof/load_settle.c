@@ -175,6 +175,20 @@ static void settle_roots(struct sp_loading *l)
 			"a guess");
 }
 
+/* Events that were only kept a place for. */
+static int drop_empty(struct sp_profile *p)
+{
+	uint32_t mask = 0, all;
+
+	while (p->event_count && p->events[p->event_count - 1].samples == 0)
+		p->event_count--;
+	all = p->event_count ? UINT32_MAX >> (32 - p->event_count) : 0;
+	for (unsigned i = 0; i < p->event_count; i++)
+		if (p->events[i].samples)
+			mask |= 1u << i;
+	return mask == all ? 0 : sp_profile_keep_events(p, mask);
+}
+
 int sp_loading_settle(struct sp_loading *l)
 {
 	int r = 0;
@@ -182,8 +196,9 @@ int sp_loading_settle(struct sp_loading *l)
 	l->p->start_ns = l->stats.start_ns;
 	l->p->duration_ns =
 		l->stats.end_ns > l->stats.start_ns ? l->stats.end_ns - l->stats.start_ns : 0;
+	r = drop_empty(l->p);
 	settle_events(l);
-	if (l->opts->event_count)
+	if (r == 0 && l->opts->event_count)
 		r = keep_events(l);
 	drop_stackless(l);
 	settle_lost(l);

@@ -32,7 +32,7 @@ CASES = [
     ("options", "man/sparkprof.1.scd", r"\*-q\*, ", "", "letter of --quiet"),
     ("options", "man/sparkprof.1.scd", r"_ring\|signal_", "_ring_", "value of --capture"),
     ("options", "man/sparkprof.1.scd", r"\n\*dump\*\n", "\n*drop*\n", "action dump is missing"),
-    ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --alloc --wall", "--alloc is refused"),
+    ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --loop --wall", "--loop is refused"),
     ("options", "README.md", r"\Z", "\n    sparkprof --loop 1h executor\n", "README.md:", "--loop is refused"),
     ("options", "README.md", r"\Z", "\n    sparkprof metrics 1\n", "README.md:", "action metrics is refused"),
     ("options", "README.md", r"\Z", "\n    kubectl exec --tty POD -- sparkprof --cstack vm 1\n", "--cstack is refused", "1 finding"),

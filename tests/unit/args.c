@@ -52,6 +52,40 @@ Test(args, wrong_ones_are_refused_by_name)
 	}
 }
 
+Test(args, events_that_hooks_report)
+{
+	static const struct {
+		const char *text;
+		uint64_t alloc, lock, nativemem;
+		bool live, allocs, only;
+	} cases[] = {
+		{"event=cpu", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, false},
+		{"alloc=2m", 2 << 20, SP_ARGS_NONE, SP_ARGS_NONE, false, true, false},
+		{"event=alloc", 524287, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
+		{"event=alloc,interval=64k", 65536, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
+		{"event=live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, true},
+		{"live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, false},
+		{"alloc=1k,live,allocs", 1024, SP_ARGS_NONE, SP_ARGS_NONE, true, true, false},
+		{"event=lock,nativemem=0", SP_ARGS_NONE, 10000, 0, false, false, true},
+		{"event=wall,lock=0", SP_ARGS_NONE, 0, SP_ARGS_NONE, false, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_args a;
+		struct sp_err err = {{0}};
+
+		sp_args_init(&a);
+		cr_assert_eq(sp_args_parse(&a, cases[i].text, &err), 0, "%s", err.text);
+		cr_expect_eq(a.alloc, cases[i].alloc, "%s", cases[i].text);
+		cr_expect_eq(a.lock_ns, cases[i].lock, "%s", cases[i].text);
+		cr_expect_eq(a.nativemem, cases[i].nativemem, "%s", cases[i].text);
+		cr_expect_eq(a.live, cases[i].live, "%s", cases[i].text);
+		cr_expect_eq(a.allocs, cases[i].allocs, "%s", cases[i].text);
+		cr_expect_eq(sp_args_only_hooks(&a), cases[i].only, "%s", cases[i].text);
+		cr_expect_eq(sp_args_hooks(&a), i > 0, "%s", cases[i].text);
+	}
+}
+
 Test(args, cut_anywhere_it_neither_crashes_nor_hangs)
 {
 	const char *text =

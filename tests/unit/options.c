@@ -135,6 +135,13 @@ Test(options, an_interval_belongs_to_the_event_before_it)
 		{"-e ctimer --wall 20ms -i 1ms 1", "ctimer=1000000 wall=20000000 "},
 		{"-i 1ms --wall 20ms -e itimer 1", "itimer=1000000 wall=20000000 "},
 		{"-e wall --wall 20ms 1", "wall=20000000 "},
+		{"-e alloc 1", "alloc=0 "},
+		{"-e alloc -i 2m 1", "alloc=2097152 "},
+		{"-e cpu --wall 50ms --alloc 2m 1", "cpu=0 wall=50000000 alloc=2097152 "},
+		{"-i 1ms --alloc 64k -e ctimer 1", "ctimer=1000000 alloc=65536 "},
+		{"--live 1", "live=0 "},
+		{"--alloc 1m --live 1", "alloc=1048576 "},
+		{"-e alloc,live -i 1k 1", "alloc=1024 live=1024 "},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
@@ -360,7 +367,8 @@ Test(events, names)
 		{":x", -EINVAL},
 		{"x:", -EINVAL},
 		{"a b:c", -EINVAL},
-		{"alloc", -EINVAL},
+		{"alloc", 0},
+		{"live", 0},
 		{"", -EINVAL},
 		{"CPU", -EINVAL},
 		{"java.lang.Object.wait", -EINVAL},
@@ -369,6 +377,9 @@ Test(events, names)
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		cr_expect_eq(
 			sp_event_check(cases[i].name, &err), cases[i].r, "'%s'", cases[i].name);
-	cr_expect(sp_event_is_clock("wall") && sp_event_is_clock("task-clock"));
-	cr_expect_not(sp_event_is_clock("cycles") || sp_event_is_clock("sched:sched_switch"));
+	cr_expect_eq(sp_event_unit("wall"), SP_EVENT_TIME);
+	cr_expect_eq(sp_event_unit("task-clock"), SP_EVENT_TIME);
+	cr_expect_eq(sp_event_unit("alloc"), SP_EVENT_SIZE);
+	cr_expect_eq(sp_event_unit("cycles"), SP_EVENT_COUNT);
+	cr_expect_eq(sp_event_unit("sched:sched_switch"), SP_EVENT_COUNT);
 }

@@ -93,6 +93,21 @@ Test(pattern, two_targets_need_two_names)
 	cr_expect_not(sp_pattern_differs("-"));
 }
 
+Test(pattern, an_event_is_put_in_when_it_is_known)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	SP_AUTO_BUF struct sp_buf whole;
+	struct sp_err err;
+
+	sp_buf_init(&b);
+	sp_buf_init(&whole);
+	cr_expect_eq(sp_pattern_expand("a%p-{{EVENT}}.svg", &vars, &b, &err), 0);
+	cr_expect(sp_pattern_has_event(sp_buf_str(&b)));
+	cr_expect_eq(sp_pattern_set_event(sp_buf_str(&b), "sched:x/y", &whole), 0);
+	cr_expect(strstr(sp_buf_str(&whole), "-sched:x_y.svg"), "%s", sp_buf_str(&whole));
+	cr_expect_not(sp_pattern_has_event(sp_buf_str(&whole)));
+}
+
 Test(pattern, the_nth_allocation_fails)
 {
 	char path[2048] = "";

@@ -42,7 +42,7 @@ public class Events {
                 String type = e.getEventType().getName();
                 java.time.Instant at = e.getStartTime();
                 out.write(type + "\t" + (at.getEpochSecond() * 1_000_000_000L + at.getNano()) + "\t");
-                if (e.hasField("stackTrace")) {
+                if (e.hasField("sampledThread")) {
                     RecordedStackTrace trace = e.getStackTrace();
                     out.write(thread(e) + "\t" + e.getString("state") + "\t"
                         + (e.hasField("timeSpan") ? e.getDuration("timeSpan").toNanos() : 0) + "\t"

@@ -1,0 +1,176 @@
+/* See alloc.h. The callback runs in native state: it asks the JVM for the class's name and, with
+ * --live, for a weak reference, and copies its stack; all else is the collector's. */
+#include "alloc.h"
+
+#include "base/clock.h"
+#include "neighbours.h"
+#include "sig/here.h"
+#include "sig/limit.h"
+
+#include <jvmti.h>
+
+#include <errno.h>
+#include <string.h>
+
+#define JVM_INTERVAL (512 << 10) /* what HotSpot starts with */
+
+/* One per process: JVMTI callbacks carry no pointer of ours. */
+static struct {
+	jvmtiEnv *ti;
+	uint64_t interval;
+	struct sp_live *live;
+	struct sp_limit limit;
+	_Atomic uint64_t collections;
+	_Atomic uint64_t missed; /* bytes that samples stood for which found the ring full */
+} al;
+
+/* "Ljava/lang/String;" as "java/lang/String"; arrays as they are. */
+static void set_class(struct sp_here *h, const char *signature)
+{
+	size_t n = strlen(signature);
+
+	if (signature[0] == 'L' && n > 2) {
+		signature++;
+		n -= 2;
+	}
+	h->text = signature;
+	h->text_len = n < 512 ? (uint32_t)n : 512;
+}
+
+static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong size)
+{
+	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
+	uint64_t factor = sp_limit_pass(&al.limit, h.time_ns, sp_here_tight()), more = 0;
+	char *signature = NULL;
+	jweak weak = NULL;
+
+	if (!factor)
+		return;
+	if ((*ti)->GetClassSignature(ti, klass, &signature, NULL) == JVMTI_ERROR_NONE)
+		set_class(&h, signature);
+	if (al.live && (more = sp_live_admit(al.live)))
+		weak = (*env)->NewWeakGlobalRef(env, object);
+	h.arg[0] = (uint64_t)size;
+	h.arg[1] = sp_alloc_weight((uint64_t)size, al.interval) * factor;
+	h.arg[2] = (uint64_t)weak;
+	h.arg[3] = more;
+	h.arg[4] = atomic_load_explicit(&al.collections, memory_order_relaxed);
+	/* Sums stay right where the ring was full: the next one weighs for those before it. */
+	h.arg[5] = atomic_exchange(&al.missed, 0);
+	if (!sp_here_report(&h)) {
+		atomic_fetch_add(&al.missed, h.arg[1] + h.arg[5]);
+		if (weak)
+			(*env)->DeleteWeakGlobalRef(env, weak);
+	}
+	if (signature)
+		(*ti)->Deallocate(ti, (unsigned char *)signature);
+}
+
+static void JNICALL on_alloc(
+	jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size)
+{
+	if (!sp_here_enter(SP_HERE_ALLOC))
+		return;
+	take(ti, env, object, klass, size);
+	sp_here_leave();
+}
+
+/* At a safepoint: nothing of the JVM may be called. */
+static void JNICALL on_collection(jvmtiEnv *ti)
+{
+	atomic_fetch_add_explicit(&al.collections, 1, memory_order_relaxed);
+}
+
+static void set_events(jvmtiEventMode mode)
+{
+	(*al.ti)->SetEventNotificationMode(al.ti, mode, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL);
+	if (al.live)
+		(*al.ti)->SetEventNotificationMode(
+			al.ti, mode, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, NULL);
+}
+
+/* Only one agent at a time may sample allocations. */
+static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
+{
+	char who[256];
+
+	if (!potential->can_generate_sampled_object_alloc_events &&
+		sp_neighbours(who, sizeof(who)) > 0)
+		return sp_err_set(err, -EBUSY,
+			"alloc: another agent of this JVM samples its allocations (loaded: %s): "
+			"stop it first",
+			who);
+	return sp_err_set(
+		err, -ENOTSUP, "alloc: this JVM does not sample allocations; JDK 11 and later do");
+}
+
+static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
+{
+	jvmtiEventCallbacks cb = {
+		.SampledObjectAlloc = on_alloc, .GarbageCollectionFinish = on_collection};
+	jvmtiCapabilities potential, caps;
+
+	if ((*vm)->GetEnv(vm, (void **)&al.ti, JVMTI_VERSION_1_2) != JNI_OK) {
+		al.ti = NULL;
+		return sp_err_set(
+			err, -ENOTSUP, "alloc: the JVM does not offer its tool interface");
+	}
+	memset(&potential, 0, sizeof(potential));
+	memset(&caps, 0, sizeof(caps));
+	(*al.ti)->GetPotentialCapabilities(al.ti, &potential);
+	caps.can_generate_sampled_object_alloc_events = 1;
+	caps.can_generate_garbage_collection_events = al.live != NULL;
+	if (!potential.can_generate_sampled_object_alloc_events ||
+		(*al.ti)->AddCapabilities(al.ti, &caps) != JVMTI_ERROR_NONE)
+		return refuse(&potential, err);
+	(*al.ti)->SetEventCallbacks(al.ti, &cb, sizeof(cb));
+	(*al.ti)->SetHeapSamplingInterval(al.ti, (jint)al.interval);
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_ALLOC);
+	set_events(JVMTI_ENABLE);
+	return 0;
+}
+
+static void tick(void *ctx, JNIEnv *env)
+{
+	if (al.live)
+		sp_live_tick(al.live, env);
+}
+
+static void stop(void *ctx, JNIEnv *env)
+{
+	jvmtiCapabilities caps;
+
+	if (!al.ti)
+		return;
+	memset(&caps, 0, sizeof(caps));
+	(*al.ti)->GetCapabilities(al.ti, &caps);
+	if (caps.can_generate_sampled_object_alloc_events) {
+		set_events(JVMTI_DISABLE);
+		(*al.ti)->SetHeapSamplingInterval(al.ti, JVM_INTERVAL);
+	}
+	(*al.ti)->DisposeEnvironment(al.ti);
+	al.ti = NULL;
+	if (al.live)
+		sp_live_release(al.live, env);
+}
+
+struct sp_jvm_guest sp_alloc_guest(uint64_t interval, struct sp_live *live)
+{
+	/* The JVM takes an int. */
+	al.interval = interval < INT32_MAX ? interval : INT32_MAX;
+	al.live = live;
+	sp_limit_init(&al.limit, SP_ALLOC_PER_SECOND);
+	atomic_store(&al.collections, 0);
+	atomic_store(&al.missed, 0);
+	return (struct sp_jvm_guest){.start = start, .tick = tick, .stop = stop};
+}
+
+uint64_t sp_alloc_collections(void)
+{
+	return atomic_load(&al.collections);
+}
+
+uint64_t sp_alloc_thinned(void)
+{
+	return 1ull << atomic_load(&al.limit.peak);
+}

@@ -1,0 +1,56 @@
+/* See hooks.h. */
+#include "hooks.h"
+
+#include "alloc.h"
+#include "sig/here.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_err *err)
+{
+	int r = 0;
+
+	*ret_live = NULL;
+	if (!sp_args_hooks(c->args))
+		return 0;
+	/* The kernel's rings and this one share what there is for rings. */
+	if (strcmp(c->args->capture, "ring") == 0)
+		c->memory /= 2;
+	r = sp_engine_ring(c, err);
+	if (r == 0 && c->args->live && (r = sp_live_new(ret_live, c->args->memory / 8)) < 0)
+		return sp_err_set(err, r, "out of memory for live objects");
+	return r;
+}
+
+void sp_hooks_invite(const struct sp_args *args, struct sp_live *live, struct sp_jvmside_events *ev)
+{
+	if (args->alloc != SP_ARGS_NONE)
+		ev->guests[ev->guest_count++] = sp_alloc_guest(args->alloc, live);
+}
+
+static void say_thinned(
+	struct sp_capture *c, const char *event, uint32_t per_second, uint64_t thinned)
+{
+	char text[160];
+
+	if (thinned <= 1)
+		return;
+	snprintf(text, sizeof(text),
+		"%s: more than %u samples a second; at worst one in %llu was taken and stands for "
+		"the others",
+		event, per_second, (unsigned long long)thinned);
+	c->say(c->say_ctx, text);
+}
+
+void sp_hooks_silence(struct sp_capture *c)
+{
+	struct timespec ms = {0, 1000000};
+
+	atomic_store(&sp_sig.hooks, 0);
+	for (int i = 0; atomic_load(&sp_sig.inflight) && i < 2000; i++)
+		nanosleep(&ms, NULL);
+	if (c->args->alloc != SP_ARGS_NONE)
+		say_thinned(c, "alloc", SP_ALLOC_PER_SECOND, sp_alloc_thinned());
+}

@@ -1,0 +1,22 @@
+/* Events that hooks report, as a whole: what they need, who puts them into the JVM, and their end.
+ */
+#ifndef SP_AGENT_HOOKS_H
+#define SP_AGENT_HOOKS_H
+
+#include "engine.h"
+#include "jvmside.h"
+#include "live.h"
+
+/* Before the first hook may be called: maps the ring; *ret_live belongs to the caller and is NULL
+ * where live objects are not wanted. Returns 0 or -errno with a sentence. */
+int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_err *err);
+
+/* Names those that @args asks for to the JVM's side. */
+void sp_hooks_invite(
+	const struct sp_args *args, struct sp_live *live, struct sp_jvmside_events *ev);
+
+/* Hooks under way end, those that come later do nothing; says what the limits left out. Context:
+ * the collector. */
+void sp_hooks_silence(struct sp_capture *c);
+
+#endif

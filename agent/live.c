@@ -1,0 +1,281 @@
+/* See live.h. */
+#include "live.h"
+
+#include "base/clock.h"
+#include "dictcopy.h"
+#include "sig/limit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sp_live {
+	pthread_mutex_t lock;
+	struct sp_live_object *objects; /* SP_LIVE_MAX */
+	struct sp_live_object *moved;	/* scratch, SP_LIVE_MAX */
+	uint32_t count;
+	uint32_t room;		/* how many there were when it was last too many */
+	uint32_t version;	/* changes when objects change their places */
+	_Atomic uint32_t shift; /* one in 1 << shift is kept */
+	void **trash;		/* references to give back */
+	uint32_t trash_count, trash_cap;
+	struct sp_dict *dict; /* stacks of what is here: they outlive chunks. The collector's */
+	size_t dict_cap;
+	struct sp_dictcopy copy;
+	void **looked; /* the JVM side's scratch, SP_LIVE_MAX */
+};
+
+int sp_live_new(struct sp_live **ret, size_t memory)
+{
+	struct sp_live *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	pthread_mutex_init(&l->lock, NULL);
+	l->dict_cap = memory;
+	l->objects = calloc(SP_LIVE_MAX, sizeof(*l->objects));
+	l->moved = calloc(SP_LIVE_MAX, sizeof(*l->moved));
+	l->looked = calloc(SP_LIVE_MAX, sizeof(*l->looked));
+	if (!l->objects || !l->moved || !l->looked || sp_dict_new(&l->dict, memory) < 0 ||
+		sp_dictcopy_init(&l->copy) < 0) {
+		sp_live_free(l);
+		return -ENOMEM;
+	}
+	*ret = l;
+	return 0;
+}
+
+void sp_live_free(struct sp_live *l)
+{
+	if (!l)
+		return;
+	sp_dict_free(l->dict);
+	sp_dictcopy_done(&l->copy);
+	free(l->objects);
+	free(l->moved);
+	free(l->looked);
+	free(l->trash);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+uint64_t sp_live_admit(struct sp_live *l)
+{
+	uint32_t shift = atomic_load_explicit(&l->shift, memory_order_relaxed);
+
+	return sp_limit_random() & ((1ull << shift) - 1) ? 0 : 1ull << shift;
+}
+
+/* Under the lock. A reference that cannot even be noted would be lost for ever: then it stays where
+ * it is, which costs the JVM one word. */
+static void discard(struct sp_live *l, void *weak)
+{
+	if (l->trash_count == l->trash_cap) {
+		uint32_t cap = l->trash_cap ? l->trash_cap * 2 : 1024;
+		void **to = realloc(l->trash, cap * sizeof(*to));
+
+		if (!to)
+			return;
+		l->trash = to;
+		l->trash_cap = cap;
+	}
+	l->trash[l->trash_count++] = weak;
+}
+
+/* Under the lock: one in @level stays of what weighs less than that; heavier ones are few and stay
+ * as they are, so that no weight outgrows the others. */
+static void thin_to(struct sp_live *l, uint64_t level)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct sp_live_object *o = &l->objects[i];
+
+		if (o->factor < level && sp_limit_random() % level >= o->factor) {
+			discard(l, o->weak);
+			continue;
+		}
+		if (o->factor < level) {
+			o->weight = o->weight / o->factor * level;
+			o->factor = level;
+		}
+		l->objects[kept++] = *o;
+	}
+	l->count = kept;
+}
+
+/* Under the lock: lets at least a quarter go. */
+static void thin(struct sp_live *l)
+{
+	uint32_t before = l->count;
+
+	l->room = before;
+	l->version++;
+	do
+		thin_to(l, 1ull << atomic_fetch_add(&l->shift, 1) << 1);
+	while (l->count > before / 4 * 3 && atomic_load(&l->shift) < SP_LIMIT_SHIFT_MAX);
+}
+
+/* The object with ids of our own dictionary; false where that is full. */
+static bool adopt(struct sp_live *l, struct sp_dict *from, const struct sp_live_object *o,
+	struct sp_live_object *ret)
+{
+	*ret = *o;
+	ret->stack = sp_dictcopy_stack(&l->copy, l->dict, from, o->stack);
+	ret->thread = sp_dictcopy_thread(l->dict, from, o->thread);
+	ret->class_id = sp_dictcopy_string(l->dict, from, o->class_id);
+	return ret->stack && ret->thread;
+}
+
+/* A new dictionary with the stacks that are needed. Under the lock. Returns false, with nothing
+ * changed, where they fill most of it. */
+static bool renew_dict(struct sp_live *l)
+{
+	struct sp_dict *old = l->dict;
+	uint32_t i = 0;
+
+	if (sp_dict_new(&l->dict, l->dict_cap) < 0) {
+		l->dict = old;
+		return false;
+	}
+	while (i < l->count && adopt(l, old, &l->objects[i], &l->moved[i]))
+		i++;
+	if (i < l->count || sp_dict_used(l->dict) > l->dict_cap / 4 * 3) {
+		sp_dict_free(l->dict);
+		l->dict = old;
+		return false;
+	}
+	memcpy(l->objects, l->moved, l->count * sizeof(*l->objects));
+	sp_dict_free(old);
+	return true;
+}
+
+/* Stacks of the dead have filled the dictionary, or there are too many of the living: then fewer of
+ * these, as when the places are used up. Under the lock. */
+static void make_room(struct sp_live *l)
+{
+	while (!renew_dict(l) && l->count > 1)
+		thin(l);
+}
+
+void sp_live_add(struct sp_live *l, struct sp_dict *dict, const struct sp_live_object *o)
+{
+	struct sp_live_object mine;
+	bool fits;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->count == SP_LIVE_MAX)
+		thin(l);
+	fits = adopt(l, dict, o, &mine);
+	if (!fits) {
+		make_room(l);
+		fits = adopt(l, dict, o, &mine);
+	}
+	if (fits)
+		l->objects[l->count++] = mine;
+	else
+		discard(l, o->weak);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void sp_live_drop(struct sp_live *l, void *weak)
+{
+	pthread_mutex_lock(&l->lock);
+	discard(l, weak);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Takes the trash out of the lock and gives it back. */
+static void empty_trash(struct sp_live *l, JNIEnv *env)
+{
+	void **trash;
+	uint32_t n;
+
+	pthread_mutex_lock(&l->lock);
+	trash = l->trash;
+	n = l->trash_count;
+	l->trash = NULL;
+	l->trash_count = l->trash_cap = 0;
+	pthread_mutex_unlock(&l->lock);
+	for (uint32_t i = 0; i < n; i++)
+		(*env)->DeleteWeakGlobalRef(env, trash[i]);
+	free(trash);
+}
+
+/* Under the lock: what was found dead goes, unless places changed meanwhile: then next time. */
+static void bury(struct sp_live *l, uint32_t n, uint32_t version)
+{
+	uint32_t kept = 0;
+
+	if (l->version != version)
+		return;
+	for (uint32_t i = 0; i < l->count; i++) {
+		if (i < n && !l->looked[i])
+			discard(l, l->objects[i].weak);
+		else
+			l->objects[kept++] = l->objects[i];
+	}
+	l->version += kept != l->count;
+	l->count = kept;
+	/* Room again: later objects may weigh less. Those that are here keep their weights. */
+	if (l->count < l->room / 4 && atomic_load(&l->shift))
+		atomic_fetch_sub(&l->shift, 1);
+}
+
+void sp_live_tick(struct sp_live *l, JNIEnv *env)
+{
+	uint32_t n, version;
+
+	pthread_mutex_lock(&l->lock);
+	n = l->count;
+	version = l->version;
+	for (uint32_t i = 0; i < n; i++)
+		l->looked[i] = l->objects[i].weak;
+	pthread_mutex_unlock(&l->lock);
+	/* Only this thread gives references back: what we have looked at is still one. */
+	for (uint32_t i = 0; i < n; i++)
+		if ((*env)->IsSameObject(env, l->looked[i], NULL))
+			l->looked[i] = NULL;
+	pthread_mutex_lock(&l->lock);
+	bury(l, n, version);
+	pthread_mutex_unlock(&l->lock);
+	empty_trash(l, env);
+}
+
+void sp_live_release(struct sp_live *l, JNIEnv *env)
+{
+	pthread_mutex_lock(&l->lock);
+	for (uint32_t i = 0; i < l->count; i++)
+		discard(l, l->objects[i].weak);
+	l->count = 0;
+	pthread_mutex_unlock(&l->lock);
+	empty_trash(l, env);
+}
+
+uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *dict,
+	uint64_t collections, uint64_t *ret_lost)
+{
+	uint64_t now = sp_clock_mono_ns(), written = 0, lost = 0;
+
+	pthread_mutex_lock(&l->lock);
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct sp_live_object *o = &l->objects[i];
+		union sp_jfr_val v[] = {{.u = now},
+			{.u = sp_dictcopy_thread(dict, l->dict, o->thread)},
+			{.u = sp_dictcopy_stack(&l->copy, dict, l->dict, o->stack)},
+			{.u = sp_dictcopy_string(dict, l->dict, o->class_id)}, {.u = o->size},
+			{.u = o->time_ns}, {.u = o->weight}, {.u = collections - o->collections}};
+
+		if (!v[1].u || !v[2].u) {
+			lost++;
+			continue;
+		}
+		sp_record_event(r, SP_JFR_LIVE, v);
+		written++;
+	}
+	pthread_mutex_unlock(&l->lock);
+	*ret_lost = lost;
+	return written;
+}

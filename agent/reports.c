@@ -1,0 +1,78 @@
+/* See reports.h. One function per kind of record. */
+#include "reports.h"
+
+#include "sig/here.h"
+
+#include <string.h>
+
+void sp_reports_sample(const struct sp_sig_record *rec, struct sp_sample *ret)
+{
+	*ret = (struct sp_sample){
+		.weight = rec->weight, .state = SP_STATE_RUNNING, .syscall_nr = -1};
+	ret->snap.tid = rec->tid;
+	ret->snap.known = rec->kind == SP_HERE_SAMPLE ? SP_REG_ALL : SP_HERE_REGS;
+	ret->snap.time_ns = rec->time_ns;
+	memcpy(ret->snap.regs, rec->regs, sizeof(rec->regs));
+	ret->snap.anchor = rec->anchor;
+	ret->snap.stack_addr = rec->stack_addr;
+	ret->snap.stack_end = rec->stack_end;
+	ret->snap.stack_len = rec->stack_len;
+	ret->snap.stack = rec->stack;
+}
+
+static uint32_t class_of(struct sp_reports *rs, const struct sp_sig_record *rec)
+{
+	static const char unknown[] = "[unknown]";
+
+	if (!rec->text_len)
+		return sp_dict_string(rs->dict, unknown, sizeof(unknown) - 1);
+	return sp_dict_string(rs->dict, (const char *)rec->stack + rec->text_at, rec->text_len);
+}
+
+static bool write_alloc(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	uint64_t size = rec->arg[0], weight = rec->arg[1];
+	uint32_t class_id = class_of(rs, rec);
+	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = stack}, {.u = class_id},
+		{.u = size}, {.u = weight + rec->arg[5]}};
+	struct sp_live_object o = {.weak = (void *)rec->arg[2],
+		.stack = stack,
+		.thread = thread,
+		.class_id = class_id,
+		.size = size,
+		.factor = rec->arg[3],
+		.weight = weight * rec->arg[3],
+		.time_ns = rec->time_ns,
+		.collections = rec->arg[4]};
+
+	if (!class_id)
+		return false;
+	if (o.weak)
+		sp_live_add(rs->live, rs->dict, &o);
+	if (rs->args->allocs)
+		sp_record_event(rs->record, SP_JFR_ALLOC, v);
+	return true;
+}
+
+uint8_t sp_reports_trim(uint32_t kind)
+{
+	return kind == SP_HERE_ALLOC ? SP_TRIM_JVM : SP_TRIM_NONE;
+}
+
+bool sp_reports_write(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	switch (rec->kind) {
+	case SP_HERE_ALLOC:
+		return write_alloc(rs, rec, thread, stack);
+	default:
+		return false;
+	}
+}
+
+void sp_reports_drop(struct sp_reports *rs, const struct sp_sig_record *rec)
+{
+	if (rec->kind == SP_HERE_ALLOC && rec->arg[2])
+		sp_live_drop(rs->live, (void *)rec->arg[2]);
+}

@@ -1,0 +1,31 @@
+/* What hooks report (sig/here.h) becomes events of the recording. Context: the collector only. */
+#ifndef SP_AGENT_REPORTS_H
+#define SP_AGENT_REPORTS_H
+
+#include "live.h"
+#include "record.h"
+#include "sig/handler.h"
+
+/* What a record needs to become an event. All is borrowed. */
+struct sp_reports {
+	const struct sp_args *args;
+	struct sp_dict *dict;
+	struct sp_record *record;
+	struct sp_live *live; /* NULL: none are kept */
+};
+
+/* The sample in a record of the ring: borrows its stack. */
+void sp_reports_sample(const struct sp_sig_record *rec, struct sp_sample *ret);
+
+/* Frames that the hook of such a record has put on top: enum sp_trim. */
+uint8_t sp_reports_trim(uint32_t kind);
+
+/* Writes @rec, of @thread in @stack (both 0 for a kind without a stack). Returns false where its
+ * class did not fit into the dictionary. */
+bool sp_reports_write(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack);
+
+/* @rec will not be written: gives back what it holds. */
+void sp_reports_drop(struct sp_reports *rs, const struct sp_sig_record *rec);
+
+#endif

@@ -1,0 +1,62 @@
+/* A hook's record: see here.h. */
+#include "here.h"
+
+#include "base/clock.h"
+#include "copy.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* In line, so that stack pointer and program counter belong to the caller's frame. */
+static inline __attribute__((always_inline)) void read_registers(uint64_t *regs)
+{
+	__asm__ volatile("mov %%rbx, %c1(%0)\n\t"
+			 "mov %%rbp, %c2(%0)\n\t"
+			 "mov %%rsp, %c3(%0)\n\t"
+			 "mov %%r12, %c4(%0)\n\t"
+			 "mov %%r13, %c5(%0)\n\t"
+			 "mov %%r14, %c6(%0)\n\t"
+			 "mov %%r15, %c7(%0)\n\t"
+			 "lea 0(%%rip), %%rax\n\t"
+			 "mov %%rax, %c8(%0)"
+			 :
+			 : "r"(regs), "i"(SP_REG_RBX * 8), "i"(SP_REG_RBP * 8), "i"(SP_REG_RSP * 8),
+			 "i"(SP_REG_R12 * 8), "i"(SP_REG_R13 * 8), "i"(SP_REG_R14 * 8),
+			 "i"(SP_REG_R15 * 8), "i"(SP_REG_PC * 8)
+			 : "rax", "memory");
+}
+
+__attribute__((noinline)) bool sp_here_report(const struct sp_here *h)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct sp_sig_thread *t = sp_sig_find(tid);
+	uint64_t regs[SP_REG_COUNT] = {0}, tls = sp_thread_pointer();
+	struct sp_stack_range r = {0};
+	struct sp_sig_record *rec;
+
+	/* A forked child has the hooks but not the ring. */
+	if ((int32_t)syscall(SYS_getpid) != sp_sig.pid ||
+		(t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
+		return false;
+	read_registers(regs);
+	if (!h->stackless)
+		r = sp_stack_range(t, regs[SP_REG_RSP], 0, tls);
+	rec = (struct sp_sig_record *)sp_ring_reserve(
+		sp_sig.ring, sizeof(*rec) + r.len + h->text_len);
+	if (!rec)
+		return false;
+	rec->tid = tid;
+	rec->time_ns = h->time_ns ? h->time_ns : sp_clock_mono_ns();
+	rec->weight = 0;
+	rec->kind = h->kind;
+	rec->text_len = h->text_len;
+	for (int i = 0; i < SP_HERE_ARGS; i++)
+		rec->arg[i] = h->arg[i];
+	sp_copy_bytes(rec->regs, regs, sizeof(regs));
+	sp_copy_stack(rec, t, &r, tls);
+	/* Behind what was reserved for the stack, of which less may have been read. */
+	sp_copy_bytes(rec->stack + r.len, h->text, h->text_len);
+	rec->text_at = r.len;
+	sp_ring_commit(&rec->head);
+	return true;
+}

@@ -1,0 +1,52 @@
+/* What hooks in the JVM and in libraries report: registers and stack of the calling thread, as the
+ * signal handler takes them, with what happened there. A hook asks sp_here_enter() first and says
+ * sp_here_leave() when it touches nothing of the recording any more. */
+#ifndef SP_AGENT_SIG_HERE_H
+#define SP_AGENT_SIG_HERE_H
+
+#include "handler.h"
+
+struct sp_here {
+	enum sp_here_kind kind;
+	uint64_t time_ns; /* 0: now */
+	uint64_t arg[SP_HERE_ARGS];
+	const char *text; /* copied; may be NULL */
+	uint32_t text_len;
+	bool stackless;
+};
+
+/* The registers that are known of a thread in a call: those that a callee keeps. */
+#define SP_HERE_REGS                                                                 \
+	(1u << SP_REG_RBX | 1u << SP_REG_RBP | 1u << SP_REG_RSP | 1u << SP_REG_R12 | \
+		1u << SP_REG_R13 | 1u << SP_REG_R14 | 1u << SP_REG_R15 | 1u << SP_REG_PC)
+
+/* May hooks of this kind report now? If so, the recording stays until sp_here_leave(). */
+static inline bool sp_here_enter(enum sp_here_kind kind)
+{
+	atomic_fetch_add(&sp_sig.inflight, 1);
+	if (atomic_load(&sp_sig.hooks) & 1u << kind)
+		return true;
+	atomic_fetch_sub(&sp_sig.inflight, 1);
+	return false;
+}
+
+static inline void sp_here_leave(void)
+{
+	atomic_fetch_sub(&sp_sig.inflight, 1);
+}
+
+/* Is the ring more than half full, because the collector gets no CPU? */
+static inline bool sp_here_tight(void)
+{
+	const struct sp_ring *r = sp_sig.ring;
+
+	return atomic_load_explicit(&r->head, memory_order_relaxed) -
+		       atomic_load_explicit(&r->tail, memory_order_relaxed) >
+	       r->size / 2;
+}
+
+/* Puts a record into the ring. Between enter and leave; any thread, lock-free. Returns false where
+ * the ring is full (counted), the thread is not wanted, or this is a forked child. */
+bool sp_here_report(const struct sp_here *h);
+
+#endif

@@ -1,0 +1,143 @@
+"""-e alloc and --live: known splits of bytes and of what survives, on every JDK and collector; nothing is left behind."""
+import json
+import re
+import subprocess
+
+import pytest
+from kit import parts, peers, recording
+
+QUIET = ["-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
+QUICK = [(11, "G1"), (17, "Parallel"), (21, "Z"), (25, "G1")]
+COLLECTORS = QUICK + [pytest.param(jdk, gc, marks=pytest.mark.long) for jdk in (11, 17, 21, 25) for gc in
+                      ("G1", "Serial", "Parallel", "Z", "Shenandoah") if (jdk, gc) not in QUICK]
+
+
+def has(jdk, gc):
+    unlock = "-XX:+UnlockExperimentalVMOptions"
+    return subprocess.run([parts.jdk(jdk) / "bin/java", unlock, f"-XX:+Use{gc}GC", "-version"],
+                          capture_output=True).returncode == 0
+
+
+def collapsed(sparkprof, file, event):
+    """Weights by stack, leaf last."""
+    r = sparkprof("report", "-e", event, "--total", "-o", "collapsed", file)
+    assert r.returncode == 0, r.stderr
+    return {tuple(s.split(";")): int(n) for s, n in (line.rsplit(" ", 1) for line in r.stdout.splitlines())}
+
+
+def shares(weights, *frames):
+    total = sum(weights.values())
+    return [100 * sum(n for s, n in weights.items() if f in s) / total for f in frames]
+
+
+@pytest.mark.parametrize("jdk, gc", COLLECTORS)
+def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
+    if not has(jdk, gc):
+        pytest.skip(f"JDK {jdk} here is built without {gc}")
+    t = target("Alloc", 60, jdk=jdk, jvm=["-Xmx512m", f"-XX:+Use{gc}GC", *QUIET])
+    before = t.stdout(), t.stderr()
+    r = sparkprof("-e", "alloc", "-i", "64k", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
+    assert r.returncode == 0, r.stderr
+    weights = collapsed(sparkprof, tmp_path / "x.jfr", "alloc")
+    split = shares(weights, "Alloc.seventy", "Alloc.twenty", "Alloc.ten")
+    assert [abs(a - b) < 4 for a, b in zip(split, (70, 20, 10))] == [True] * 3, split
+    # The class is the last frame, the caller stands before it, and nothing of the JVM or of ours between them.
+    leaves = {s[-2:] for s in weights if any(f.startswith("Alloc.") for f in s)}
+    assert {("Alloc.seventy", "byte[]"), ("Alloc.twenty", "long[]"), ("Alloc.ten", "Alloc$Small")} <= leaves
+    assert (t.stdout(), t.stderr()) == before and t.alive()
+
+
+@pytest.mark.parametrize("jdk, gc", [(11, "G1"), (17, "Parallel"), (25, "Z")])
+def test_what_is_alive_is_estimated_without_bias(sparkprof, target, tmp_path, jdk, gc):
+    t = target("Live", jdk=jdk, jvm=["-Xmx600m", f"-XX:+Use{gc}GC", "-Xcheck:jni", *QUIET])
+    said = "ready\n"
+    for every in (10, 2):
+        t.send("1000 2")  # something before: not of this recording
+        said += "live 512000\n"
+        t.wait_for(said)
+        sparkprof("start", "-e", "alloc,live", "-i", "64k", "-f", tmp_path / f"{every}.jfr", t.pid)
+        t.send(f"200000 {every}")
+        said += f"live {200000 // every * 1024}\n"
+        t.wait_for(said)
+        assert sparkprof("stop", t.pid).returncode == 0
+        weights = collapsed(sparkprof, tmp_path / f"{every}.jfr", "live")
+        alive = sum(n for s, n in weights.items() if "Live.keep" in s)
+        assert alive == pytest.approx(200000 // every * 1024, rel=0.3)
+        # The last dropped one may still be in a local variable's slot.
+        assert sum(n for s, n in weights.items() if "Live.drop" in s) < alive / 100
+        everything = collapsed(sparkprof, tmp_path / f"{every}.jfr", "alloc")
+        assert sum(n for s, n in everything.items() if "Live.work" in s) == pytest.approx(200000 * 1024, rel=0.3)
+    assert t.stdout() == said and "WARNING" not in t.stderr()
+
+
+def test_only_what_is_alive_with_its_age(sparkprof, target, tmp_path):
+    t = target("Live")
+    sparkprof("start", "--alloc", "64k", "--live", "-f", tmp_path / "x.jfr", t.pid)
+    t.send("100000 2")
+    t.wait_for("live 51200000")
+    assert sparkprof("stop", t.pid).returncode == 0
+    event, = json.loads(sparkprof("report", "-o", "json", tmp_path / "x.jfr").stdout)["events"]
+    assert event["event"] == "live" and event["weight"] == pytest.approx(51200000, rel=0.3)
+    r = sparkprof("report", "-e", "alloc", "-o", "collapsed", tmp_path / "x.jfr")
+    assert r.stdout == ""
+    ages = re.findall(r"gcAge = (\d+)", jfr(tmp_path / "x.jfr", "profiler.LiveObject"))
+    assert sum(int(a) >= 2 for a in ages) > 0.9 * len(ages) > 50  # two collections were asked for at the end
+
+
+def jfr(path, events):
+    return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", events, path], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
+    t = target("Alloc", 60)
+    sparkprof("-e", "alloc,live", "-i", "128k", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
+    subprocess.run([*peers.converter(), "--alloc", "--total", "-o", "collapsed", tmp_path / "x.jfr", tmp_path / "x.txt"],
+                   check=True, capture_output=True)
+    theirs = {}
+    for line in (tmp_path / "x.txt").read_text().splitlines():
+        stack, n = line.rsplit(" ", 1)
+        theirs[tuple(re.sub(r"_\[.\]$", "", f) for f in stack.split(";"))] = int(n)
+    assert [round(x) for x in shares(theirs, "Alloc.seventy")] == \
+        [round(x) for x in shares(collapsed(sparkprof, tmp_path / "x.jfr", "alloc"), "Alloc.seventy")]
+    event = jfr(tmp_path / "x.jfr", "jdk.ObjectAllocationInNewTLAB")
+    assert "objectClass = byte[]" in event and "Alloc.seventy(int)" in event.replace(" line:", "(int)")
+    assert "allocationTime" in jfr(tmp_path / "x.jfr", "profiler.LiveObject")
+
+
+def test_beside_cpu_and_wall_in_one_recording(sparkprof, target, tmp_path):
+    t = target("Alloc", 60)
+    files = ["x.jfr", "x.html", "x-{{EVENT}}.svg", "x.collapsed"]
+    r = sparkprof("-e", "cpu", "--wall", "20ms", "--alloc", "512k", "-d", 2, *[w for f in files for w in ("-f", f)], t.pid,
+                  cwd=tmp_path)
+    assert r.returncode == 0, r.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x-alloc.svg", "x-cpu.svg", "x-wall.svg", "x.collapsed", "x.html",
+                                                          "x.jfr"]
+    assert "x.collapsed shows cpu; for " in r.stderr and "{{EVENT}}" in r.stderr
+    assert "Alloc.seventy" in (tmp_path / "x-alloc.svg").read_text() and "byte[]" in (tmp_path / "x-alloc.svg").read_text()
+    assert "byte[]" not in (tmp_path / "x-cpu.svg").read_text()
+    for event in ("cpu", "wall", "alloc"):
+        assert "Alloc.main" in sparkprof("report", "-e", event, "-o", "collapsed", tmp_path / "x.jfr").stdout
+    seen = recording.Recording(tmp_path / "x.jfr")
+    assert seen.cpu() and seen.wall() and seen.others["jdk.ObjectAllocationInNewTLAB"]
+
+
+def test_rounds_leave_nothing(sparkprof, target, tmp_path):
+    """The JVM's interval is what it was: without us, an agent that samples would see it (here: our next round)."""
+    t = target("Alloc", 120, jvm=["-Xcheck:jni", "-Xmx256m"])
+    before = t.stdout(), t.stderr()
+    for _ in range(20):
+        r = sparkprof("-e", "live", "-i", "64k", "-d", "50ms", "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+    assert not [f for f in t.fds().values() if ".jfr" in f or "sparkprof" in f]
+    weak = subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "Thread.print"], capture_output=True, text=True).stdout
+    assert re.search(r"JNI global refs: \d+, weak refs: (\d+)", weak)[1] == "0", weak
+    assert (t.stdout(), t.stderr()) == before and t.alive()
+
+
+def test_another_agent_that_samples_allocations_is_named(sparkprof, target):
+    t = target("Alloc", 60, jvm=[f"-agentpath:{parts.async_profiler()}=start,event=alloc,alloc=1m,file=/dev/null,collapsed"])
+    r = sparkprof("-e", "alloc", "-d", 1, t.pid)
+    assert r.returncode == 3 and "libasyncProfiler" in r.stderr and "stop it first" in r.stderr
+    assert sparkprof("-e", "ctimer", "-d", "200ms", t.pid).returncode == 0

@@ -1,0 +1,158 @@
+/* The reservoir of live objects, with a JVM that has nothing but weak references. */
+#include "alloc.h"
+#include "live.h"
+#include "sig/limit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OBJECTS 200000
+
+/* References are numbers from 1 on. */
+static uint8_t dead[OBJECTS + 1], given_back[OBJECTS + 1];
+static uint64_t written, written_weight, oldest;
+
+static jboolean JNICALL is_same(JNIEnv *env, jobject a, jobject b)
+{
+	cr_assert_eq(given_back[(uintptr_t)a], 0, "a reference that was given back is used");
+	return dead[(uintptr_t)a];
+}
+
+static void JNICALL delete_weak(JNIEnv *env, jweak ref)
+{
+	cr_assert_eq(given_back[(uintptr_t)ref]++, 0, "given back twice");
+}
+
+static struct JNINativeInterface_ functions = {
+	.IsSameObject = is_same, .DeleteWeakGlobalRef = delete_weak};
+static const struct JNINativeInterface_ *env = &functions;
+
+void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
+{
+	cr_assert_eq(type, SP_JFR_LIVE);
+	written++;
+	written_weight += vals[6].u;
+	if (vals[7].u > oldest)
+		oldest = vals[7].u;
+}
+
+static uint32_t a_stack(struct sp_dict *d, int number)
+{
+	struct sp_frame_ref frames[20];
+	char name[32];
+
+	for (int i = 0; i < 20; i++) {
+		struct sp_method m = {0};
+
+		snprintf(name, sizeof(name), "m%d", i ? i : number);
+		m.class_id = m.sig_id = sp_dict_string(d, "C", 1);
+		m.name_id = sp_dict_string(d, name, strlen(name));
+		frames[i] = (struct sp_frame_ref){sp_dict_method(d, &m), i, i, SP_FRAME_C2};
+	}
+	return sp_dict_stack(d, frames, 20, 0);
+}
+
+static uint32_t a_thread(struct sp_dict *d)
+{
+	struct sp_thread t = {.tid = 7, .name_id = sp_dict_string(d, "main", 4)};
+
+	return sp_dict_thread(d, &t);
+}
+
+/* Adds all objects, of which @stacks are different; one in @every lives. Returns their bytes. */
+static uint64_t run(struct sp_live *l, struct sp_dict *d, int stacks, unsigned every)
+{
+	uint64_t alive = 0;
+
+	for (uintptr_t i = 1; i <= OBJECTS; i++) {
+		struct sp_live_object o = {.weak = (void *)i, .size = 100, .collections = i / 1000};
+		uint64_t factor = sp_live_admit(l);
+
+		dead[i] = i % every != 0;
+		alive += dead[i] ? 0 : 100;
+		given_back[i] = !factor; /* never made */
+		if (i % 5000 == 0)
+			sp_live_tick(l, (JNIEnv *)&env);
+		if (!factor)
+			continue;
+		o.factor = factor;
+		o.weight = 100 * factor;
+		o.stack = a_stack(d, (int)i % stacks + 1000);
+		o.thread = a_thread(d);
+		o.class_id = sp_dict_string(d, "C", 1);
+		sp_live_add(l, d, &o);
+	}
+	sp_live_tick(l, (JNIEnv *)&env);
+	return alive;
+}
+
+static void check(int stacks, unsigned every, size_t memory, double tolerance)
+{
+	struct sp_live *l;
+	struct sp_dict *d, *other;
+	uint64_t alive, lost;
+
+	memset(given_back, 0, sizeof(given_back));
+	written = written_weight = oldest = 0;
+	cr_assert_eq(sp_live_new(&l, memory), 0);
+	cr_assert_eq(sp_dict_new(&d, 64 << 20), 0);
+	cr_assert_eq(sp_dict_new(&other, 64 << 20), 0);
+	alive = run(l, d, stacks, every);
+	cr_assert_eq(sp_live_write(l, NULL, other, 1000, &lost), written);
+	cr_expect_eq(lost, 0);
+	cr_expect_leq(written, SP_LIVE_MAX);
+	cr_expect_gt(written, 100);
+	cr_expect_leq(oldest, 1000);
+	cr_expect_float_eq((double)written_weight / (double)alive, 1.0, tolerance,
+		"%d stacks, one in %u: %f of %llu by %llu", stacks, every,
+		(double)written_weight / (double)alive, (unsigned long long)alive,
+		(unsigned long long)written);
+	sp_live_release(l, (JNIEnv *)&env);
+	for (size_t i = 1; i <= OBJECTS; i++)
+		cr_assert_eq(given_back[i], 1, "reference %zu was lost", i);
+	sp_live_free(l);
+	sp_dict_free(d);
+	sp_dict_free(other);
+}
+
+/* 4,000 and more independent objects: one standard deviation is below 2 %. */
+Test(live, more_objects_than_places_sum_up)
+{
+	check(10, 1, 1 << 20, 0.12);
+	check(10, 2, 1 << 20, 0.12);
+	check(10, 50, 1 << 20, 0.12);
+}
+
+Test(live, a_full_dictionary_is_renewed_with_what_is_needed)
+{
+	check(50000, 10, 1 << 20, 0.35);
+}
+
+Test(alloc, weights_are_what_the_sampler_left_out)
+{
+	cr_expect_eq(sp_alloc_weight(16, 1 << 20), (1 << 20) + 8);
+	cr_expect_eq(sp_alloc_weight(1 << 30, 1024), 1 << 30);
+	/* 1 / (1 - 1/e) */
+	cr_expect_float_eq((double)sp_alloc_weight(1000000, 1000000), 1581976.7, 2);
+	cr_expect_float_eq((double)sp_alloc_weight(100000, 1000000), 1050833.2, 2);
+}
+
+Test(limit, sums_stay_right_whatever_the_rate)
+{
+	struct sp_limit l;
+	uint64_t taken = 0, sum = 0, now = 0;
+
+	sp_limit_init(&l, 1000);
+	for (int i = 0; i < 4000000; i++) {
+		uint64_t k = sp_limit_pass(&l, now, i % 3 == 0);
+
+		taken += k != 0;
+		sum += k;
+		now += i % 1000000 < 500000 ? 100 : 10000; /* 10 million a second, then 100,000 */
+	}
+	cr_expect_float_eq((double)sum / 4e6, 1.0, 0.1, "%f", (double)sum / 4e6);
+	/* about ten seconds in all; the factor needs a while to follow */
+	cr_expect_lt(taken, 40000, "%llu", (unsigned long long)taken);
+	cr_expect_gt(taken, 2000, "%llu", (unsigned long long)taken);
+}
