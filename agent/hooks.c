@@ -2,6 +2,7 @@
 #include "hooks.h"
 
 #include "alloc.h"
+#include "lock.h"
 #include "sig/here.h"
 
 #include <stdio.h>
@@ -24,10 +25,12 @@ int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_
 	return r;
 }
 
-void sp_hooks_invite(const struct sp_args *args, struct sp_live *live, struct sp_jvmside_events *ev)
+void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmside_events *ev)
 {
-	if (args->alloc != SP_ARGS_NONE)
-		ev->guests[ev->guest_count++] = sp_alloc_guest(args->alloc, live);
+	if (c->args->alloc != SP_ARGS_NONE)
+		ev->guests[ev->guest_count++] = sp_alloc_guest(c->args->alloc, live);
+	if (c->args->lock_ns != SP_ARGS_NONE)
+		ev->guests[ev->guest_count++] = sp_lock_guest(c->args->lock_ns, c);
 }
 
 static void say_thinned(
@@ -53,4 +56,6 @@ void sp_hooks_silence(struct sp_capture *c)
 		nanosleep(&ms, NULL);
 	if (c->args->alloc != SP_ARGS_NONE)
 		say_thinned(c, "alloc", SP_ALLOC_PER_SECOND, sp_alloc_thinned());
+	if (c->args->lock_ns != SP_ARGS_NONE)
+		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_thinned());
 }

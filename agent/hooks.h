@@ -11,9 +11,8 @@
  * where live objects are not wanted. Returns 0 or -errno with a sentence. */
 int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_err *err);
 
-/* Names those that @args asks for to the JVM's side. */
-void sp_hooks_invite(
-	const struct sp_args *args, struct sp_live *live, struct sp_jvmside_events *ev);
+/* Names those that are asked for to the JVM's side. */
+void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmside_events *ev);
 
 /* Hooks under way end, those that come later do nothing; says what the limits left out. Context:
  * the collector. */

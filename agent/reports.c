@@ -1,6 +1,7 @@
 /* See reports.h. One function per kind of record. */
 #include "reports.h"
 
+#include "idle.h"
 #include "sig/here.h"
 
 #include <string.h>
@@ -55,9 +56,39 @@ static bool write_alloc(
 	return true;
 }
 
+/* Who held the monitor is not known: to ask would stop all threads. */
+static bool write_monitor(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
+		{.u = class_of(rs, rec)}, {.u = 0}, {.u = rec->arg[2]}};
+
+	if (!v[4].u)
+		return false;
+	sp_record_event(rs->record, SP_JFR_MONITOR_ENTER, v);
+	return true;
+}
+
+static bool write_park(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	bool absolute = rec->arg[4];
+	/* Not every park has a blocker. */
+	uint32_t class_id = rec->text_len ? class_of(rs, rec) : 0;
+	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
+		{.u = class_id}, {.u = absolute ? 0 : rec->arg[3]},
+		{.u = absolute ? rec->arg[3] : 0}, {.u = rec->arg[2]}};
+
+	if (rec->text_len && !class_id)
+		return false;
+	sp_record_event(rs->record,
+		sp_idle_stack(rs->dict, stack) ? SP_JFR_IDLE_PARK : SP_JFR_THREAD_PARK, v);
+	return true;
+}
+
 uint8_t sp_reports_trim(uint32_t kind)
 {
-	return kind == SP_HERE_ALLOC ? SP_TRIM_JVM : SP_TRIM_NONE;
+	return kind == SP_HERE_ALLOC || kind == SP_HERE_MONITOR ? SP_TRIM_JVM : SP_TRIM_SELF;
 }
 
 bool sp_reports_write(
@@ -66,6 +97,10 @@ bool sp_reports_write(
 	switch (rec->kind) {
 	case SP_HERE_ALLOC:
 		return write_alloc(rs, rec, thread, stack);
+	case SP_HERE_MONITOR:
+		return write_monitor(rs, rec, thread, stack);
+	case SP_HERE_PARK:
+		return write_park(rs, rec, thread, stack);
 	default:
 		return false;
 	}

@@ -93,7 +93,7 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
-	sp_hooks_invite(&s->args, s->live, &ev);
+	sp_hooks_invite(&s->capture, s->live, &ev);
 	/* First the threads that are there, so that their names find them. */
 	sp_threads_scan(s->threads, h, true);
 	r = sp_jvmside_start(vm, &ev, err);

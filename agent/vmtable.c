@@ -51,7 +51,7 @@ static bool find_field(const char *type, const char *field, struct field *ret)
 	return false;
 }
 
-static uint64_t type_size(const char *type)
+uint64_t sp_vmtable_size(const char *type)
 {
 	uint64_t at = table_word("gHotSpotVMTypes");
 	uint64_t stride = table_word("gHotSpotVMTypeEntryArrayStride");
@@ -78,7 +78,7 @@ uint64_t sp_vmtable_flag(const char *name)
 	struct field f_name, f_addr;
 	uint64_t flags = sp_vmtable_static("JVMFlag", "flags");
 	uint64_t count = sp_vmtable_static("JVMFlag", "numFlags");
-	uint64_t size = type_size("JVMFlag"), at;
+	uint64_t size = sp_vmtable_size("JVMFlag"), at;
 
 	if (!flags || !count || !size || !find_field("JVMFlag", "_name", &f_name) ||
 		!find_field("JVMFlag", "_addr", &f_addr))

@@ -31,6 +31,7 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 	memcpy(e->name, name, len);
 	e->name[len] = '\0';
 	e->interval = 0;
+	e->given = false;
 	if (!len)
 		return sp_err_set(p->err, -EINVAL, "%s: is empty; write an event", spelled);
 	for (size_t i = 0; i < call->n_events; i++) {

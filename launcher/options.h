@@ -53,9 +53,8 @@ enum {
 /* One -e, --wall, --alloc … */
 struct sp_call_event {
 	char name[SP_EVENT_NAME_LEN]; /* checked by sp_event_check: cpu, wall, cycles, sched:… */
-	uint64_t interval; /* in the unit of sp_event_unit: ns, bytes or events per sample; 0:
-			    * default
-			    */
+	bool given;		      /* @interval is the user's */
+	uint64_t interval;	      /* in its unit (sp_event_unit); 0 where not given */
 };
 
 /* One -f; or stdout where none was given. */

@@ -87,6 +87,7 @@ static int finish_intervals(struct sp_parser *p)
 			    : 0;
 		if (r < 0)
 			return r;
+		e->given = v->text != NULL;
 	}
 	if (!used)
 		return sp_err_set(p->err, -EINVAL, "%s: '%s' belongs to no -e; write it behind one",

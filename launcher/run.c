@@ -69,7 +69,7 @@ static void add_hook(struct sp_buf *b, const struct sp_call_event *e, const stru
 
 	for (size_t i = 0; i < SP_COUNT(hooks); i++)
 		if (strcmp(hooks[i].event, e->name) == 0)
-			add_number(b, hooks[i].word, e->interval ? e->interval : hooks[i].amount,
+			add_number(b, hooks[i].word, e->given ? e->interval : hooks[i].amount,
 				hooks[i].unit);
 }
 

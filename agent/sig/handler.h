@@ -32,8 +32,8 @@ struct sp_sig_anchor_layout {
 enum sp_here_kind {
 	SP_HERE_SAMPLE,
 	SP_HERE_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
-	SP_HERE_MONITOR, /* duration, address, weight */
-	SP_HERE_PARK,	 /* duration, address, weight, timeout */
+	SP_HERE_MONITOR, /* since, weight, address */
+	SP_HERE_PARK,	 /* since, weight, address, time, is it absolute */
 	SP_HERE_MALLOC,	 /* address, size, weight */
 	SP_HERE_FREE,	 /* address; no stack */
 };

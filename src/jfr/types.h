@@ -74,6 +74,7 @@ enum sp_jfr_type_id {
 	SP_JFR_THREAD_PARK,
 	SP_JFR_MALLOC,
 	SP_JFR_FREE,
+	SP_JFR_IDLE_PARK,
 	SP_JFR_TYPE_IDS
 };
 

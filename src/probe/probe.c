@@ -220,7 +220,7 @@ static int probe_wall(struct where *w)
 
 static int probe_engines(struct where *w)
 {
-	static const char *const java[] = {"alloc", "live"}, *const later[] = {"lock", "nativemem"};
+	static const char *const java[] = {"alloc", "live", "lock"}, *const later[] = {"nativemem"};
 	int r = probe_cpu(w);
 
 	if (r == 0)

@@ -57,6 +57,8 @@ static const struct kind kinds[] = {
 		.fields = {"", "", "monitorClass"}},
 	{"jdk.ThreadPark", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "parkedClass"}},
+	{"sparkprof.IdlePark", SAMPLE, "idle", SP_UNIT_NS, true, .class_type = SP_FRAME_INLINED,
+		.fields = {"", "", "parkedClass"}},
 	{"profiler.NativeLock", SAMPLE, "nativelock", SP_UNIT_NS, true, .fields = {""}},
 	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .fields = {""}},
 	{"jdk.ActiveSetting", SETTING},
@@ -129,6 +131,9 @@ void sp_loading_done(struct sp_loading *l)
 /* Events whose name is fixed need not be read at all where others are asked for. */
 static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 {
+	/* Threads with nothing to do are shown to who asks for them. */
+	if (k->what == SAMPLE && l->opts->event_count == 0 && strcmp(k->event, "idle") == 0)
+		return false;
 	if (k->what != SAMPLE || l->opts->event_count == 0 || strcmp(k->event, "cpu") == 0)
 		return true;
 	for (size_t i = 0; i < l->opts->event_count; i++)

@@ -140,6 +140,10 @@ Test(options, an_interval_belongs_to_the_event_before_it)
 		{"-e cpu --wall 50ms --alloc 2m 1", "cpu=0 wall=50000000 alloc=2097152 "},
 		{"-i 1ms --alloc 64k -e ctimer 1", "ctimer=1000000 alloc=65536 "},
 		{"--live 1", "live=0 "},
+		{"--lock 0 1", "lock=0 "},
+		{"-e lock -i 1us 1", "lock=1000 "},
+		{"-e cpu --wall 50ms --alloc 2m --lock 1ms 1",
+			"cpu=0 wall=50000000 alloc=2097152 lock=1000000 "},
 		{"--alloc 1m --live 1", "alloc=1048576 "},
 		{"-e alloc,live -i 1k 1", "alloc=1024 live=1024 "},
 	};
@@ -369,6 +373,7 @@ Test(events, names)
 		{"a b:c", -EINVAL},
 		{"alloc", 0},
 		{"live", 0},
+		{"lock", 0},
 		{"", -EINVAL},
 		{"CPU", -EINVAL},
 		{"java.lang.Object.wait", -EINVAL},

@@ -1,0 +1,261 @@
+/* See lock.h. When a monitor is entered is kept by Java thread, not by OS thread: from JDK 24 on a
+ * virtual thread may leave its carrier while it waits (JEP 491). */
+#include "lock.h"
+
+#include "base/clock.h"
+#include "park.h"
+#include "sig/here.h"
+#include "sig/limit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAITERS 4096u
+#define PROBES	16u
+
+struct waiter {
+	_Atomic uint64_t thread; /* Java's number, 0: free */
+	uint64_t since_ns;
+};
+
+/* One per process: callbacks carry no pointer of ours. */
+static struct {
+	jvmtiEnv *ti;
+	struct sp_capture *capture;
+	uint64_t ns, begun_ns;
+	jfieldID thread_id, blocker;
+	sp_park_fn *park; /* the JVM's; never cleared, for threads may be in there */
+	bool park_hooked;
+	struct sp_limit limits[2];  /* monitors, parks */
+	_Atomic uint64_t missed[2]; /* time that found the ring full */
+	struct waiter waiters[WAITERS];
+} lk;
+
+enum { MONITORS, PARKS };
+
+static void note_waiter(uint64_t thread, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct waiter *w = &lk.waiters[(thread * 2654435761u + i) % WAITERS];
+		uint64_t none = 0;
+
+		if (atomic_load(&w->thread) == thread ||
+			atomic_compare_exchange_strong(&w->thread, &none, thread)) {
+			w->since_ns = now_ns;
+			return;
+		}
+	}
+}
+
+/* When @thread began to wait, 0 unknown; forgets it. */
+static uint64_t take_waiter(uint64_t thread)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct waiter *w = &lk.waiters[(thread * 2654435761u + i) % WAITERS];
+
+		if (atomic_load(&w->thread) == thread) {
+			uint64_t since = w->since_ns;
+
+			atomic_store(&w->thread, 0);
+			return since;
+		}
+	}
+	return 0;
+}
+
+/* What a wait of @took_ns stands for; 0: it is not told. */
+static uint64_t weigh(struct sp_limit *l, uint64_t took_ns, uint64_t now_ns)
+{
+	uint32_t shift = sp_limit_turn(l, now_ns);
+	uint64_t unit = shift ? (lk.ns > 1000 ? lk.ns : 1000) << shift : lk.ns;
+
+	if (took_ns < unit && sp_limit_random() % unit >= took_ns)
+		return 0;
+	sp_limit_taken(l, sp_here_tight());
+	return took_ns < unit ? unit : took_ns;
+}
+
+/* "Ljava/lang/Object;" as "java/lang/Object". */
+static void set_class(struct sp_here *h, const char *signature)
+{
+	size_t n = strlen(signature);
+
+	if (signature[0] == 'L' && n > 2) {
+		signature++;
+		n -= 2;
+	}
+	h->text = signature;
+	h->text_len = n < 512 ? (uint32_t)n : 512;
+}
+
+static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
+{
+	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
+	char *signature = NULL;
+
+	if (c && (*lk.ti)->GetClassSignature(lk.ti, c, &signature, NULL) == JVMTI_ERROR_NONE)
+		set_class(h, signature);
+	if (on) /* a name for the object, never read through */
+		h->arg[2] = *(uint64_t *)((uint64_t)on & ~(uint64_t)7);
+	h->arg[1] += atomic_exchange(&lk.missed[which], 0);
+	if (!sp_here_report(h))
+		atomic_fetch_add(&lk.missed[which], h->arg[1]);
+	if (signature)
+		(*lk.ti)->Deallocate(lk.ti, (unsigned char *)signature);
+	if (c)
+		(*env)->DeleteLocalRef(env, c);
+}
+
+static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on)
+{
+	uint64_t now = sp_clock_mono_ns(), since = h->arg[0];
+
+	/* A wait that began before the recording is not of it. */
+	if (since < lk.begun_ns || now <= since)
+		return;
+	h->arg[1] = weigh(&lk.limits[which], now - since, now);
+	if (h->arg[1])
+		report(env, which, h, on);
+}
+
+static void JNICALL on_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
+{
+	if (!sp_here_enter(SP_HERE_MONITOR))
+		return;
+	note_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), sp_clock_mono_ns());
+	sp_here_leave();
+}
+
+static void JNICALL on_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
+{
+	struct sp_here h = {.kind = SP_HERE_MONITOR};
+
+	if (!sp_here_enter(SP_HERE_MONITOR))
+		return;
+	h.arg[0] = take_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id));
+	waited(env, MONITORS, &h, object);
+	sp_here_leave();
+}
+
+/* What the calling thread is about to park on: a local reference or NULL. */
+static jobject find_blocker(JNIEnv *env)
+{
+	jobject blocker = NULL;
+	jthread self;
+
+	if (!sp_here_enter(SP_HERE_PARK))
+		return NULL;
+	if ((*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
+		blocker = (*env)->GetObjectField(env, self, lk.blocker);
+		(*env)->DeleteLocalRef(env, self);
+	}
+	sp_here_leave();
+	return blocker;
+}
+
+/* In the place of Unsafe.park; threads may be in here long after the recording. */
+static void JNICALL on_park(JNIEnv *env, jobject unsafe, jboolean absolute, jlong time)
+{
+	struct sp_here h = {.kind = SP_HERE_PARK};
+	jobject blocker = find_blocker(env);
+
+	h.arg[0] = sp_clock_mono_ns();
+	lk.park(env, unsafe, absolute, time);
+	if (!sp_here_enter(SP_HERE_PARK))
+		return;
+	h.arg[3] = (uint64_t)time;
+	h.arg[4] = absolute;
+	waited(env, PARKS, &h, blocker);
+	sp_here_leave();
+}
+
+static void set_events(jvmtiEventMode mode)
+{
+	jvmtiEnv *ti = lk.ti;
+
+	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_MONITOR_CONTENDED_ENTER, NULL);
+	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, NULL);
+}
+
+static int find_fields(JNIEnv *env)
+{
+	jclass c = (*env)->FindClass(env, "java/lang/Thread");
+
+	lk.thread_id = c ? (*env)->GetFieldID(env, c, "tid", "J") : NULL;
+	lk.blocker = lk.thread_id ? (*env)->GetFieldID(env, c, "parkBlocker", "Ljava/lang/Object;")
+				  : NULL;
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	if (c)
+		(*env)->DeleteLocalRef(env, c);
+	return lk.thread_id && lk.blocker ? 0 : -ENOTSUP;
+}
+
+static void hook_park(JNIEnv *env)
+{
+	struct sp_err why = {{0}};
+	char text[200];
+
+	lk.park_hooked = sp_park_hook(lk.ti, env, on_park, &lk.park, &why) == 0;
+	if (lk.park_hooked)
+		return;
+	snprintf(text, sizeof(text),
+		"lock: only monitors are seen, not java.util.concurrent's locks: %s", why.text);
+	lk.capture->say(lk.capture->say_ctx, text);
+}
+
+static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
+{
+	jvmtiEventCallbacks cb = {.MonitorContendedEnter = on_enter,
+		.MonitorContendedEntered = on_entered,
+		.MonitorWait = sp_park_callback};
+	jvmtiCapabilities caps;
+
+	if ((*vm)->GetEnv(vm, (void **)&lk.ti, JVMTI_VERSION_1_2) != JNI_OK) {
+		lk.ti = NULL;
+		return sp_err_set(err, -ENOTSUP, "lock: the JVM does not offer its tool interface");
+	}
+	memset(&caps, 0, sizeof(caps));
+	caps.can_generate_monitor_events = 1;
+	if ((*lk.ti)->AddCapabilities(lk.ti, &caps) != JVMTI_ERROR_NONE || find_fields(env) < 0)
+		return sp_err_set(err, -ENOTSUP, "lock: this JVM does not tell of its monitors");
+	(*lk.ti)->SetEventCallbacks(lk.ti, &cb, sizeof(cb));
+	lk.begun_ns = sp_clock_mono_ns();
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MONITOR | 1u << SP_HERE_PARK);
+	set_events(JVMTI_ENABLE);
+	hook_park(env);
+	return 0;
+}
+
+static void stop(void *ctx, JNIEnv *env)
+{
+	if (!lk.ti)
+		return;
+	if (lk.park_hooked)
+		sp_park_unhook(lk.ti, env, on_park, lk.park);
+	lk.park_hooked = false;
+	set_events(JVMTI_DISABLE);
+	(*lk.ti)->DisposeEnvironment(lk.ti);
+	lk.ti = NULL;
+}
+
+struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c)
+{
+	lk.ns = ns;
+	lk.capture = c;
+	for (int i = 0; i < 2; i++) {
+		sp_limit_init(&lk.limits[i], SP_LOCK_PER_SECOND);
+		atomic_store(&lk.missed[i], 0);
+	}
+	for (uint32_t i = 0; i < WAITERS; i++)
+		atomic_store(&lk.waiters[i].thread, 0);
+	return (struct sp_jvm_guest){.start = start, .stop = stop};
+}
+
+uint64_t sp_lock_thinned(void)
+{
+	uint32_t a = atomic_load(&lk.limits[0].peak), b = atomic_load(&lk.limits[1].peak);
+
+	return 1ull << (a > b ? a : b);
+}
