@@ -16,7 +16,7 @@
 
 /* One per process: JVMTI callbacks carry no pointer of ours. */
 static struct {
-	jvmtiEnv *ti;
+	jvmtiEnv *ti; /* stays for the life of the JVM, as jvmside.c's does */
 	uint64_t interval;
 	struct sp_live *live;
 	struct sp_limit limit;
@@ -110,7 +110,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		.SampledObjectAlloc = on_alloc, .GarbageCollectionFinish = on_collection};
 	jvmtiCapabilities potential, caps;
 
-	if ((*vm)->GetEnv(vm, (void **)&al.ti, JVMTI_VERSION_1_2) != JNI_OK) {
+	if (!al.ti && (*vm)->GetEnv(vm, (void **)&al.ti, JVMTI_VERSION_1_2) != JNI_OK) {
 		al.ti = NULL;
 		return sp_err_set(
 			err, -ENOTSUP, "alloc: the JVM does not offer its tool interface");
@@ -148,8 +148,7 @@ static void stop(void *ctx, JNIEnv *env)
 		set_events(JVMTI_DISABLE);
 		(*al.ti)->SetHeapSamplingInterval(al.ti, JVM_INTERVAL);
 	}
-	(*al.ti)->DisposeEnvironment(al.ti);
-	al.ti = NULL;
+	(*al.ti)->RelinquishCapabilities(al.ti, &caps);
 	if (al.live)
 		sp_live_release(al.live, env);
 }

@@ -21,7 +21,7 @@ struct waiter {
 
 /* One per process: callbacks carry no pointer of ours. */
 static struct {
-	jvmtiEnv *ti;
+	jvmtiEnv *ti; /* stays for the life of the JVM, as jvmside.c's does */
 	struct sp_capture *capture;
 	uint64_t ns, begun_ns;
 	jfieldID thread_id, blocker;
@@ -212,7 +212,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		.MonitorWait = sp_park_callback};
 	jvmtiCapabilities caps;
 
-	if ((*vm)->GetEnv(vm, (void **)&lk.ti, JVMTI_VERSION_1_2) != JNI_OK) {
+	if (!lk.ti && (*vm)->GetEnv(vm, (void **)&lk.ti, JVMTI_VERSION_1_2) != JNI_OK) {
 		lk.ti = NULL;
 		return sp_err_set(err, -ENOTSUP, "lock: the JVM does not offer its tool interface");
 	}
@@ -230,14 +230,17 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 
 static void stop(void *ctx, JNIEnv *env)
 {
+	jvmtiCapabilities caps;
+
 	if (!lk.ti)
 		return;
 	if (lk.park_hooked)
 		sp_park_unhook(lk.ti, env, on_park, lk.park);
 	lk.park_hooked = false;
 	set_events(JVMTI_DISABLE);
-	(*lk.ti)->DisposeEnvironment(lk.ti);
-	lk.ti = NULL;
+	memset(&caps, 0, sizeof(caps));
+	(*lk.ti)->GetCapabilities(lk.ti, &caps);
+	(*lk.ti)->RelinquishCapabilities(lk.ti, &caps);
 }
 
 struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c)

@@ -187,7 +187,7 @@ def test_nobody_writes_into_memory_the_host_has_freed(target, sparkprof, tmp_pat
     said = tmp_path / "said"
     env = {**os.environ, "LD_PRELOAD": str(recording.native("quarantine")), "QUARANTINE": str(said)}
     t = target("Generations", jdk=jdk, env=env)
-    for turn, event in enumerate(["cpu", "wall", "itimer"], 1):
+    for turn, event in enumerate(["cpu", "wall", "itimer", "cpu,alloc,live,lock", "lock,live"], 1):
         r = sparkprof("-q", "-e", event, "-d", 0.3, "-f", tmp_path / "x.jfr", t.pid)
         assert r.returncode == 0, r.stderr
         t.send("")
