@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "hooks.h"
 #include "metrics.h"
+#include "nativemem.h"
 #include "record.h"
 #include "reports.h"
 #include "ring.h"
@@ -37,7 +38,7 @@ struct sp_collector {
 	struct sp_intern *intern; /* borrowed from stacks */
 	struct sp_record *record;
 	struct sp_metrics_reader *metrics;
-	struct sp_live *live;
+	struct sp_callers callers;
 
 	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
@@ -154,17 +155,16 @@ static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 	return stack;
 }
 
-void sp_collector_keep_live(struct sp_collector *c, struct sp_live *live)
-{
-	c->live = live;
-}
-
 /* What a hook reported: its stack as any other, then the event that it is. */
 static void take_report(
 	struct sp_collector *c, struct sp_sample *s, const struct sp_sig_record *rec)
 {
-	struct sp_reports rs = {
-		.args = c->capture->args, .dict = c->dict, .record = c->record, .live = c->live};
+	struct sp_reports rs = {.args = c->capture->args,
+		.dict = c->dict,
+		.record = c->record,
+		.live = c->capture->live,
+		.callers = &c->callers,
+		.epoch = sp_intern_epoch(c->intern)};
 	uint32_t stack = 0, thread;
 
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
@@ -267,6 +267,7 @@ static void count_losses(struct sp_collector *c)
 static void drain(struct sp_collector *c)
 {
 	sp_stacks_refresh(c->stacks);
+	sp_nativemem_look();
 	if (c->wall)
 		sp_wall_tick(c->wall);
 	if (c->engine->drain)
@@ -342,9 +343,9 @@ static void write_live(struct sp_collector *c)
 {
 	uint64_t lost = 0, n;
 
-	if (!c->live)
+	if (!c->capture->live)
 		return;
-	n = sp_live_write(c->live, c->record, c->dict, sp_alloc_collections(), &lost);
+	n = sp_live_write(c->capture->live, c->record, c->dict, sp_alloc_collections(), &lost);
 	atomic_fetch_add_explicit(&c->samples, n, memory_order_relaxed);
 	atomic_fetch_add_explicit(&c->lost, lost, memory_order_relaxed);
 }
@@ -358,6 +359,7 @@ static void finish(struct sp_collector *c)
 	c->engine->stop(c->capture);
 	drain(c);
 	write_live(c);
+	sp_reports_rest(&c->callers, c->record, sp_intern_epoch(c->intern));
 	if (c->wall)
 		sp_wall_settle(c->wall, true);
 	sp_wall_free(c->wall);

@@ -7,15 +7,11 @@
 #include "session.h"
 
 struct sp_collector;
-struct sp_live;
 
 /* Prepares unwinding and recording. @capture is borrowed for life and gets its collector;
  * @out_fd stays the caller's. Returns 0 or -errno with a sentence. */
 int sp_collector_new(
 	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err);
-
-/* Objects that hooks report as allocated are kept in @live (borrowed for life). */
-void sp_collector_keep_live(struct sp_collector *c, struct sp_live *live);
 void sp_collector_free(struct sp_collector *c);
 
 /* What the JVM's side needs to know; NULL where HotSpot was not understood. */

@@ -40,6 +40,7 @@ struct sp_sample {
 };
 
 struct sp_collector;
+struct sp_live;
 
 /* What engines work with; owned by the session. */
 struct sp_capture {
@@ -50,7 +51,8 @@ struct sp_capture {
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */
 	struct sp_collector *collector;
-	char notes[2048]; /* what was said while starting, a line each */
+	struct sp_live *live; /* the session's; NULL: live objects are not wanted */
+	char notes[2048];     /* what was said while starting, a line each */
 	sp_session_say_fn *say;
 	void *say_ctx;
 	void *engine_data;

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "lock.h"
+#include "nativemem.h"
 #include "sig/here.h"
 
 #include <stdio.h>
@@ -31,6 +32,9 @@ void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmsi
 		ev->guests[ev->guest_count++] = sp_alloc_guest(c->args->alloc, live);
 	if (c->args->lock_ns != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] = sp_lock_guest(c->args->lock_ns, c);
+	if (c->args->nativemem != SP_ARGS_NONE)
+		ev->guests[ev->guest_count++] =
+			sp_nativemem_guest(c->args->nativemem, !c->args->nofree, c);
 }
 
 static void say_thinned(
@@ -58,4 +62,6 @@ void sp_hooks_silence(struct sp_capture *c)
 		say_thinned(c, "alloc", SP_ALLOC_PER_SECOND, sp_alloc_thinned());
 	if (c->args->lock_ns != SP_ARGS_NONE)
 		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_thinned());
+	if (c->args->nativemem != SP_ARGS_NONE)
+		say_thinned(c, "nativemem", SP_NATIVEMEM_PER_SECOND, sp_nativemem_thinned());
 }

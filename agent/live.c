@@ -262,17 +262,21 @@ uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *d
 	pthread_mutex_lock(&l->lock);
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct sp_live_object *o = &l->objects[i];
+		uint32_t class_id = sp_dictcopy_string(dict, l->dict, o->class_id);
+		/* Readers sum sizes up: theirs is what it stands for. */
 		union sp_jfr_val v[] = {{.u = now},
 			{.u = sp_dictcopy_thread(dict, l->dict, o->thread)},
 			{.u = sp_dictcopy_stack(&l->copy, dict, l->dict, o->stack)},
-			{.u = sp_dictcopy_string(dict, l->dict, o->class_id)}, {.u = o->size},
-			{.u = o->time_ns}, {.u = o->weight}, {.u = collections - o->collections}};
+			{.u = class_id}, {.u = o->weight}, {.u = o->time_ns}};
+		union sp_jfr_val age[] = {{.u = now}, {.u = class_id}, {.u = o->size},
+			{.u = o->weight}, {.u = collections - o->collections}};
 
 		if (!v[1].u || !v[2].u) {
 			lost++;
 			continue;
 		}
 		sp_record_event(r, SP_JFR_LIVE, v);
+		sp_record_event(r, SP_JFR_LIVE_AGE, age);
 		written++;
 	}
 	pthread_mutex_unlock(&l->lock);

@@ -1,6 +1,7 @@
 /* See reports.h. One function per kind of record. */
 #include "reports.h"
 
+#include "base/clock.h"
 #include "idle.h"
 #include "sig/here.h"
 
@@ -86,6 +87,41 @@ static bool write_park(
 	return true;
 }
 
+static bool write_malloc(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = stack},
+		{.u = rec->arg[0]}, {.u = rec->arg[2]}};
+	uint64_t site = rec->arg[3];
+
+	if (site && site <= SP_NATIVEMEM_SITES) {
+		rs->callers->last[site - 1].stack = stack;
+		rs->callers->last[site - 1].thread = thread;
+		rs->callers->last[site - 1].epoch = rs->epoch;
+	}
+	sp_record_event(rs->record, SP_JFR_MALLOC, v);
+	return true;
+}
+
+static bool write_free(struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread)
+{
+	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = 0}, {.u = rec->arg[0]}};
+
+	sp_record_event(rs->record, SP_JFR_FREE, v);
+	return true;
+}
+
+void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint32_t epoch)
+{
+	for (uint32_t i = 0; i < SP_NATIVEMEM_SITES; i++) {
+		union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = callers->last[i].thread},
+			{.u = callers->last[i].stack}, {.u = 0}, {.u = 0}};
+
+		if (v[2].u && callers->last[i].epoch == epoch && sp_nativemem_rest(i, &v[4].u))
+			sp_record_event(r, SP_JFR_MALLOC, v);
+	}
+}
+
 uint8_t sp_reports_trim(uint32_t kind)
 {
 	return kind == SP_HERE_ALLOC || kind == SP_HERE_MONITOR ? SP_TRIM_JVM : SP_TRIM_SELF;
@@ -101,6 +137,10 @@ bool sp_reports_write(
 		return write_monitor(rs, rec, thread, stack);
 	case SP_HERE_PARK:
 		return write_park(rs, rec, thread, stack);
+	case SP_HERE_MALLOC:
+		return write_malloc(rs, rec, thread, stack);
+	case SP_HERE_FREE:
+		return write_free(rs, rec, thread);
 	default:
 		return false;
 	}

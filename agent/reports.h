@@ -3,8 +3,16 @@
 #define SP_AGENT_REPORTS_H
 
 #include "live.h"
+#include "nativemem.h"
 #include "record.h"
 #include "sig/handler.h"
+
+/* Where each caller of malloc was last seen, for what no sample has told of it at the end. */
+struct sp_callers {
+	struct {
+		uint32_t stack, thread, epoch;
+	} last[SP_NATIVEMEM_SITES];
+};
 
 /* What a record needs to become an event. All is borrowed. */
 struct sp_reports {
@@ -12,6 +20,8 @@ struct sp_reports {
 	struct sp_dict *dict;
 	struct sp_record *record;
 	struct sp_live *live; /* NULL: none are kept */
+	struct sp_callers *callers;
+	uint32_t epoch; /* of the dictionary */
 };
 
 /* The sample in a record of the ring: borrows its stack. */
@@ -24,6 +34,9 @@ uint8_t sp_reports_trim(uint32_t kind);
  * class did not fit into the dictionary. */
 bool sp_reports_write(
 	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack);
+
+/* Last of all: bytes of callers that no sample has told, with their last stack of this @epoch. */
+void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint32_t epoch);
 
 /* @rec will not be written: gives back what it holds. */
 void sp_reports_drop(struct sp_reports *rs, const struct sp_sig_record *rec);

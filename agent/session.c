@@ -116,7 +116,7 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	if (r == 0)
 		r = sp_hooks_prepare(c, &s->live, err);
 	if (r == 0) {
-		sp_collector_keep_live(s->collector, s->live);
+		c->live = s->live;
 		r = start_jvmside(s, vm, err);
 	}
 	if (r == 0)

@@ -3,12 +3,12 @@
 _sparkprof_options() { # of an action
     case $1 in
     collect)
-        echo "-e --event -i --interval --wall --alloc --live --lock -j --jstackdepth --filter --thread --capture --memory
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory
             -d --duration --attach-timeout -f --file -o --output -t --threads -s --simple -a --ann
             -l --lib --total -I --include -X --exclude --chunksize --chunktime --force -q --quiet
             -h --help -v --version" ;;
     start | resume)
-        echo "-e --event -i --interval --wall --alloc --live --lock -j --jstackdepth --filter --thread --capture --memory
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
@@ -32,7 +32,7 @@ _sparkprof_options() { # of an action
 }
 
 _sparkprof_events="
-    cpu ctimer itimer wall alloc live lock cpu-clock task-clock page-faults minor-faults major-faults
+    cpu ctimer itimer wall alloc live lock nativemem cpu-clock task-clock page-faults minor-faults major-faults
     context-switches cpu-migrations alignment-faults emulation-faults cycles instructions
     cache-references cache-misses branch-instructions branch-misses bus-cycles ref-cycles
     stalled-cycles-frontend stalled-cycles-backend L1-dcache-loads L1-dcache-load-misses
@@ -92,7 +92,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         _filedir ;;
     -o | --output)
         mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
-    -i | --interval | --wall | --alloc | --lock | -j | --jstackdepth | --filter | --thread | --memory | -d | \
+    -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --memory | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
     --chunktime | --from | --to | --state | --min-duration)
         ;; # a number or a pattern: nothing to offer

@@ -18,7 +18,7 @@ function __sparkprof_targets --description 'live JVMs: pids with their roles'
 end
 
 set -l events \
-    cpu ctimer itimer wall alloc live lock cpu-clock task-clock page-faults minor-faults major-faults \
+    cpu ctimer itimer wall alloc live lock nativemem cpu-clock task-clock page-faults minor-faults major-faults \
     context-switches cpu-migrations alignment-faults emulation-faults cycles instructions \
     cache-references cache-misses branch-instructions branch-misses bus-cycles ref-cycles \
     stalled-cycles-frontend stalled-cycles-backend L1-dcache-loads L1-dcache-load-misses \
@@ -47,6 +47,9 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l wall -x -d
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l alloc -x -d 'sample Java allocations too'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l live -d 'only objects still alive'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l lock -x -d 'tell waits for locks too'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -l nativemem -x -d 'sample malloc too'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -l nofree -d 'do not follow free'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -l all -d 'every kind of event at once'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s j -l jstackdepth -x -d 'deepest stack to keep'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l filter -x -d 'only these thread ids'
 complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -l thread -x -d 'only threads with such a name'

@@ -80,6 +80,8 @@ struct sp_call {
 	size_t n_events;
 	uint64_t depth;	    /* -j: frames per stack, 2048 */
 	bool live;	    /* --live */
+	bool nofree;	    /* --nofree */
+	bool all;	    /* --all */
 	const char *filter; /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread; /* --thread: glob over thread names; NULL: all */
 	enum sp_capture capture;

@@ -70,6 +70,23 @@ static int finish_live(struct sp_parser *p)
 	return sp_parser_add_event(p, "--live", "live", strlen("live"));
 }
 
+/* --all is what one would write to have everything. */
+static int finish_all(struct sp_parser *p)
+{
+	static const char *const names[] = {"cpu", "wall", "alloc", "live", "lock", "nativemem"};
+	const struct sp_option *o = sp_option_find("event", strlen("event"));
+	int r = 0;
+
+	if (!p->call->all)
+		return 0;
+	if (p->spelled[o - p->rows][0])
+		return sp_err_set(p->err, -EINVAL, "--all: has its own events; leave %s out",
+			p->spelled[o - p->rows]);
+	for (size_t i = 0; i < SP_COUNT(names) && r == 0; i++)
+		r = sp_parser_add_event(p, "--all", names[i], strlen(names[i]));
+	return r;
+}
+
 static int finish_intervals(struct sp_parser *p)
 {
 	const struct sp_option *o = sp_option_find("interval", strlen("interval"));
@@ -81,6 +98,9 @@ static int finish_intervals(struct sp_parser *p)
 		struct sp_call_event *e = &p->call->events[i];
 		int r;
 
+		/* --all -i: of what is sampled by time */
+		if (!own && p->call->all && sp_event_is_hook(e->name))
+			continue;
 		used |= !own;
 		r = v->text ? sp_value_interval(
 				      o, v->spelled, v->text, e->name, &e->interval, p->err)
@@ -110,7 +130,7 @@ static int finish_events(struct sp_parser *p)
 
 	if (call->action != SP_ACTION_COLLECT && !starts(call))
 		return 0;
-	r = 0;
+	r = finish_all(p);
 	for (size_t i = 0; i < p->n_rows && r == 0; i++)
 		r = finish_beside(p, i);
 	if (r == 0)

@@ -94,6 +94,8 @@ static void add_events(struct sp_buf *b, const struct sp_call *call)
 	}
 	if (live || call->live)
 		sp_buf_adds(b, live && alloc && !call->live ? ",live,allocs" : ",live");
+	if (call->nofree)
+		sp_buf_adds(b, ",nofree");
 	if (other && wall)
 		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
 	other = other ? other : wall ? wall : hook;

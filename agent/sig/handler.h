@@ -34,7 +34,7 @@ enum sp_here_kind {
 	SP_HERE_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
 	SP_HERE_MONITOR, /* since, weight, address */
 	SP_HERE_PARK,	 /* since, weight, address, time, is it absolute */
-	SP_HERE_MALLOC,	 /* address, size, weight */
+	SP_HERE_MALLOC,	 /* address, size, weight, number of the caller or 0 */
 	SP_HERE_FREE,	 /* address; no stack */
 };
 

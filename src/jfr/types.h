@@ -75,6 +75,7 @@ enum sp_jfr_type_id {
 	SP_JFR_MALLOC,
 	SP_JFR_FREE,
 	SP_JFR_IDLE_PARK,
+	SP_JFR_LIVE_AGE,
 	SP_JFR_TYPE_IDS
 };
 

@@ -220,7 +220,7 @@ static int probe_wall(struct where *w)
 
 static int probe_engines(struct where *w)
 {
-	static const char *const java[] = {"alloc", "live", "lock"}, *const later[] = {"nativemem"};
+	static const char *const java[] = {"alloc", "live", "lock", "nativemem"};
 	int r = probe_cpu(w);
 
 	if (r == 0)
@@ -232,8 +232,6 @@ static int probe_engines(struct where *w)
 	/* Whether a JVM has them is asked by the recording that wants them. */
 	for (size_t i = 0; r == 0 && i < SP_COUNT(java); i++)
 		r = row(w, SP_PROBE_ENGINE, SP_PROBE_YES, java[i], "");
-	for (size_t i = 0; r == 0 && i < SP_COUNT(later); i++)
-		r = row(w, SP_PROBE_ENGINE, SP_PROBE_NO, later[i], "not built yet");
 	return r;
 }
 

@@ -147,6 +147,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 		calloc(READERS, sizeof(*readers));
 	SP_AUTO_FREE struct share *share = calloc(1, sizeof(*share));
 	__attribute__((cleanup(sp_spans_done))) struct sp_spans spans = {0};
+	__attribute__((cleanup(sp_leaks_done))) struct sp_leaks leaks = {0};
+	bool leaks_wanted = false;
 	struct sp_err local;
 	size_t n;
 	int r = 0;
@@ -161,6 +163,10 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	share_out(share, fd);
 	if (opts->by == SP_BY_STAGE || opts->by == SP_BY_TASK)
 		r = sp_spans_read(&spans, fd);
+	for (size_t i = 0; i < opts->event_count && !leaks_wanted; i++)
+		leaks_wanted = strcmp(opts->events[i], "leak") == 0;
+	if (r == 0 && leaks_wanted)
+		r = sp_leaks_read(&leaks, fd);
 	n = opts->readers > 1 ? opts->readers : 1;
 	n = n > share->count ? share->count : n;
 	n = n > READERS ? READERS : n;
@@ -169,6 +175,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 		readers[i].share = share;
 		readers[i].number = i;
 		r = sp_loading_init(&readers[i].l, opts, &spans, symbols, &share->lock);
+		readers[i].l.leaks = leaks_wanted ? &leaks : NULL;
 	}
 	if (r == 0)
 		r = read_all(readers, n);

@@ -18,7 +18,7 @@
 enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
 
 /* What a sample's picked fields are. */
-enum { WEIGHT, COUNT, CLASS, BETTER };
+enum { WEIGHT, COUNT, CLASS, ADDRESS };
 
 /* How a type of the recording is read. */
 struct kind {
@@ -29,8 +29,7 @@ struct kind {
 	bool duration;			      /* weighed by how long it took */
 	bool measured;			      /* weighed by its first field */
 	enum sp_frame_type class_type;	      /* of the class on top of the stack */
-	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, a better weight where there
-						 is one; "": none */
+	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, address; "": none */
 };
 
 #define ALLOC "alloc", SP_UNIT_BYTES
@@ -49,10 +48,9 @@ static const struct kind kinds[] = {
 	{"jdk.ObjectAllocationSample", SAMPLE, ALLOC, .measured = true,
 		.class_type = SP_FRAME_KERNEL, .fields = {"weight", "", "objectClass"}},
 	{"profiler.LiveObject", SAMPLE, "live", SP_UNIT_BYTES, .measured = true,
-		.class_type = SP_FRAME_INLINED,
-		.fields = {"allocationSize", "", "objectClass", "weight"}},
+		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
 	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
-		.fields = {"size"}},
+		.fields = {"size", "", "", "address"}},
 	{"jdk.JavaMonitorEnter", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "monitorClass"}},
 	{"jdk.ThreadPark", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
@@ -137,7 +135,8 @@ static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 	if (k->what != SAMPLE || l->opts->event_count == 0 || strcmp(k->event, "cpu") == 0)
 		return true;
 	for (size_t i = 0; i < l->opts->event_count; i++)
-		if (strcmp(l->opts->events[i], k->event) == 0)
+		if (strcmp(l->opts->events[i], k->event) == 0 ||
+			(l->leaks && strcmp(k->event, "nativemem") == 0))
 			return true;
 	return false;
 }
@@ -238,6 +237,20 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 	return thread_wanted(l, e->thread);
 }
 
+/* What was never freed is another event, made of the same samples. */
+static int add_leak(struct sp_loading *l, const struct sp_jfr_event *e, struct sp_sample s)
+{
+	int event;
+
+	if (!sp_leaks_has(l->leaks, e->start_ns, e->picked[ADDRESS]))
+		return 0;
+	event = sp_profile_event(l->p, "leak", SP_UNIT_BYTES, 0, true);
+	if (event < 0)
+		return event;
+	s.event = (uint32_t)event;
+	return sp_profile_add_at(l->p, &s, e->start_ns, 0);
+}
+
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
@@ -260,7 +273,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	if (k->duration)
 		s.weight = e->duration_ns;
 	else if (k->measured)
-		s.weight = e->picked[BETTER] ? e->picked[BETTER] : e->picked[WEIGHT];
+		s.weight = e->picked[WEIGHT];
 	if (e->picked[CLASS] && s.stack) {
 		s.stack = sp_classed_stack(l, s.stack, (uint32_t)e->picked[CLASS], k->class_type);
 		if (s.stack == 0)
@@ -268,6 +281,12 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	}
 	if (l->opts->by == SP_BY_STAGE || l->opts->by == SP_BY_TASK) {
 		int r = sp_roots_find(l, e, &s.root);
+
+		if (r < 0)
+			return r;
+	}
+	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
+		int r = add_leak(l, e, s);
 
 		if (r < 0)
 			return r;

@@ -3,6 +3,7 @@
 #define SP_PROF_LOAD_EVENT_H
 
 #include "jfr/reader.h"
+#include "prof/leaks.h"
 #include "prof/load.h"
 #include "prof/spans.h"
 
@@ -14,6 +15,7 @@ struct sp_loading {
 	struct sp_profile *p;		 /* owned */
 	const struct sp_load_opts *opts; /* borrowed */
 	const struct sp_spans *spans;	 /* borrowed; NULL: none were looked for */
+	const struct sp_leaks *leaks;	 /* borrowed; NULL: not asked for */
 	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
 	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
 	struct sp_jfr_stats stats;

@@ -43,6 +43,7 @@ REFUSED = [
     (["ps", "-e", "cpu"], "-e", "ps"),
     (["--alloc", "xyz", "1"], "--alloc: 'xyz' is not a size; write 512k, 2m"),
     (["--alloc", "512k", "-e", "cpu,ctimer", "1"], "'cpu' and 'ctimer' cannot be sampled together"),
+    (["--all", "-e", "cpu", "1"], "--all: has its own events"),
     (["-e", "alloc", "-i", "10ms", "1"], "-i: '10ms' is not a size"),
     (["-e", "alloc", "-f", "x-{{EVENT}}.jfr", "1"], "a recording holds all events"),
     (["--memory", "12x", "1"], "--memory: '12x' is not a size"),

@@ -80,7 +80,7 @@ def test_only_what_is_alive_with_its_age(sparkprof, target, tmp_path):
     assert event["event"] == "live" and event["weight"] == pytest.approx(51200000, rel=0.3)
     r = sparkprof("report", "-e", "alloc", "-o", "collapsed", tmp_path / "x.jfr")
     assert r.stdout == ""
-    ages = re.findall(r"gcAge = (\d+)", jfr(tmp_path / "x.jfr", "profiler.LiveObject"))
+    ages = re.findall(r"gcAge = (\d+)", jfr(tmp_path / "x.jfr", "sparkprof.LiveAge"))
     assert sum(int(a) >= 2 for a in ages) > 0.9 * len(ages) > 50  # two collections were asked for at the end
 
 
@@ -102,6 +102,8 @@ def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
         [round(x) for x in shares(collapsed(sparkprof, tmp_path / "x.jfr", "alloc"), "Alloc.seventy")]
     event = jfr(tmp_path / "x.jfr", "jdk.ObjectAllocationInNewTLAB")
     assert "objectClass = byte[]" in event and "Alloc.seventy(int)" in event.replace(" line:", "(int)")
+    subprocess.run([*peers.converter(), "--live", "-o", "collapsed", tmp_path / "x.jfr", tmp_path / "x.txt"],
+                   check=True, capture_output=True)
     assert "allocationTime" in jfr(tmp_path / "x.jfr", "profiler.LiveObject")
 
 

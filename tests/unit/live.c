@@ -30,11 +30,14 @@ static const struct JNINativeInterface_ *env = &functions;
 
 void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
 {
+	if (type == SP_JFR_LIVE_AGE) {
+		if (vals[4].u > oldest)
+			oldest = vals[4].u;
+		return;
+	}
 	cr_assert_eq(type, SP_JFR_LIVE);
 	written++;
-	written_weight += vals[6].u;
-	if (vals[7].u > oldest)
-		oldest = vals[7].u;
+	written_weight += vals[4].u;
 }
 
 static uint32_t a_stack(struct sp_dict *d, int number)

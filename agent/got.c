@@ -1,0 +1,177 @@
+/* See got.h. Reads what is mapped (program headers, dynamic table), never files. */
+#include "got.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct library {
+	uint64_t base;
+	const Elf64_Rela *rela[2]; /* of data and of calls */
+	size_t count[2];
+	const Elf64_Sym *symbols;
+	const char *strings;
+	uint64_t relro, relro_end; /* read-only once relocated */
+	uint64_t text, text_end;
+};
+
+struct work {
+	const struct sp_got_hook *hooks;
+	size_t count, changed;
+	bool restore;
+};
+
+/* Some loaders leave the addresses in the dynamic table as they are in the file. */
+static uint64_t at(const struct library *l, uint64_t p)
+{
+	return p < l->base ? p + l->base : p;
+}
+
+static void read_dynamic(struct library *l, const Elf64_Dyn *d)
+{
+	for (; d->d_tag != DT_NULL; d++) {
+		switch (d->d_tag) {
+		case DT_RELA:
+			l->rela[0] = (const Elf64_Rela *)at(l, d->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			l->count[0] = d->d_un.d_val / sizeof(Elf64_Rela);
+			break;
+		case DT_JMPREL:
+			l->rela[1] = (const Elf64_Rela *)at(l, d->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			l->count[1] = d->d_un.d_val / sizeof(Elf64_Rela);
+			break;
+		case DT_SYMTAB:
+			l->symbols = (const Elf64_Sym *)at(l, d->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			l->strings = (const char *)at(l, d->d_un.d_ptr);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static bool read_library(const struct dl_phdr_info *info, struct library *l)
+{
+	const Elf64_Dyn *dynamic = NULL;
+
+	memset(l, 0, sizeof(*l));
+	l->base = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_DYNAMIC)
+			dynamic = (const Elf64_Dyn *)(l->base + p->p_vaddr);
+		if (p->p_type == PT_GNU_RELRO) {
+			l->relro = l->base + p->p_vaddr;
+			l->relro_end = l->relro + p->p_memsz;
+		}
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+			l->text = l->base + p->p_vaddr;
+			l->text_end = l->text + p->p_memsz;
+		}
+	}
+	if (dynamic)
+		read_dynamic(l, dynamic);
+	return l->symbols && l->strings;
+}
+
+/* Ours, and the loader, which must not call out while it works. */
+static bool is_exempt(const struct dl_phdr_info *info, const struct library *l)
+{
+	uint64_t self = (uint64_t)is_exempt;
+	const char *name = strrchr(info->dlpi_name, '/');
+
+	if (self >= l->text && self < l->text_end)
+		return true;
+	return name && strncmp(name, "/ld-", 4) == 0;
+}
+
+static void write_entry(const struct library *l, void **entry, void *to)
+{
+	uint64_t page = (uint64_t)entry & ~4095ull;
+	bool sealed = (uint64_t)entry >= l->relro &&
+		      page + 4096 <= ((l->relro_end + 4095) & ~4095ull) &&
+		      (uint64_t)entry < (l->relro_end & ~4095ull);
+
+	if (sealed && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) < 0)
+		return;
+	__atomic_store_n(entry, to, __ATOMIC_RELEASE);
+	if (sealed)
+		mprotect((void *)page, 4096, PROT_READ);
+}
+
+/* Leads the entry to the real function, or to the library's own stub that will look it up? */
+static bool is_bound(const struct library *l, const void *to, const struct sp_got_hook *h)
+{
+	return to == h->real || ((uint64_t)to >= l->text && (uint64_t)to < l->text_end);
+}
+
+static void look_at(const struct library *l, const Elf64_Rela *r, struct work *w)
+{
+	uint32_t type = ELF64_R_TYPE(r->r_info), symbol = ELF64_R_SYM(r->r_info);
+	void **entry = (void **)(l->base + r->r_offset);
+	const char *name;
+
+	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || !symbol)
+		return;
+	name = l->strings + l->symbols[symbol].st_name;
+	for (size_t i = 0; i < w->count; i++) {
+		const struct sp_got_hook *h = &w->hooks[i];
+
+		if (strcmp(h->name, name) != 0 || !h->real)
+			continue;
+		if (w->restore ? *entry == h->hook : is_bound(l, *entry, h)) {
+			write_entry(l, entry, w->restore ? h->real : h->hook);
+			w->changed++;
+		}
+		return;
+	}
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct library l;
+
+	if (!read_library(info, &l) || is_exempt(info, &l))
+		return 0;
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; l.rela[k] && i < l.count[k]; i++)
+			look_at(&l, &l.rela[k][i], ctx);
+	return 0;
+}
+
+size_t sp_got_patch(const struct sp_got_hook *hooks, size_t count)
+{
+	struct work w = {.hooks = hooks, .count = count};
+
+	dl_iterate_phdr(visit, &w);
+	return w.changed;
+}
+
+size_t sp_got_restore(const struct sp_got_hook *hooks, size_t count)
+{
+	struct work w = {.hooks = hooks, .count = count, .restore = true};
+
+	dl_iterate_phdr(visit, &w);
+	return w.changed;
+}
+
+static int first(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	*(uint64_t *)ctx = info->dlpi_adds + info->dlpi_subs;
+	return 1;
+}
+
+uint64_t sp_got_epoch(void)
+{
+	uint64_t epoch = 0;
+
+	dl_iterate_phdr(first, &epoch);
+	return epoch;
+}

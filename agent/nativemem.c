@@ -1,0 +1,335 @@
+/* See nativemem.h. The hooks run in any thread of the host, inside of its allocations: they take no
+ * lock, allocate nothing, and leave errno as it is. */
+#include "nativemem.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "got.h"
+#include "sig/here.h"
+#include "sig/limit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define WAYS	16u /* addresses in a set: two cache lines */
+#define SETS	8192u
+#define TRACKED (WAYS * SETS * sizeof(uint64_t))
+
+/* A place that calls: what it allocated and no sample told. Only with an interval of 0. */
+struct site {
+	_Atomic uint64_t caller, bytes;
+	_Atomic uint32_t told; /* it has a stack: what is left at the end can be told with it */
+};
+
+static struct {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void (*free)(void *);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+} real;
+
+static struct {
+	struct sp_capture *capture;
+	uint64_t interval;
+	bool follow;
+	bool patched;
+	uint64_t epoch; /* of the loader */
+	struct sp_limit limit;
+	_Atomic uint64_t missed;
+	_Atomic uint64_t *tracked; /* SETS of WAYS; mapped for ever once it was */
+	struct site sites[SP_NATIVEMEM_SITES];
+} nm;
+
+static _Atomic uint64_t *set_of(uint64_t address)
+{
+	return &nm.tracked[(address >> 4) * 0x9e3779b97f4a7c15ull >> 51 << 4];
+}
+_Static_assert(SETS == 1u << 13 && WAYS == 16, "set_of() takes the top 13 bits");
+
+static bool track(uint64_t address)
+{
+	_Atomic uint64_t *set = set_of(address);
+
+	for (uint32_t i = 0; i < WAYS; i++) {
+		uint64_t none = 0;
+
+		if (atomic_load_explicit(&set[i], memory_order_relaxed) == 0 &&
+			atomic_compare_exchange_strong(&set[i], &none, address))
+			return true;
+	}
+	return false;
+}
+
+static bool untrack(uint64_t address)
+{
+	_Atomic uint64_t *set = set_of(address);
+
+	for (uint32_t i = 0; i < WAYS; i++) {
+		uint64_t it = address;
+
+		if (atomic_load_explicit(&set[i], memory_order_relaxed) == address &&
+			atomic_compare_exchange_strong(&set[i], &it, 0))
+			return true;
+	}
+	return false;
+}
+
+/* The caller's place, NULL where there are too many. */
+static struct site *site_of(uint64_t caller)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		struct site *s = &nm.sites[((caller * 0x9e3779b97f4a7c15ull >> 52) + i) %
+					   SP_NATIVEMEM_SITES];
+		uint64_t none = 0;
+
+		if (atomic_load_explicit(&s->caller, memory_order_relaxed) == caller ||
+			(atomic_compare_exchange_strong(&s->caller, &none, caller) ||
+				none == caller))
+			return s;
+	}
+	return NULL;
+}
+
+/* Bytes that one sample stands for now. */
+static uint64_t unit_now(void)
+{
+	uint32_t shift = atomic_load_explicit(&nm.limit.shift, memory_order_relaxed);
+
+	return shift ? (nm.interval > 64 ? nm.interval : 64) << shift : nm.interval;
+}
+
+static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *s)
+{
+	struct sp_here h = {.kind = SP_HERE_MALLOC, .time_ns = sp_clock_mono_ns()};
+
+	sp_limit_turn(&nm.limit, h.time_ns);
+	sp_limit_taken(&nm.limit, sp_here_tight());
+	h.arg[0] = nm.follow && track(address) ? address : 0;
+	h.arg[1] = size;
+	h.arg[2] = s ? atomic_exchange(&s->bytes, 0) : weight + atomic_exchange(&nm.missed, 0);
+	h.arg[3] = s ? (uint64_t)(s - nm.sites) + 1 : 0;
+	if (sp_here_report(&h)) {
+		if (s)
+			atomic_store_explicit(&s->told, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_fetch_add(s ? &s->bytes : &nm.missed, h.arg[2]);
+	if (h.arg[0])
+		untrack(address);
+}
+
+/* The way of most allocations ends before anything is shared with other threads. */
+static void allocated(void *p, uint64_t size, void *caller)
+{
+	uint64_t unit = unit_now();
+	struct site *s;
+	int saved;
+
+	if (!p || !size ||
+		!(atomic_load_explicit(&sp_sig.hooks, memory_order_relaxed) & 1u << SP_HERE_MALLOC))
+		return;
+	s = nm.interval ? NULL : site_of((uint64_t)caller);
+	if (s)
+		atomic_fetch_add_explicit(&s->bytes, size, memory_order_relaxed);
+	if (size < unit && (!s || atomic_load_explicit(&s->told, memory_order_relaxed)) &&
+		sp_limit_random() % unit >= size)
+		return;
+	saved = errno;
+	if (sp_here_enter(SP_HERE_MALLOC)) {
+		tell((uint64_t)p, size, size < unit ? unit : size, s);
+		sp_here_leave();
+	}
+	errno = saved;
+}
+
+/* Before the memory goes: the address may be another's right after. */
+static void released(void *p)
+{
+	struct sp_here h = {.kind = SP_HERE_FREE, .stackless = true};
+	int saved = errno;
+
+	if (!p || !nm.follow || !untrack((uint64_t)p))
+		return;
+	if (sp_here_enter(SP_HERE_FREE)) {
+		h.arg[0] = (uint64_t)p;
+		sp_here_report(&h);
+		sp_here_leave();
+	}
+	errno = saved;
+}
+
+#define CALLER __builtin_return_address(0)
+
+static void *hook_malloc(size_t size)
+{
+	void *p = real.malloc(size);
+
+	allocated(p, size, CALLER);
+	return p;
+}
+
+static void *hook_calloc(size_t n, size_t size)
+{
+	void *p = real.calloc(n, size);
+
+	allocated(p, n * size, CALLER);
+	return p;
+}
+
+static void *hook_realloc(void *old, size_t size)
+{
+	void *p;
+
+	released(old);
+	p = real.realloc(old, size);
+	allocated(p, size, CALLER);
+	return p;
+}
+
+static void *hook_memalign(size_t align, size_t size)
+{
+	void *p = real.memalign(align, size);
+
+	allocated(p, size, CALLER);
+	return p;
+}
+
+static void *hook_aligned_alloc(size_t align, size_t size)
+{
+	void *p = real.aligned_alloc(align, size);
+
+	allocated(p, size, CALLER);
+	return p;
+}
+
+static int hook_posix_memalign(void **ret, size_t align, size_t size)
+{
+	int r = real.posix_memalign(ret, align, size);
+
+	if (r == 0)
+		allocated(*ret, size, CALLER);
+	return r;
+}
+
+static void hook_free(void *p)
+{
+	released(p);
+	real.free(p);
+}
+
+/* Address space that is only reserved is no memory. */
+static void *hook_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	void *p = real.mmap(at, size, prot, flags, fd, offset);
+
+	if (p != MAP_FAILED && (prot & PROT_WRITE) && (flags & MAP_ANONYMOUS) &&
+		!(flags & MAP_NORESERVE))
+		allocated(p, size, CALLER);
+	return p;
+}
+
+static int hook_munmap(void *p, size_t size)
+{
+	released(p);
+	return real.munmap(p, size);
+}
+
+static struct sp_got_hook hooks[] = {
+	{"malloc", NULL, (void *)hook_malloc},
+	{"calloc", NULL, (void *)hook_calloc},
+	{"realloc", NULL, (void *)hook_realloc},
+	{"memalign", NULL, (void *)hook_memalign},
+	{"aligned_alloc", NULL, (void *)hook_aligned_alloc},
+	{"posix_memalign", NULL, (void *)hook_posix_memalign},
+	{"free", NULL, (void *)hook_free},
+	{"mmap", NULL, (void *)hook_mmap},
+	{"munmap", NULL, (void *)hook_munmap},
+	{"mmap64", NULL, (void *)hook_mmap},
+};
+
+/* The process's own allocator: what everybody's calls lead to. */
+static bool find_real(void)
+{
+	void **to[] = {(void **)&real.malloc, (void **)&real.calloc, (void **)&real.realloc,
+		(void **)&real.memalign, (void **)&real.aligned_alloc,
+		(void **)&real.posix_memalign, (void **)&real.free, (void **)&real.mmap,
+		(void **)&real.munmap};
+
+	for (size_t i = 0; i < SP_COUNT(hooks); i++)
+		hooks[i].real = dlsym(RTLD_DEFAULT, hooks[i].name);
+	for (size_t i = 0; i < SP_COUNT(to); i++)
+		*to[i] = hooks[i].real;
+	return real.malloc && real.calloc && real.realloc && real.free && real.mmap && real.munmap;
+}
+
+static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
+{
+	if (!nm.tracked) {
+		void *p = mmap(
+			NULL, TRACKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return sp_err_set(err, -ENOMEM, "nativemem: out of memory");
+		nm.tracked = p;
+	}
+	memset((void *)nm.tracked, 0, TRACKED);
+	if (!find_real())
+		return sp_err_set(err, -ENOTSUP, "nativemem: the process's malloc cannot be found");
+	nm.epoch = sp_got_epoch();
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MALLOC | 1u << SP_HERE_FREE);
+	nm.patched = true;
+	if (sp_got_patch(hooks, SP_COUNT(hooks)) == 0)
+		return sp_err_set(err, -ENOTSUP,
+			"nativemem: no library of this process calls its malloc by a table");
+	return 0;
+}
+
+void sp_nativemem_look(void)
+{
+	uint64_t epoch;
+
+	if (!nm.patched || !(atomic_load(&sp_sig.hooks) & 1u << SP_HERE_MALLOC))
+		return;
+	epoch = sp_got_epoch();
+	if (epoch == nm.epoch)
+		return;
+	nm.epoch = epoch;
+	sp_got_patch(hooks, SP_COUNT(hooks));
+}
+
+/* A thread may be in a hook: its code stays, and the table of addresses with it. */
+static void stop(void *ctx, JNIEnv *env)
+{
+	if (nm.patched)
+		sp_got_restore(hooks, SP_COUNT(hooks));
+	nm.patched = false;
+}
+
+struct sp_jvm_guest sp_nativemem_guest(uint64_t interval, bool follow_free, struct sp_capture *c)
+{
+	nm.interval = interval;
+	nm.follow = follow_free;
+	nm.capture = c;
+	sp_limit_init(&nm.limit, SP_NATIVEMEM_PER_SECOND);
+	atomic_store(&nm.missed, 0);
+	memset((void *)nm.sites, 0, sizeof(nm.sites));
+	return (struct sp_jvm_guest){.start = start, .stop = stop};
+}
+
+bool sp_nativemem_rest(uint32_t site, uint64_t *ret_bytes)
+{
+	*ret_bytes = site < SP_NATIVEMEM_SITES ? atomic_exchange(&nm.sites[site].bytes, 0) : 0;
+	return *ret_bytes > 0;
+}
+
+uint64_t sp_nativemem_thinned(void)
+{
+	return 1ull << atomic_load(&nm.limit.peak);
+}

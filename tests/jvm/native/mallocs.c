@@ -1,0 +1,71 @@
+/* Native methods of tests/jvm/targets/Mallocs.java: known amounts of native memory by known
+ * callers. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile sink;
+
+/* Returns the bytes that were not freed again: one block in @every is kept, 0: none. */
+__attribute__((noinline)) long allocate_some(long count, long size, long every)
+{
+	long kept = 0;
+
+	for (long i = 0; i < count; i++) {
+		void *p = malloc((size_t)size);
+
+		sink = p;
+		if (every && i % every == 0)
+			kept += size;
+		else
+			free(p);
+	}
+	return kept;
+}
+
+/* One block by each of the other functions, freed again by realloc and free. */
+__attribute__((noinline)) void allocate_each(long size)
+{
+	void *p = calloc(2, (size_t)size), *q = NULL;
+
+	p = realloc(p, 3 * (size_t)size);
+	sink = p;
+	free(p);
+	if (posix_memalign(&q, 64, (size_t)size) == 0)
+		free(q);
+	q = aligned_alloc(64, (size_t)size);
+	sink = q;
+	free(q);
+}
+
+/* A child that allocates and ends: its exit status as wait() gives it. */
+__attribute__((noinline)) int forked(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		for (int i = 0; i < 1000; i++) {
+			sink = malloc(1000);
+			free(sink);
+		}
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+int Java_Mallocs_forked(void *env, void *cls)
+{
+	return forked();
+}
+
+long Java_Mallocs_some(void *env, void *cls, long count, long size, long every)
+{
+	return allocate_some(count, size, every);
+}
+
+void Java_Mallocs_each(void *env, void *cls, long size)
+{
+	allocate_each(size);
+}

@@ -1,0 +1,35 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+
+/** Allocates native memory as lines of stdin say: "load LIBRARY", "some COUNT SIZE EVERY", "each SIZE", "fork",
+ *  "direct COUNT SIZE". */
+public class Mallocs {
+    static native long some(long count, long size, long every);
+
+    static native void each(long size);
+
+    static native int forked();
+
+    static final ArrayList<ByteBuffer> kept = new ArrayList<>();
+
+    static void direct(int count, int size) {
+        for (int i = 0; i < count; i++) kept.add(ByteBuffer.allocateDirect(size));
+    }
+
+    public static void main(String[] args) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        if (args.length > 0) System.load(args[0]);
+        System.out.println("ready");
+        for (String line; (line = in.readLine()) != null;) {
+            String[] w = line.split(" ");
+            if (w[0].equals("load")) System.load(w[1]);
+            else if (w[0].equals("some")) some(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
+            else if (w[0].equals("each")) each(Long.parseLong(w[1]));
+            else if (w[0].equals("fork")) System.out.println("child " + forked());
+            else if (w[0].equals("direct")) direct(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
+            System.out.println("did " + line);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+"""-e nativemem: malloc and its kin, exact or sampled, with Java and native callers; leaks; tables put back at the end."""
+import re
+import struct
+import subprocess
+import time
+
+import pytest
+from kit import parts, peers, recording
+
+QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
+
+
+@pytest.fixture
+def lib():
+    return recording.native("mallocs")
+
+
+def bytes_below(sparkprof, file, function, event="nativemem"):
+    r = sparkprof("report", "-e", event, "--total", "-o", "collapsed", file)
+    assert r.returncode == 0, r.stderr
+    return sum(int(n) for s, n in (line.rsplit(" ", 1) for line in r.stdout.splitlines()) if function in s.split(";"))
+
+
+def record(sparkprof, t, file, *lines, options=("--nativemem", "0")):
+    """A recording around what the target is told to do."""
+    r = sparkprof("start", "-f", file, *options, t.pid)
+    assert r.returncode == 0, r.stderr
+    for line in lines:
+        t.send(line)
+        t.wait_for(f"did {line}")
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+def test_every_call_sums_up_exactly(sparkprof, target, tmp_path, lib, jdk):
+    t = target("Mallocs", lib, jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
+    before = t.stderr()
+    record(sparkprof, t, tmp_path / "x.jfr", "some 1000000 100 1000", "each 1000", "direct 10 1000000")
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 100_000_000
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_each") == 7000
+    # Java callers: the JVM's own malloc behind Unsafe.allocateMemory
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "Mallocs.direct") >= 10_000_000
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "Mallocs.some") >= 100_000_000
+    assert t.stderr() == before and "arning" not in t.stdout()
+
+
+def test_what_was_not_freed(sparkprof, target, tmp_path, lib):
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "some 2000 10000 4", "each 5000", "direct 20 100000")
+    # Less than the limit of 5,000 a second a call is told each: then this is exact, else an estimate.
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some", "leak") == pytest.approx(5_000_000, rel=0.4)
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_each", "leak") == 0
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "Mallocs.direct", "leak") == pytest.approx(2_000_000, rel=0.6)
+    assert "leak" not in sparkprof("report", tmp_path / "x.jfr").stdout
+
+
+def test_sampled_by_bytes(sparkprof, target, tmp_path, lib):
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "some 1000000 1000 100", options=("-e", "nativemem", "-i", "1m"))
+    n = int(re.search(r"profiler.Malloc\s+(\d+)", summary(tmp_path / "x.jfr"))[1])
+    assert 500 < n < 2000
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == pytest.approx(1_000_000_000, rel=0.25)
+
+
+def summary(path):
+    return subprocess.run([parts.jdk(17) / "bin/jfr", "summary", path], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_library_that_is_loaded_later(sparkprof, target, tmp_path, lib):
+    t = target("Mallocs")
+    assert sparkprof("start", "--nativemem", "0", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    t.send(f"load {lib}")
+    t.wait_for("did load")
+    time.sleep(0.5)  # libraries are looked for every 20 ms
+    t.send("some 1000 1000 0")
+    t.wait_for("did some")
+    sparkprof("stop", t.pid)
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 1_000_000
+
+
+def test_nofree_and_other_readers(sparkprof, target, tmp_path, lib):
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "some 1000 1000 2", options=("--nativemem", "0", "--nofree"))
+    assert not re.search(r"profiler.Free\s+[1-9]", summary(tmp_path / "x.jfr"))
+    record(sparkprof, t, tmp_path / "y.jfr", "some 1000 1000 2")
+    assert re.search(r"profiler.Free\s+[1-9]", summary(tmp_path / "y.jfr"))
+    subprocess.run([*peers.converter(), "--nativemem", "--total", "-o", "collapsed", tmp_path / "y.jfr", tmp_path / "y.txt"],
+                   check=True, capture_output=True)
+    theirs = sum(int(line.rsplit(" ", 1)[1]) for line in (tmp_path / "y.txt").read_text().splitlines()
+                 if ";allocate_some" in line)
+    assert theirs == bytes_below(sparkprof, tmp_path / "y.jfr", "allocate_some")
+
+
+def sealed_pages(t):
+    """Protection of the pages that hold relocated addresses: private file mappings without execution."""
+    return [re.sub(r"^\S+ (\S+) .*? (/\S+)$", r"\1 \2", m) for m in t.maps() if re.search(r" r.-p .*\.so", m)]
+
+
+def entries_of_ours(t):
+    """Words in the tables of all libraries that point into our library."""
+    maps = t.maps()
+    ours = [tuple(int(x, 16) for x in m.split()[0].split("-")) for m in maps if "sparkprof" in m and " r-xp " in m]
+    found = 0
+    with open(f"/proc/{t.pid}/mem", "rb") as mem:
+        for m in maps:
+            if "sparkprof" in m or not re.search(r" r.-p .*/lib[^ ]*\.so", m):
+                continue
+            low, high = (int(x, 16) for x in m.split()[0].split("-"))
+            mem.seek(low)
+            for word, in struct.iter_unpack("<Q", mem.read(high - low)):
+                found += any(a <= word < b for a, b in ours)
+    return found
+
+
+def test_rounds_leave_no_entry(sparkprof, target, tmp_path, lib):
+    t = target("Mallocs", lib)
+    sparkprof("-e", "ctimer", "-d", "50ms", t.pid)  # what loading does is done
+    pages, said = sealed_pages(t), (t.stdout(), t.stderr())
+    assert sparkprof("start", "-e", "nativemem", t.pid, cwd=tmp_path).returncode == 0
+    assert entries_of_ours(t) > 20
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert entries_of_ours(t) == 0
+    for _ in range(20):
+        assert sparkprof("--nativemem", "0", "-d", "20ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    assert entries_of_ours(t) == 0 and sealed_pages(t) == pages
+    assert (t.stdout(), t.stderr()) == said
+    t.send("some 1000 100 2")
+    t.wait_for("did some")
+
+
+def test_a_forked_child_allocates_in_peace(sparkprof, target, tmp_path, lib):
+    """It has the hooks but not the ring."""
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "fork")
+    assert "child 0\n" in t.stdout()
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "forked") == 0
+
+
+def test_all_of_it_at_once(sparkprof, target, tmp_path):
+    t = target("Alloc", 60, jvm=["-Xcheck:jni"])
+    before = t.stdout(), t.stderr()
+    r = sparkprof("--all", "-d", 2, "-f", tmp_path / "x.jfr", "-f", tmp_path / "{{EVENT}}.collapsed", t.pid)
+    assert r.returncode == 0, r.stderr
+    made = {p.name for p in tmp_path.iterdir()}
+    assert {"cpu.collapsed", "wall.collapsed", "alloc.collapsed", "live.collapsed"} <= made
+    assert (t.stdout(), t.stderr()) == before and t.alive()
