@@ -34,7 +34,7 @@ struct sp_collector {
 	struct sp_record *record;
 	struct sp_metrics_reader *metrics;
 
-	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
+	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
 
 	pthread_t thread;
@@ -129,23 +129,32 @@ void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
 {
 	*ret = (struct sp_counts){
 		.samples = atomic_load(&c->samples),
-		.lost = atomic_load(&c->lost),
 		.truncated = atomic_load(&c->truncated),
+		.too_deep = atomic_load(&c->too_deep),
 		.unknown = atomic_load(&c->unknown),
 		.bytes = atomic_load(&c->bytes),
 	};
+	for (int i = 0; i < SP_LOSSES; i++)
+		ret->lost += ret->lost_by[i] = atomic_load(&c->lost[i]);
+}
+
+static void count(_Atomic uint64_t *at, uint64_t n)
+{
+	if (n)
+		atomic_fetch_add_explicit(at, n, memory_order_relaxed);
 }
 
 /* Unwinds and interns; counts what went wrong. Returns the stack's id or 0. */
 static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 {
-	bool cut = false, unknown = false;
-	uint32_t stack = sp_stacks_take(c->stacks, s, &cut, &unknown);
+	struct sp_stack_faults f = {false, false, false};
+	uint32_t stack = sp_stacks_take(c->stacks, s, &f);
 
-	if (stack && cut)
-		atomic_fetch_add_explicit(&c->truncated, 1, memory_order_relaxed);
-	if (stack && unknown)
-		atomic_fetch_add_explicit(&c->unknown, 1, memory_order_relaxed);
+	if (!stack)
+		return 0;
+	count(&c->truncated, f.cut);
+	count(&c->too_deep, f.too_deep);
+	count(&c->unknown, f.unknown);
 	return stack;
 }
 
@@ -161,7 +170,7 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 	stack = stack_of(c, s);
 	thread = stack ? sp_intern_thread(c->intern, s->thread, s->snap.tid) : 0;
 	if (!thread) {
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
 	}
 	s->ret_stack = stack;
@@ -176,8 +185,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 		sp_wall_ran(c->wall, s->thread, s->snap.time_ns, stack, s->ret_epoch);
 	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
 		return;
-	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->state, s->weight);
-	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->weight);
+	count(&c->samples, 1);
 }
 
 bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
@@ -189,11 +198,11 @@ bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t sta
 		return false;
 	thread = sp_intern_thread(c->intern, t, t->tid);
 	if (!thread) {
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return true;
 	}
 	sp_record_wall(c->record, from_ns, thread, stack, state, span_ns, looks);
-	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	count(&c->samples, 1);
 	return true;
 }
 
@@ -228,13 +237,12 @@ static void drain_ring(struct sp_collector *c)
 static void count_losses(struct sp_collector *c)
 {
 	struct sp_ring *ring = c->capture->ring;
-	uint64_t n = atomic_exchange(&sp_sig.reentered, 0) + c->capture->lost;
 
+	count(&c->lost[SP_LOSS_NESTED], atomic_exchange(&sp_sig.reentered, 0));
 	if (ring->base)
-		n += atomic_exchange(&ring->refused, 0);
+		count(&c->lost[SP_LOSS_RING], atomic_exchange(&ring->refused, 0));
+	count(&c->lost[SP_LOSS_KERNEL], c->capture->lost);
 	c->capture->lost = 0;
-	if (n)
-		atomic_fetch_add_explicit(&c->lost, n, memory_order_relaxed);
 }
 
 static void drain(struct sp_collector *c)

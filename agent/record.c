@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "jfr/writer.h"
+#include "jvminfo.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,9 @@ struct sp_record {
 	const struct sp_args *args;
 	char engine[64];
 	uint64_t interval_ns, start_ms;
-	const char *notes;
+	const char *notes; /* lines; more may come */
+	size_t noted;	   /* of them, what this chunk has */
+	struct sp_jvminfo jvm;
 };
 
 static void setting(struct sp_record *r, const char *name, const char *value)
@@ -39,35 +41,17 @@ static void number_setting(struct sp_record *r, const char *name, uint64_t n)
 	setting(r, name, text);
 }
 
-/* /proc/self/cmdline with spaces: what the JVM was started with. */
-static void command_line(char *buf, size_t size)
-{
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		n = 0;
-	for (ssize_t i = 0; i + 1 < n; i++)
-		if (!buf[i])
-			buf[i] = ' ';
-	buf[n] = 0;
-}
-
-/* The sentences about fallbacks: a setting each. */
+/* The sentences about fallbacks that this chunk does not have yet: a setting each. */
 static void write_notes(struct sp_record *r)
 {
-	const char *p = r->notes;
+	const char *p = r->notes + r->noted;
 	char line[1024];
 
-	while (*p) {
-		size_t n = strcspn(p, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)n, p);
+	for (const char *nl; (nl = strchr(p, '\n')); p = nl + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)(nl - p), p);
 		setting(r, "note", line);
-		p += n + (p[n] == '\n');
 	}
+	r->noted = (size_t)(p - r->notes);
 }
 
 /* What every chunk says about the recording itself. */
@@ -75,16 +59,16 @@ static void write_head(struct sp_record *r)
 {
 	uint64_t now = sp_clock_mono_ns();
 	struct utsname u;
-	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "", line[4096];
+	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "";
 	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
 		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
-	union sp_jfr_val jvm[] = {{.u = now}, {.s = NULL}, {.s = NULL}, {.s = line}, {.s = NULL},
-		{.s = NULL}, {.u = 0}, {.u = (uint64_t)getpid()}};
+	const struct sp_jvminfo *j = &r->jvm;
+	union sp_jfr_val jvm[] = {{.u = now}, {.s = j->name}, {.s = j->version}, {.s = j->args},
+		{.s = j->flags}, {.s = j->command}, {.u = j->start_ms}, {.u = (uint64_t)getpid()}};
 	union sp_jfr_val osv[] = {{.u = now}, {.s = os}};
 
 	if (uname(&u) == 0)
 		snprintf(os, sizeof(os), "%s %s", u.sysname, u.release);
-	command_line(line, sizeof(line));
 	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
 	sp_jfrw_event(r->w, SP_JFR_OS_INFORMATION, osv);
 	sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, jvm);
@@ -94,6 +78,7 @@ static void write_head(struct sp_record *r)
 	if (r->args->wall_ns)
 		number_setting(r, "wall", r->args->wall_ns);
 	setting(r, "version", SP_VERSION);
+	r->noted = 0;
 	write_notes(r);
 }
 
@@ -118,6 +103,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->notes = notes;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
+	sp_jvminfo_read(&r->jvm);
 	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
 	if (e < 0) {
 		free(r);
@@ -130,10 +116,12 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
  * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
-void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
-	enum sp_state state, uint64_t weight)
+void sp_record_cpu(
+	struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack, uint64_t weight)
 {
-	sp_jfrw_sample(r->w, time_ns, thread, stack, state);
+	/* async-profiler's converter takes samples without a state for CPU time, others for wall
+	 * clock; who is sampled by CPU time runs anyway. */
+	sp_jfrw_sample(r->w, time_ns, thread, stack, SP_STATE_UNKNOWN);
 }
 
 void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
@@ -176,12 +164,26 @@ void sp_record_module(struct sp_record *r, const struct sp_module *m)
 	sp_jfrw_event(r->w, SP_JFR_MODULE, v);
 }
 
+static const char *const losses[SP_LOSSES] = {
+	[SP_LOSS_RING] = "ring full",
+	[SP_LOSS_NESTED] = "signal within a signal",
+	[SP_LOSS_KERNEL] = "dropped by the kernel",
+	[SP_LOSS_MEMORY] = "--memory used up",
+};
+
 void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
-		{.u = c->truncated}, {.u = c->unknown}};
+		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}};
 
 	sp_jfrw_event(r->w, SP_JFR_COUNTS, v);
+	for (int i = 0; i < SP_LOSSES; i++) {
+		union sp_jfr_val why[] = {
+			{.u = sp_clock_mono_ns()}, {.s = losses[i]}, {.u = c->lost_by[i]}};
+
+		if (c->lost_by[i])
+			sp_jfrw_event(r->w, SP_JFR_LOST, why);
+	}
 }
 
 static int sentence(int e, struct sp_err *err)
@@ -195,10 +197,13 @@ static int sentence(int e, struct sp_err *err)
 
 int sp_record_flush(struct sp_record *r, struct sp_err *err)
 {
+	int e;
+
+	write_notes(r);
 	/* A dictionary that is nearly full begins a new chunk, and so days fit into its memory. */
-	int e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
-			? sp_jfrw_rotate(r->w)
-			: sp_jfrw_flush(r->w);
+	e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
+		    ? sp_jfrw_rotate(r->w)
+		    : sp_jfrw_flush(r->w);
 
 	if (e < 0)
 		return sentence(e, err);
@@ -218,6 +223,7 @@ int sp_record_close(struct sp_record *r, const struct sp_counts *counts, struct 
 {
 	int e;
 
+	write_notes(r);
 	sp_record_counts(r, counts);
 	e = sp_jfrw_close(r->w);
 	free(r);

@@ -54,7 +54,8 @@ static void say_and_note(void *ctx, const char *sentence)
 	char *notes = s->capture.notes;
 	size_t used = strlen(notes);
 
-	snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
+	if (used + strlen(sentence) + 2 <= sizeof(s->capture.notes))
+		snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
 	if (s->say)
 		s->say(s->say_ctx, sentence);
 }

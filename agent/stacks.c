@@ -100,15 +100,16 @@ void sp_stacks_refresh(struct sp_stacks *s)
 }
 
 uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, bool *ret_cut, bool *ret_unknown)
+	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_faults *ret)
 {
 	struct sp_unwind_result u;
 	uint32_t unknown = 0, stack;
 
 	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
-	*ret_cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
+	ret->too_deep = u.status == SP_UNWIND_DEPTH_CAP;
+	ret->cut = ret->too_deep || u.status == SP_UNWIND_TRUNCATED;
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames, u.count,
-		*ret_cut, &unknown);
-	*ret_unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
+		ret->cut, &unknown);
+	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }

@@ -355,7 +355,7 @@ static void saw_task(void *ctx, uint32_t tid)
 {
 	struct sp_threads *ts = ctx;
 	struct sp_tinfo *t;
-	char comm[20];
+	char comm[32];
 
 	/* Per thread, not around the whole scan: a starting thread must not wait for it. */
 	pthread_mutex_lock(&ts->lock);
@@ -366,6 +366,7 @@ static void saw_task(void *ctx, uint32_t tid)
 	} else if ((t = add(ts, tid))) {
 		ts->want_list = true;
 		sp_proc_comm(tid, comm);
+		sp_proc_whole_name(comm, sizeof(comm));
 		/* The control connection's threads are ours as well. */
 		if (strncmp(comm, "sparkprof", 9) == 0)
 			t->agent = true;

@@ -54,6 +54,16 @@ const char *sp_proc_comm(uint32_t tid, char *buf)
 	return buf;
 }
 
+void sp_proc_whole_name(char *comm, size_t size)
+{
+	static const char *const names[] = {"C1 CompilerThread", "C2 CompilerThread",
+		"VM Periodic Task Thread", "Monitor Deflation Thread", "Notification Thread"};
+
+	for (size_t i = 0; strlen(comm) == 15 && i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(comm, names[i], 15) == 0)
+			snprintf(comm, size, "%s", names[i]);
+}
+
 /* "start-end rwxp …": calls @fn for what may be a stack. */
 static void maps_line(
 	const char *line, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)

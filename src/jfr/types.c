@@ -214,7 +214,8 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 		.fields = FIELDS(START, LONG("samples", SP_JFR_COUNT, "Recorded"),
 			LONG("lost", SP_JFR_COUNT, "Lost"),
 			LONG("truncated", SP_JFR_COUNT, "Truncated"),
-			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"))),
+			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"),
+			LONG("tooDeep", SP_JFR_COUNT, "Truncated: Deeper Than Kept"))),
 	EVENT(SP_JFR_LOST, "sparkprof.Lost", "Samples lost so far", IN("Profiler"),
 		.fields = FIELDS(
 			START, TEXT("reason", "Reason"), LONG("count", SP_JFR_COUNT, "Count"))),

@@ -3,6 +3,7 @@
 #include "out/out.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,24 @@ static void write_count(const struct text *t, const char *label, uint64_t count,
 	labelled(t, label, words(t, &b));
 }
 
+/* A stack may have more frames than are kept, or its memory had changed before it was read. */
+static void write_truncated(const struct text *t)
+{
+	const struct sp_profile *p = t->p;
+	uint64_t deep = p->too_deep < p->truncated ? p->too_deep : p->truncated;
+	char what[160], n[SP_NUMBER_SIZE], m[SP_NUMBER_SIZE];
+
+	if (!p->depth_told || deep == p->truncated)
+		snprintf(what, sizeof(what), "the stack was deeper than could be kept");
+	else if (deep == 0)
+		snprintf(what, sizeof(what), "the stack moved on before all of it was read");
+	else
+		snprintf(what, sizeof(what),
+			"%s deeper than could be kept, %s moved on before all was read",
+			sp_number(deep, n), sp_number(p->truncated - deep, m));
+	write_count(t, "Truncated", p->truncated, what);
+}
+
 /* What was sampled, where, for how long, and what is missing. */
 static void write_head(const struct text *t)
 {
@@ -147,7 +166,7 @@ static void write_head(const struct text *t)
 		labelled(t, "Duration", sp_duration_format(p->duration_ns, n, sizeof(n)));
 	labelled(t, "Samples", sp_number(p->samples, n));
 	write_lost(t);
-	write_count(t, "Truncated", p->truncated, "the stack was deeper than could be kept");
+	write_truncated(t);
 	write_count(t, "Unknown", p->unknown, "a frame could not be told");
 	for (unsigned i = 0; i < p->note_count; i++)
 		labelled(t, "Note", string(t, p->notes[i].text_id));

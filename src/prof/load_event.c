@@ -207,6 +207,14 @@ static bool thread_wanted(struct sp_loading *l, uint32_t thread)
 	return l->thread_wanted[thread] == 2;
 }
 
+/* Samples of CPU time have no state of their own: who is sampled runs. */
+static uint8_t state_of(const struct kind *k, const struct sp_jfr_event *e)
+{
+	uint8_t state = e->state < SP_STATES ? e->state : SP_STATE_UNKNOWN;
+
+	return state == SP_STATE_UNKNOWN && k == kinds ? SP_STATE_RUNNING : state;
+}
+
 static bool sample_wanted(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e)
 {
 	const struct sp_load_opts *o = l->opts;
@@ -216,7 +224,7 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 		return false;
 	if (o->to_ns && e->start_ns > o->to_ns)
 		return false;
-	if (o->states && !l->state_wanted[e->state < SP_STATES ? e->state : 0])
+	if (o->states && !l->state_wanted[state_of(k, e)])
 		return false;
 	if (o->min_duration_ns && k->unit == SP_UNIT_NS && (k->duration || k->measured) && took &&
 		took < o->min_duration_ns)
@@ -228,6 +236,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 {
 	const struct kind *k = &kinds[wanted - 1];
 	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+	uint8_t state = state_of(k, e);
 
 	if (!sample_wanted(l, k, e))
 		return 0;
@@ -240,7 +249,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		l->events[wanted - 1] = event + 1;
 	}
 	s.event = (uint32_t)l->events[wanted - 1] - 1;
-	s.state = state_id(l, e->state);
+	s.state = state_id(l, state);
 	if (k->fields[WEIGHT] && k->fields[COUNT] && k->fields[COUNT][0])
 		s.count = e->picked[COUNT];
 	if (k->duration)
@@ -333,6 +342,11 @@ static void read_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
 	read_executor(l, e);
 	text(e, "jvmName", name, sizeof(name));
 	text(e, "jvmVersion", version, sizeof(version));
+	/* HotSpot's version begins with its name, and goes on with how it was built. */
+	if (name[0] && strncmp(version, name, strlen(name)) == 0) {
+		version[strcspn(version, ")") + (strchr(version, ')') != NULL)] = 0;
+		name[0] = 0;
+	}
 	n = snprintf(line, sizeof(line), "%s%s%s", name, name[0] && version[0] ? " " : "", version);
 	if (n > 0)
 		l->p->runtime_id = sp_dict_string(l->p->dict, line, (size_t)n);
@@ -396,6 +410,9 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case COUNTS:
 		lost = number(e, "lost");
 		l->lost = lost > l->lost ? lost : l->lost;
+		l->depth_told |= field(e, "tooDeep") != NULL;
+		if (number(e, "tooDeep") > l->too_deep)
+			l->too_deep = number(e, "tooDeep");
 		break;
 	case LOST:
 		read_lost(l, e);
@@ -429,6 +446,9 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 		keep_reason(l, other->reasons[i].text, other->reasons[i].count);
 	if (other->lost > l->lost)
 		l->lost = other->lost;
+	if (other->too_deep > l->too_deep)
+		l->too_deep = other->too_deep;
+	l->depth_told |= other->depth_told;
 	if (!l->event[0])
 		snprintf(l->event, sizeof(l->event), "%s", other->event);
 	l->interval = l->interval ? l->interval : other->interval;

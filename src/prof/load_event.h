@@ -21,6 +21,8 @@ struct sp_loading {
 	uint64_t interval, wall_interval;
 	bool ours;     /* sparkprof wrote it */
 	uint64_t lost; /* the recording's own sum, reasons or not */
+	uint64_t too_deep;
+	bool depth_told;
 	struct {
 		char text[128];
 		uint64_t count;

@@ -17,6 +17,8 @@ static void settle_lost(struct sp_loading *l)
 	}
 	if (l->lost > told)
 		sp_profile_lost(l->p, "reason not told", l->lost - told);
+	l->p->too_deep = l->too_deep;
+	l->p->depth_told = l->depth_told;
 }
 
 /* Weights of events that count alike: samples times the interval. */

@@ -135,6 +135,8 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 			from->lost[i].count);
 	for (unsigned i = 0; i < from->note_count; i++)
 		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
+	p->too_deep += from->too_deep;
+	p->depth_told |= from->depth_told;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
 		p->start_ns = from->start_ns;
 	if (from_end > end)

@@ -80,7 +80,9 @@ struct sp_profile {
 	unsigned event_count;
 
 	uint64_t samples;   /* all events; without the lost ones */
-	uint64_t truncated; /* samples whose stack was deeper than could be kept */
+	uint64_t truncated; /* samples whose stack has frames missing below */
+	uint64_t too_deep;  /* of them, those with more frames than are kept */
+	bool depth_told;    /* the recording says how many those are */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
 	uint64_t lost_total;
 	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */

@@ -85,7 +85,8 @@ static void lost(const char *reason, uint64_t n)
 
 static void counts(uint64_t n)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}};
+	union sp_jfr_val v[] = {
+		{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}, {.u = 0}};
 
 	sp_jfrw_event(w, SP_JFR_COUNTS, v);
 }
