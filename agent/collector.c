@@ -36,6 +36,7 @@ struct sp_collector {
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
+	bool ring_filling; /* more than an eighth at the last look: look sooner */
 
 	pthread_t thread;
 	bool started, finished;
@@ -212,6 +213,8 @@ static void drain_ring(struct sp_collector *c)
 	struct sp_ring *ring = c->capture->ring;
 	struct sp_ring_head *head;
 
+	c->ring_filling = ring->base && sp_ring_used(ring) > ring->size / 8;
+
 	while (ring->base && (head = sp_ring_peek(ring))) {
 		struct sp_sig_record *rec = (struct sp_sig_record *)head;
 		struct sp_sample s = {
@@ -315,8 +318,10 @@ static uint64_t tick_ns(const struct sp_collector *c)
 
 	if (c->wall)
 		return c->wall_ns < TICK_NS ? c->wall_ns : TICK_NS;
-	/* Short intervals fill rings faster. */
-	return i <= 1000000 ? 5000000 : TICK_NS;
+	/* Short intervals fill rings faster. Of the kernel's we do not know how far. */
+	if (c->ring_filling || i < 1000000 || (c->engine->drain && i == 1000000))
+		return TICK_NS / 4;
+	return TICK_NS;
 }
 
 /* The last act: engines off, what they took written, the recording complete. */

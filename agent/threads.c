@@ -65,6 +65,7 @@ void sp_threads_free(struct sp_threads *ts)
 	sp_sig.slots = NULL;
 	sp_sig.index = NULL;
 	sp_sig.slot_count = 0;
+	sp_proc_tasks_done(&ts->proc);
 	sp_pages_unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
 	sp_pages_unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
 	sp_pages_unmap(ts->index, sizeof(*ts->index) * INDEX_SIZE);

@@ -6,9 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Zeroed to begin with; sp_proc_tasks_done() closes what it keeps open. */
 struct sp_proc_tasks {
 	uint64_t nlink;
+	int fd; /* -1: cannot be kept */
+	bool open;
 };
+void sp_proc_tasks_done(struct sp_proc_tasks *p);
 
 /* Did the number of threads change since the last call? */
 bool sp_proc_tasks_changed(struct sp_proc_tasks *p);
