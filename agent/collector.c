@@ -159,6 +159,16 @@ static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 	return stack;
 }
 
+/* The thread as it was called at that time. */
+static uint32_t thread_at(
+	struct sp_collector *c, struct sp_tinfo *t, uint32_t tid, uint64_t time_ns)
+{
+	char name[SP_THREAD_NAME] = "";
+	uint32_t version = t ? sp_threads_name_at(c->capture->threads, t, time_ns, name) : 0;
+
+	return sp_intern_thread(c->intern, t, tid, name, version);
+}
+
 void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 {
 	uint32_t stack, thread;
@@ -169,7 +179,7 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted)))
 		return;
 	stack = stack_of(c, s);
-	thread = stack ? sp_intern_thread(c->intern, s->thread, s->snap.tid) : 0;
+	thread = stack ? thread_at(c, s->thread, s->snap.tid, s->snap.time_ns) : 0;
 	if (!thread) {
 		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
@@ -197,7 +207,7 @@ bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t sta
 
 	if (epoch != sp_intern_epoch(c->intern))
 		return false;
-	thread = sp_intern_thread(c->intern, t, t->tid);
+	thread = thread_at(c, t, t->tid, from_ns);
 	if (!thread) {
 		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return true;
@@ -248,6 +258,24 @@ static void count_losses(struct sp_collector *c)
 	c->capture->lost = 0;
 }
 
+/* What Spark's threads have done since the last look. */
+static void drain_tasks(struct sp_collector *c)
+{
+	struct sp_stage_about about;
+	struct sp_task t;
+
+	while (sp_tasks_next(c->capture->tasks, &t)) {
+		struct sp_tinfo *info = sp_threads_find(c->capture->threads, t.tid);
+		/* Under the name that it had to the end. */
+		uint32_t thread = thread_at(c, info, t.tid, t.end_ns - 1);
+
+		if (thread)
+			sp_record_task(c->record, &t, thread);
+	}
+	while (sp_tasks_next_stage(c->capture->tasks, &about))
+		sp_record_stage(c->record, &about);
+}
+
 static void drain(struct sp_collector *c)
 {
 	sp_stacks_refresh(c->stacks);
@@ -256,6 +284,7 @@ static void drain(struct sp_collector *c)
 	if (c->engine->drain)
 		c->engine->drain(c->capture);
 	drain_ring(c);
+	drain_tasks(c);
 	count_losses(c);
 }
 
@@ -330,6 +359,7 @@ static void finish(struct sp_collector *c)
 	struct sp_counts counts;
 
 	c->engine->stop(c->capture);
+	sp_tasks_close(c->capture->tasks, sp_clock_mono_ns());
 	drain(c);
 	if (c->wall)
 		sp_wall_settle(c->wall, true);

@@ -283,23 +283,24 @@ bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack)
 	return false;
 }
 
-uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid)
+uint32_t sp_intern_thread(
+	struct sp_intern *in, struct sp_tinfo *t, uint32_t tid, const char *name, uint32_t version)
 {
 	struct sp_thread th = {.tid = tid};
-	char name[32];
+	char number[32];
 
-	if (t && t->dict_epoch == in->epoch && t->dict_version == t->name_version && t->dict_id)
+	if (t && version && t->dict_epoch == in->epoch && t->dict_version == version && t->dict_id)
 		return t->dict_id;
-	snprintf(name, sizeof(name), "[tid=%u]", tid);
-	th.name_id = string(in, t && t->name[0] ? t->name : name);
+	snprintf(number, sizeof(number), "[tid=%u]", tid);
+	th.name_id = string(in, name[0] ? name : number);
 	th.java_id = t ? t->java_id : 0;
 	th.group_id = t && t->group[0] ? string(in, t->group) : 0;
 	if (!th.name_id)
 		return 0;
 	tid = sp_dict_thread(in->dict, &th);
-	if (t) {
+	if (t && version) {
 		t->dict_epoch = in->epoch;
-		t->dict_version = t->name_version;
+		t->dict_version = version;
 		t->dict_id = tid;
 	}
 	return tid;

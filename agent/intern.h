@@ -31,8 +31,10 @@ uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t 
 /* Is the first Java frame of @stack a Thread.sleep? HotSpot sleeps in a futex. */
 bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack);
 
-/* The thread under its present name. 0 when full. */
-uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid);
+/* The thread under @name. @version: of the name, where it is @t's present one; 0: it was another.
+ * @t may be NULL. 0 when full. */
+uint32_t sp_intern_thread(
+	struct sp_intern *in, struct sp_tinfo *t, uint32_t tid, const char *name, uint32_t version);
 
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);

@@ -171,6 +171,35 @@ static const char *const losses[SP_LOSSES] = {
 	[SP_LOSS_MEMORY] = "--memory used up",
 };
 
+void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread)
+{
+	char tag[96];
+	uint64_t took = t->end_ns - t->start_ns;
+	const struct sp_taskname *n = &t->name;
+
+	sp_taskname_tag(n, tag, sizeof(tag));
+
+	union sp_jfr_val span[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
+		{.u = sp_dict_string(r->dict, tag, strlen(tag))}};
+	union sp_jfr_val task[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
+		{.u = (uint32_t)n->stage}, {.u = (uint32_t)n->stage_attempt},
+		{.u = (uint32_t)n->index}, {.u = (uint32_t)n->attempt}, {.u = (uint64_t)n->task_id},
+		{.u = t->begun}, {.u = t->ended}, {.u = t->feeder}};
+
+	sp_jfrw_event(r->w, SP_JFR_SPAN, span);
+	sp_jfrw_event(r->w, SP_JFR_TASK, task);
+}
+
+void sp_record_stage(struct sp_record *r, const struct sp_stage_about *a)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = (uint32_t)a->stage},
+		{.u = (uint32_t)a->attempt}, {.u = (uint64_t)a->sql}, {.s = a->group},
+		{.s = a->description}, {.s = a->call_site}, {.s = a->pool}, {.s = a->query},
+		{.s = a->batch}};
+
+	sp_jfrw_event(r->w, SP_JFR_STAGE, v);
+}
+
 void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},

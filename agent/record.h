@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "metrics.h"
 #include "prof/dict.h"
+#include "tasks.h"
 #include "unwind/modules.h"
 
 struct sp_record;
@@ -31,6 +32,11 @@ void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 
 /* Native frames of this chunk lie in @m: where its symbols can be found. */
 void sp_record_module(struct sp_record *r, const struct sp_module *m);
+
+/* A task attempt ran on @thread. */
+void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread);
+
+void sp_record_stage(struct sp_record *r, const struct sp_stage_about *about);
 
 void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
 

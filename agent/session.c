@@ -41,6 +41,7 @@ static void dispose(struct sp_session *s)
 	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
 		sp_threads_free(s->threads);
+		sp_tasks_free(s->capture.tasks);
 		sp_ring_done(&s->ring);
 		free(s);
 	}
@@ -78,7 +79,8 @@ static void code_unloaded(void *ctx, uint64_t addr)
 static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
-	struct sp_jvmside_events ev = {.threads = s->threads, .vm_death = vm_death, .ctx = s};
+	struct sp_jvmside_events ev = {
+		.threads = s->threads, .tasks = s->capture.tasks, .vm_death = vm_death, .ctx = s};
 	struct sp_anchor_layout layout;
 	int r;
 
@@ -107,6 +109,9 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of threads");
 	c->threads = s->threads;
+	r = sp_tasks_new(&c->tasks);
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the list of tasks");
 	c->ring = &s->ring;
 	r = sp_collector_new(&s->collector, c, s->out_fd, err);
 	if (r == 0)

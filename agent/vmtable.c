@@ -16,6 +16,13 @@ static void *libjvm(void)
 	return handle;
 }
 
+void *sp_vmtable_symbol(const char *name)
+{
+	void *h = libjvm();
+
+	return h ? dlsym(h, name) : NULL;
+}
+
 static uint64_t table_word(const char *symbol)
 {
 	void *h = libjvm();
@@ -51,7 +58,7 @@ static bool find_field(const char *type, const char *field, struct field *ret)
 	return false;
 }
 
-static uint64_t type_size(const char *type)
+uint64_t sp_vmtable_size(const char *type)
 {
 	uint64_t at = table_word("gHotSpotVMTypes");
 	uint64_t stride = table_word("gHotSpotVMTypeEntryArrayStride");
@@ -78,7 +85,7 @@ uint64_t sp_vmtable_flag(const char *name)
 	struct field f_name, f_addr;
 	uint64_t flags = sp_vmtable_static("JVMFlag", "flags");
 	uint64_t count = sp_vmtable_static("JVMFlag", "numFlags");
-	uint64_t size = type_size("JVMFlag"), at;
+	uint64_t size = sp_vmtable_size("JVMFlag"), at;
 
 	if (!flags || !count || !size || !find_field("JVMFlag", "_name", &f_name) ||
 		!find_field("JVMFlag", "_addr", &f_addr))

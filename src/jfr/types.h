@@ -67,6 +67,8 @@ enum sp_jfr_type_id {
 	SP_JFR_MODULE,
 	SP_JFR_COUNTS,
 	SP_JFR_LOST,
+	SP_JFR_TASK,
+	SP_JFR_STAGE,
 	SP_JFR_TYPE_IDS
 };
 
