@@ -431,7 +431,8 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 	const struct sp_args *a = c->capture->args;
 	struct sp_counts none = {0};
 	int r = sp_record_open(&c->record, a, c->out_fd, c->dict, engine->name,
-		c->capture->interval_ns, c->capture->notes, a->memory / 8, err);
+		c->capture->interval_ns, c->capture->notes, &c->capture->identity, a->memory / 8,
+		err);
 
 	if (r < 0 || !wall_ns)
 		return r;

@@ -323,6 +323,7 @@ static void *run(void *arg)
 	if (r == 0) {
 		js.renames = sp_rename_hook(env, on_rename) == 0;
 		refresh_names(env, true);
+		sp_identity_read(env, js.ti, js.ev.identity);
 	}
 	announce(r);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #define SP_AGENT_JVMSIDE_H
 
 #include "base/err.h"
+#include "identity.h"
 #include "tasks.h"
 #include "threads.h"
 
@@ -15,7 +16,8 @@
 struct sp_jvmside_events {
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
-	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
+	struct sp_identity *identity; /* filled before sp_jvmside_start returns */
+	uint64_t anchor_offset;	      /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
 	/* The JVM is about to end; called on its own thread. */

@@ -23,6 +23,7 @@ struct sp_record {
 	const char *notes; /* lines; more may come */
 	size_t noted;	   /* of them, what this chunk has */
 	struct sp_jvminfo jvm;
+	const struct sp_identity *identity;
 };
 
 static void setting(struct sp_record *r, const char *name, const char *value)
@@ -54,6 +55,18 @@ static void write_notes(struct sp_record *r)
 	r->noted = (size_t)(p - r->notes);
 }
 
+static void write_identity(struct sp_record *r)
+{
+	const struct sp_identity *id = r->identity;
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = id->app_id}, {.s = id->app_name},
+		{.s = id->app_attempt}, {.s = id->executor_id}, {.s = id->host},
+		{.s = id->container}, {.s = id->pod}, {.s = id->spark_version},
+		{.s = id->scala_version}, {.u = (uint64_t)id->cores}};
+
+	if (id->app_id[0] || id->executor_id[0] || id->spark_version[0])
+		sp_jfrw_event(r->w, SP_JFR_APPLICATION, v);
+}
+
 /* What every chunk says about the recording itself. */
 static void write_head(struct sp_record *r)
 {
@@ -80,11 +93,12 @@ static void write_head(struct sp_record *r)
 	setting(r, "version", SP_VERSION);
 	r->noted = 0;
 	write_notes(r);
+	write_identity(r);
 }
 
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
-	struct sp_err *err)
+	const char *engine, uint64_t interval_ns, const char *notes,
+	const struct sp_identity *identity, size_t memory, struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
@@ -101,6 +115,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->args = args;
 	r->interval_ns = interval_ns;
 	r->notes = notes;
+	r->identity = identity;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
 	sp_jvminfo_read(&r->jvm);

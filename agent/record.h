@@ -6,6 +6,7 @@
 #include "args.h"
 #include "base/err.h"
 #include "engine.h"
+#include "identity.h"
 #include "metrics.h"
 #include "prof/dict.h"
 #include "tasks.h"
@@ -14,11 +15,11 @@
 struct sp_record;
 
 /* @fd and @dict are borrowed until sp_record_close(). @engine and @notes (a line each,
- * borrowed as well) are written as settings of each chunk.
+ * borrowed as well) are written as settings of each chunk, and so is @identity (borrowed).
  * Returns 0 or -errno with a sentence. */
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
-	struct sp_err *err);
+	const char *engine, uint64_t interval_ns, const char *notes,
+	const struct sp_identity *identity, size_t memory, struct sp_err *err);
 
 /* A running thread was seen. */
 void sp_record_cpu(

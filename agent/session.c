@@ -79,8 +79,11 @@ static void code_unloaded(void *ctx, uint64_t addr)
 static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
-	struct sp_jvmside_events ev = {
-		.threads = s->threads, .tasks = s->capture.tasks, .vm_death = vm_death, .ctx = s};
+	struct sp_jvmside_events ev = {.threads = s->threads,
+		.tasks = s->capture.tasks,
+		.identity = &s->capture.identity,
+		.vm_death = vm_death,
+		.ctx = s};
 	struct sp_anchor_layout layout;
 	int r;
 

@@ -6,6 +6,7 @@
 #include "guest.h"
 #include "message.h"
 #include "reading.h"
+#include "write_report.h"
 #include "base/cleanup.h"
 #include "elf/symbols.h"
 #include "in/in.h"
@@ -282,12 +283,12 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 		.thread = call->thread,
 		.states = call->states,
 		.min_duration_ns = call->min_duration_ns,
-		.by = call->by,
 		.timeless = !needs_times(call),
 		.readers = j->in->n < cores ? cores / (unsigned)j->in->n : 1,
 		.progress = sp_reading_add,
 		.progress_ctx = &j->reading,
 	};
+	sp_report_tasks(&j->opts, call);
 }
 
 static void run_workers(struct job *j, unsigned cores)

@@ -15,7 +15,8 @@ enum sp_option_kind {
 	SP_KIND_WHEN,
 	SP_KIND_STATES,
 	SP_KIND_IDS,
-	SP_KIND_ENUM, /* the words stand in the value column */
+	SP_KIND_DOTTED, /* a number; of a stage, one and its attempt: 5.1 */
+	SP_KIND_ENUM,	/* the words stand in the value column */
 	SP_KIND_EVENT,
 	SP_KIND_INTERVAL, /* a bare number is nanoseconds, or a number of events */
 	SP_KIND_WALL,

@@ -105,6 +105,8 @@ struct sp_call {
 	const char *states;	  /* --state: a checked list; NULL: all */
 	uint64_t min_duration_ns; /* --min-duration; 0: none */
 	enum sp_by by;
+	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
+	bool tasks_only, all_threads;
 	enum sp_names names;
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */

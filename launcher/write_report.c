@@ -41,6 +41,19 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 		o->width = ws.ws_col;
 }
 
+void sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call)
+{
+	o->by = call->by;
+	o->tasks = true;
+	o->tasks_only = call->all_threads  ? SP_TASKS_AND_ALL
+			: call->tasks_only ? SP_TASKS_ONLY
+					   : SP_TASKS_ONLY_WALL;
+	o->stage = call->stage;
+	o->task = call->task;
+	o->sql = call->sql;
+	o->executor_id = call->executor;
+}
+
 static void free_areas(struct sp_areas **a)
 {
 	sp_areas_free(*a);

@@ -8,6 +8,9 @@
 /* How stacks are shown, by the options of @call; strings are borrowed from it. */
 void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd);
 
+/* What of Spark's tasks @call wants to see, into what a recording is loaded with. */
+void sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call);
+
 /* Writes @p to @path ("-" is stdout) in the format @type, whole or not at all. Returns 0, or -errno
  * with a sentence that names the file. */
 int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,

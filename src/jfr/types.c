@@ -238,6 +238,14 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			TEXT("callSite", "Call Site"), TEXT("pool", "Scheduler Pool"),
 			TEXT("streamingQuery", "Streaming Query"),
 			TEXT("streamingBatch", "Streaming Batch"))),
+	EVENT(SP_JFR_APPLICATION, "sparkprof.Application", "Spark Application", IN("Spark"),
+		.fields = FIELDS(START, TEXT("appId", "Application Id"),
+			TEXT("appName", "Application Name"), TEXT("appAttempt", "Attempt"),
+			TEXT("executorId", "Executor Id"), TEXT("host", "Host"),
+			TEXT("container", "Container"), TEXT("pod", "Pod"),
+			TEXT("sparkVersion", "Spark Version"),
+			TEXT("scalaVersion", "Scala Version"),
+			INT("cores", SP_JFR_COUNT, "Cores"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

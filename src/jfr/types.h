@@ -69,6 +69,7 @@ enum sp_jfr_type_id {
 	SP_JFR_LOST,
 	SP_JFR_TASK,
 	SP_JFR_STAGE,
+	SP_JFR_APPLICATION,
 	SP_JFR_TYPE_IDS
 };
 

@@ -163,7 +163,9 @@ static int count_roots(struct tables *t, enum sp_by by)
 		[SP_BY_EXECUTOR] = "executor",
 		[SP_BY_STAGE] = "stage",
 		[SP_BY_TASK] = "task",
-		[SP_BY_AREA] = "area"};
+		[SP_BY_AREA] = "area",
+		[SP_BY_APP] = "app",
+		[SP_BY_SQL] = "sql"};
 	struct table *table = &t->list[ROOTS];
 	const struct sp_view *v = t->v;
 	SP_AUTO_FREE uint32_t *rows = calloc(sp_view_frames(v) + 1ul, sizeof(*rows));

@@ -139,6 +139,13 @@ static void readers_done(struct reader **readers)
 	free(*readers);
 }
 
+static bool needs_tasks(const struct sp_load_opts *o)
+{
+	return o->tasks || o->by == SP_BY_STAGE || o->by == SP_BY_TASK || o->by == SP_BY_APP ||
+	       o->by == SP_BY_SQL || o->by == SP_BY_EXECUTOR || o->stage || o->task || o->sql ||
+	       o->executor_id;
+}
+
 int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
 	struct sp_profile **ret, struct sp_err *err)
 {
@@ -159,7 +166,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	share->opts = opts;
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
-	if (opts->by == SP_BY_STAGE || opts->by == SP_BY_TASK)
+	spans.lock = &share->lock;
+	if (needs_tasks(opts))
 		r = sp_spans_read(&spans, fd);
 	n = opts->readers > 1 ? opts->readers : 1;
 	n = n > share->count ? share->count : n;
@@ -168,7 +176,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	for (size_t i = 0; i < n && r == 0; i++) {
 		readers[i].share = share;
 		readers[i].number = i;
-		r = sp_loading_init(&readers[i].l, opts, &spans, symbols, &share->lock);
+		r = sp_loading_init(&readers[i].l, opts, needs_tasks(opts) ? &spans : NULL, symbols,
+			&share->lock);
 	}
 	if (r == 0)
 		r = read_all(readers, n);

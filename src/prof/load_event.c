@@ -95,8 +95,8 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
-	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock)
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
+	struct sp_symbols *symbols, pthread_mutex_t *lock)
 {
 	memset(l, 0, sizeof(*l));
 	l->opts = opts;
@@ -261,8 +261,8 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (s.stack == 0)
 			return -ENOMEM;
 	}
-	if (l->opts->by == SP_BY_STAGE || l->opts->by == SP_BY_TASK) {
-		int r = sp_roots_find(l, e, &s.root);
+	if (l->spans) {
+		int r = sp_roots_find(l, e, &s.task);
 
 		if (r < 0)
 			return r;

@@ -13,7 +13,7 @@
 struct sp_loading {
 	struct sp_profile *p;		 /* owned */
 	const struct sp_load_opts *opts; /* borrowed */
-	const struct sp_spans *spans;	 /* borrowed; NULL: none were looked for */
+	struct sp_spans *spans;		 /* borrowed; NULL: tasks are not asked for */
 	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
 	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
 	struct sp_jfr_stats stats;
@@ -32,7 +32,7 @@ struct sp_loading {
 	bool state_wanted[SP_STATES];
 	uint8_t *thread_wanted; /* owned, by thread id: 0 not looked at, 1 no, 2 yes */
 	size_t thread_cap;
-	struct sp_roots *roots;	    /* owned: what --by says of a thread and stack */
+	struct sp_roots *roots;	    /* owned: tasks by thread and stack */
 	struct sp_classed *classed; /* owned: stacks with the class of an object on top */
 	size_t classed_size, classed_count;
 	int events[32];	   /* event index + 1 by kind */
@@ -41,8 +41,8 @@ struct sp_loading {
 };
 
 /* @opts and @spans are borrowed. Returns 0 or -ENOMEM; sp_loading_done in any case. */
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
-	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock);
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
+	struct sp_symbols *symbols, pthread_mutex_t *lock);
 void sp_loading_done(struct sp_loading *l);
 
 /* For sp_jfr_visitor: ctx is a struct sp_loading. */
