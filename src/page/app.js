@@ -6,7 +6,7 @@ class App {
 	constructor(profile) {
 		this.profile = profile;
 		this.model = new Model(profile);
-		this.colours = new Colours();
+		this.colours = new Colours(profile.meta.areas);
 		this.state = readAddress();
 		this.seconds = profile.meta.bucket / 1e9;
 		this.threadKeys = this.threadGroups();
@@ -367,7 +367,7 @@ class App {
 		if (item.name < 0)
 			return this.colours.line;
 		if (this.state.colour === 'area')
-			return this.colours.byArea(item.name, areaOf(m.name(item.name), m.nodes.type[node]));
+			return this.colours.byArea(item.name, m.nodes.area[node]);
 		return this.colours.byType(item.name, m.nodes.type[node], m.event.unit === 'bytes');
 	}
 	bestOf(item) {

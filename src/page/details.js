@@ -21,7 +21,7 @@ Object.assign(App.prototype, {
 		return {name: item.name < 0 ? 'All samples of the selection' : dotted(m.name(item.name)), about};
 	},
 	kindOf(node) {
-		const {type, line} = this.model.nodes, area = AREAS[this.model.nodeAreas()[node]].name;
+		const {type, line, area: areas} = this.model.nodes, area = this.profile.meta.areas[areas[node]].name;
 		const words = [TYPE_NAMES[type[node]]];
 		if (line[node])
 			words.push(`line ${line[node]}`);
@@ -77,6 +77,11 @@ Object.assign(App.prototype, {
 		facts.replaceChildren(element('div', {className: 'name', textContent: d.name, title: d.name}),
 			element('div', {className: 'about', textContent: d.about.join(' · ')}));
 	},
+	areaUsed(area) {
+		if (!this.usedAreas)
+			this.usedAreas = new Set(this.model.nodes.area.subarray(1));
+		return this.usedAreas.has(area);
+	},
 	/* What the colours of the graph mean. */
 	colourLegend() {
 		const legend = element('div', {className: 'legend'}), c = this.colours;
@@ -88,7 +93,7 @@ Object.assign(App.prototype, {
 		if (this.model.comparing)
 			[['less in B', -1], ['the same', 0], ['more in B', 1]].forEach(([text, change]) => add(text, c.byChange(change)));
 		else if (this.state.colour === 'area')
-			AREAS.forEach((a) => add(a.name, c.hsl(AREA_HUES[a.id])));
+			this.profile.meta.areas.forEach((a, i) => this.areaUsed(i) && add(a.name, c.byArea(-7, i)));
 		else
 			TYPE_NAMES.forEach((t, i) => add(t, c.byType(-7, i, this.model.event.unit === 'bytes')));
 		return legend;

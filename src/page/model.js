@@ -8,7 +8,6 @@ class Model {
 		this.strings = profile.strings;
 		this.version = 0;
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
-		this.areas = null;
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
 	 *      range: [from, to) in buckets or null, other: the range to compare with or null} */
@@ -66,21 +65,6 @@ class Model {
 	}
 	name(id) {
 		return id < 0 ? 'all' : this.strings.get(id);
-	}
-	/* The area of each node: its own, or where that says little, its caller's. */
-	nodeAreas() {
-		if (this.areas)
-			return this.areas;
-		const {count, parent, name, type} = this.nodes;
-		const areas = new Uint8Array(count), known = new Map();
-		for (let i = 1; i < count; i++) {
-			const key = name[i] * 8 + type[i];
-			let own = known.get(key);
-			if (own === undefined)
-				known.set(key, own = areaOf(this.name(name[i]), type[i]));
-			areas[i] = AREAS[own].weak && parent[i] > 0 && !AREAS[areas[parent[i]]].weak ? areas[parent[i]] : own;
-		}
-		return this.areas = areas;
 	}
 	/* Sums by name: self, total (recursion counted once) and, when comparing, the shares of both. */
 	methods() {

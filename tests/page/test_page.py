@@ -311,3 +311,30 @@ def test_svg_zooms_and_is_quiet(browser, make):
         browser.eval("document.querySelectorAll('#frames > g')[3].dispatchEvent(new MouseEvent('click'))")
         assert browser.eval("+document.querySelectorAll('#frames > g')[3].querySelector('rect').getAttribute('width')") >= wide
         quiet(browser, svg)
+
+
+def areas_by_method(browser):
+    return browser.eval("""(() => {
+        const {name, area, count} = sparkprof.model.nodes, found = {};
+        for (let i = 1; i < count; i++)
+            found[sparkprof.model.name(name[i])] = sparkprof.profile.meta.areas[area[i]].name;
+        return found;
+    })()""")
+
+
+def test_areas_are_those_of_the_report_and_of_the_users_file(browser, sparkprof, tmp_path):
+    (tmp_path / "x.collapsed").write_text(
+        "java/lang/Thread.run;com/acme/etl/Job.map;java/util/HashMap.get 5\n"
+        "java/lang/Thread.run;org/apache/spark/shuffle/sort/ShuffleInMemorySorter.insertRecord;java/util/HashMap.put 3\n"
+        "java/lang/Thread.run;com/other/Thing.go 2\n")
+    (tmp_path / "areas").write_text("[enrichment] #ff0000\ncom/acme/etl/*\n")
+    r = sparkprof("report", tmp_path / "x.collapsed", "--areas", tmp_path / "areas", "-f", tmp_path / "x.html")
+    assert r.returncode == 0, r.stderr
+    browser.open(tmp_path / "x.html", "colour=area")
+    assert areas_by_method(browser) == {
+        "java/lang/Thread.run": "other", "com/acme/etl/Job.map": "enrichment", "java/util/HashMap.get": "enrichment",
+        "org/apache/spark/shuffle/sort/ShuffleInMemorySorter.insertRecord": "shuffle", "java/util/HashMap.put": "shuffle",
+        "com/other/Thing.go": "your code"}
+    assert browser.eval("sparkprof.colours.areaHues[0][0]") == 0
+    assert "enrichment" in browser.eval("document.querySelector('#facts .legend').textContent")
+    quiet(browser, tmp_path)
