@@ -264,10 +264,10 @@ static int set_times(struct job *j, const struct sp_call *call)
 	return 0;
 }
 
-/* Only the page has a time strip. */
+/* Only the page of recordings has a time strip; a comparison has two times. */
 static bool needs_times(const struct sp_call *call)
 {
-	for (size_t i = 0; i < call->n_outputs; i++)
+	for (size_t i = 0; i < call->n_outputs && call->action == SP_ACTION_REPORT; i++)
 		if (call->outputs[i].format == SP_FORMAT_HTML)
 			return true;
 	return false;

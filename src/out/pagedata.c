@@ -302,9 +302,10 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 	return 0;
 }
 
-int sp_pagedata(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_buf *out)
+int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
+	const struct sp_out_opts *opts, struct sp_buf *out)
 {
-	__attribute__((cleanup(done))) struct sp_page g = {.p = p};
+	__attribute__((cleanup(done))) struct sp_page g = {.p = p, .diff = diff};
 	int r = collect(&g, opts);
 
 	if (r == 0)

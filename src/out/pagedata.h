@@ -7,7 +7,7 @@
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
  *   1 meta     JSON: title, target, runtime, start and length, bucket, events, states, areas, what
- *              was lost
+ *              was lost; "diff" where events 0 and 1 are the sides of a comparison
  *   2 strings  count, column of lengths in bytes, the bytes (UTF-8)
  *   3 threads  count, columns: name (string), tid
  *   4 nodes    the prefix tree of all stacks in pre-order without its root. Count, columns: levels
@@ -27,11 +27,14 @@
 #define SP_OUT_PAGEDATA_H
 
 #include "base/buf.h"
+#include "out/diff.h"
 #include "out/out.h"
 
 #define SP_PAGE_VERSION 2
 
-/* Appends the columns of @p as @opts filters it. Returns 0 or -ENOMEM. */
-int sp_pagedata(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_buf *out);
+/* Appends the columns of @p as @opts filters it. @diff: NULL; or @p holds both sides of this
+ * comparison as its events 0 and 1. Returns 0 or -ENOMEM. */
+int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
+	const struct sp_out_opts *opts, struct sp_buf *out);
 
 #endif

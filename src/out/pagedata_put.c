@@ -88,6 +88,19 @@ static void json_areas(struct sp_buf *b, const struct sp_areas *areas)
 	sp_buf_addc(b, ']');
 }
 
+static void json_diff(struct sp_buf *b, const struct sp_diff *d)
+{
+	if (!d)
+		return;
+	sp_buf_addf(b, ",\"diff\":{\"absolute\":%s,\"event\":", d->absolute ? "true" : "false");
+	sp_escape_json(sp_diff_event(d), strlen(sp_diff_event(d)), b);
+	for (unsigned i = 0; i < 2; i++) {
+		sp_buf_adds(b, i ? "," : ",\"names\":[");
+		sp_escape_json(sp_diff_name(d, i), strlen(sp_diff_name(d, i)), b);
+	}
+	sp_buf_adds(b, "]}");
+}
+
 /* @states: string ids that samples have as state, each once. */
 static void put_meta(
 	const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
@@ -120,6 +133,7 @@ static void put_meta(
 	json_remarks(b, p, "notes", p->notes, p->note_count);
 	json_events(b, g);
 	json_areas(b, g->areas);
+	json_diff(b, g->diff);
 	sp_buf_addc(b, '}');
 }
 

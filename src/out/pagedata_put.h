@@ -3,6 +3,7 @@
 #define SP_OUT_PAGEDATA_PUT_H
 
 #include "base/buf.h"
+#include "out/diff.h"
 #include "out/trie.h"
 #include "prof/area.h"
 #include "prof/profile.h"
@@ -14,6 +15,7 @@ struct sp_page_row {
 
 struct sp_page {
 	const struct sp_profile *p; /* borrowed */
+	const struct sp_diff *diff; /* borrowed; NULL: no comparison */
 	struct sp_areas *areas;	    /* borrowed, unless own_areas */
 	bool own_areas;
 	uint8_t *known_areas;  /* owned: what a frame's area is + 1, by method and type */
