@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "jfr/chunk.h"
+#include "jfr/known.h"
 #include "prof/dict.h"
 
 /* What a field means to us, whoever wrote the recording. */
@@ -34,6 +35,8 @@ enum sp_jfr_role {
 struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
+	struct sp_jfr_known *known;	 /* borrowed; NULL: none */
+	bool compare;			 /* its stacks may be those of this chunk */
 	uint8_t *roles;			 /* by index of the member */
 	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
 		    */

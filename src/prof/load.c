@@ -49,7 +49,8 @@ static void *read_chunks(void *ctx)
 	struct sp_jfr_visitor v = {.ctx = &r->l,
 		.want = sp_loading_want,
 		.fields = sp_loading_fields,
-		.event = sp_loading_event};
+		.event = sp_loading_event,
+		.known = r->l.known};
 
 	for (size_t i = r->number; i < s->count; i += s->readers) {
 		struct sp_jfr_stats st = {0};

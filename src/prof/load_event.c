@@ -103,6 +103,7 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 	l->spans = spans;
 	l->symbols = symbols;
 	l->lock = lock;
+	l->known = sp_jfr_known_new(); /* none: slower */
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
@@ -113,6 +114,7 @@ void sp_loading_done(struct sp_loading *l)
 {
 	sp_profile_free(l->p);
 	free(l->thread_wanted);
+	sp_jfr_known_free(l->known);
 	sp_roots_free(l->roots);
 	sp_classed_free(l);
 }

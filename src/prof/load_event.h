@@ -16,6 +16,7 @@ struct sp_loading {
 	struct sp_spans *spans;		 /* borrowed; NULL: tasks are not asked for */
 	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
 	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
+	struct sp_jfr_known *known;	 /* owned */
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;
