@@ -48,6 +48,11 @@ struct sp_jfr_resolver {
 	struct sp_buf constant;	     /* the same for a constant */
 };
 
+/* The role of a field, OTHER where it has none or is not encoded as its role needs it. The types in
+ * @r (thread, stack, state) are known. */
+uint8_t sp_jfr_role(const struct sp_jfr_resolver *r, const struct sp_jfr_decl *t,
+	const struct sp_jfr_member *m);
+
 /* One resolver serves all chunks. Returns 0 or -ENOMEM. */
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
