@@ -6,6 +6,7 @@
 #include "metrics.h"
 #include "record.h"
 #include "ring.h"
+#include "slice.h"
 #include "stacks.h"
 #include "wall.h"
 
@@ -15,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -378,29 +378,13 @@ static void finish(struct sp_collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* On busy cores a thread that looks once in a while comes late: rings overflow, and wall sees fewer
- * threads run than do. With a short slice it comes sooner (Linux 6.12; older kernels ignore it). */
-static void short_slice(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = {.size = sizeof(attr), .runtime = 100000};
-
-	attr.nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
-	syscall(SYS_sched_setattr, 0, &attr, 0);
-}
-
 static void *run(void *arg)
 {
 	struct sp_collector *c = arg;
 	uint64_t next = sp_clock_mono_ns();
 
 	sp_threads_exclude_self(c->capture->threads);
-	short_slice();
+	sp_slice_short();
 	while (!atomic_load(&c->stop)) {
 		uint32_t seen = atomic_load(&c->wake);
 		uint64_t now;
