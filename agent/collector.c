@@ -7,6 +7,7 @@
 #include "record.h"
 #include "ring.h"
 #include "slice.h"
+#include "somebody.h"
 #include "stacks.h"
 #include "wall.h"
 
@@ -36,6 +37,7 @@ struct sp_collector {
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
+	struct sp_somebody somebody;
 	bool ring_filling; /* more than an eighth at the last look: look sooner */
 
 	pthread_t thread;
@@ -360,6 +362,8 @@ static void finish(struct sp_collector *c)
 
 	c->engine->stop(c->capture);
 	sp_tasks_close(c->capture->tasks, sp_clock_mono_ns());
+	sp_somebody_look(&c->somebody, c->capture);
+	sp_somebody_say(&c->somebody, c->capture);
 	drain(c);
 	if (c->wall)
 		sp_wall_settle(c->wall, true);
@@ -390,6 +394,7 @@ static void *run(void *arg)
 		uint64_t now;
 
 		sp_threads_scan(c->capture->threads, sp_stacks_hotspot(c->stacks), false);
+		sp_somebody_look(&c->somebody, c->capture);
 		drain(c);
 		flush_if_due(c);
 		now = sp_clock_mono_ns();

@@ -32,7 +32,18 @@ static struct {
 	bool ready, stop, wake;
 	bool renames; /* told at once, not asked for */
 	int status;
-} js = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+} js = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* By the monotonic clock: the machine's time may be set while we wait. */
+static void init_cond(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&js.cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
 
 static bool enter(void)
 {
@@ -273,7 +284,7 @@ static void announce(int status)
 static bool wait_stop(uint64_t ns)
 {
 	struct timespec at;
-	uint64_t end = sp_clock_wall_ns() + ns;
+	uint64_t end = sp_clock_mono_ns() + ns;
 	bool stop;
 
 	at.tv_sec = (time_t)(end / 1000000000);
@@ -335,9 +346,11 @@ static void *run(void *arg)
 
 int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t all, old;
 	int r;
 
+	pthread_once(&once, init_cond);
 	js.vm = vm;
 	js.ev = *ev;
 	js.ready = js.stop = js.wake = false;

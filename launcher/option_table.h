@@ -76,4 +76,8 @@ bool sp_option_takes_value(const struct sp_option *o);
 const struct sp_action_info *sp_action_info(enum sp_action action);
 int sp_action_find(const char *word, enum sp_action *ret_action);
 
+/* The action that a wrong word may mean: it begins with it, or differs by one typing error. NULL
+ * where none is near. */
+const char *sp_action_nearest(const char *word);
+
 #endif

@@ -132,6 +132,8 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 	struct sp_err err = {""};
 	int r = sp_outputs_name(&run->outputs, call, t, &err);
 
+	if (r == 0 && call->action != SP_ACTION_RESUME)
+		r = sp_outputs_check(&run->outputs, &err);
 	sp_guest_be_modest(t->pid);
 	if (r == 0 && !call->force)
 		r = sp_guest_check_memory(t->pid, call->memory, &err);

@@ -306,7 +306,7 @@ static int read_series(struct sp_loading *l, enum what what, const struct sp_jfr
 
 static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 {
-	char name[32], value[64];
+	char name[32], value[1024];
 
 	text(e, "name", name, sizeof(name));
 	text(e, "value", value, sizeof(value));
@@ -316,6 +316,8 @@ static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 		l->interval = strtoull(value, NULL, 10);
 	else if (strcmp(name, "wall") == 0)
 		l->wall_interval = strtoull(value, NULL, 10);
+	else if (strcmp(name, "note") == 0)
+		sp_profile_note(l->p, value);
 }
 
 /* "… --executor-id 3 …" of a Spark executor's command line. */

@@ -140,16 +140,25 @@ def test_samples_of_threads_that_no_scan_has_seen(target, tmp_path):
 
 
 def test_disk_full(target, tmp_path):
+    """Somebody else fills the disk in mid-recording."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]).returncode:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
         pytest.skip("needs root, to mount a small disk")
     try:
         file = disk / "x.jfr"
-        t = target("Unload", 4, jvm=[recording.option(file, event="cpu", interval="1ms")], wait=False)
+        t = target("Unload", 7, jvm=[recording.option(file, event="cpu", interval="500us", flush="300ms")])
+        time.sleep(2.5)
+        with open(disk / "filler", "wb", buffering=0) as f, pytest.raises(OSError):
+            while True:
+                f.write(bytes(4096))
+        full = time.time_ns()
         assert t.proc.wait(timeout=60) == 0
+        ended = time.time_ns()
         assert t.stderr() == ""
-        assert recording.Recording(file).samples is not None  # it opens: every flush before is there
+        times = [s.time for s in recording.Recording(file).cpu()]  # it opens
+        assert min(times) < full - 1_000_000_000 and max(times) > full - 1_000_000_000  # all flushes before are there
+        assert max(times) < ended - 500_000_000  # and it did stop
     finally:
         subprocess.run(["umount", "-l", disk])
 
