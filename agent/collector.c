@@ -188,9 +188,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 	}
 	s->ret_stack = stack;
 	s->ret_epoch = sp_intern_epoch(c->intern);
-	if ((s->state == SP_STATE_LOCK || s->state == SP_STATE_BLOCKED) &&
-		sp_intern_is_sleep(c->intern, stack))
-		s->state = SP_STATE_SLEEP;
+	if (s->wall)
+		s->state = sp_intern_state(c->intern, stack, s->state, s->syscall_nr >= 0);
 	if (s->wall)
 		return; /* its time is written when it is known: sp_collector_stood() */
 	/* A thread that came and went between two scans was never known to wall. */

@@ -20,6 +20,7 @@
 #define STACK_MAX    (256u << 10)
 #define STACK_FIRST  (64u << 10)  /* where the end is not known yet: what is mapped of this */
 #define BACK_OFF_NS  100000000ull /* an idle thread is looked at at least this often */
+#define OPEN_NS	     80000000ull  /* books of a thread that waits stay open at most so long */
 #define KEPT_FDS_MAX 256
 
 struct wall {
@@ -311,12 +312,16 @@ static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct 
 	}
 	if (sp_wall_cpu_ns(t->tid) != r->cpu_ns)
 		return true;
-	r->only_waits =
-		!x->books.stood && x->books.blocks && sp_wall_blocks(t->tid) == x->books.blocks;
-	if (w->last || r->only_waits)
+	if (!x->books.stood && x->books.blocks && sp_wall_blocks(t->tid) == x->books.blocks) {
+		r->waits_ns = SP_WALL_ALL;
 		return true;
-	ret->books.stood = capture_woken(w, t, ret, r->now_ns);
-	return ret->books.stood;
+	}
+	ret->books.stood = !w->last && capture_woken(w, t, ret, r->now_ns);
+	if (ret->books.stood)
+		return true;
+	/* Not for ever: on busy cores a look may find it waiting each time. */
+	r->waits_ns = sp_wall_waits_guess(&w->waits);
+	return w->last || r->now_ns - x->books.look_ns > OPEN_NS + 2 * w->interval_ns;
 }
 
 /* Closes the books of a thread that ran, or whose stack is void. */

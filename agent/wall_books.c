@@ -33,10 +33,12 @@ void sp_wall_books_close(
 	ret->ran = at_most(grown(r->cpu_ns, b->cpu_ns), elapsed);
 	ret->delay = at_most(booked(b, grown(r->delay_ns, b->delay_ns)), elapsed - ret->ran);
 	ret->stood = elapsed - ret->ran - ret->delay;
-	if (r->only_waits) {
-		b->ahead_ns += ret->stood;
-		ret->delay += ret->stood;
-		ret->stood = 0;
+	if (r->waits_ns) {
+		uint64_t waits = at_most(r->waits_ns, ret->stood);
+
+		b->ahead_ns += waits;
+		ret->delay += waits;
+		ret->stood -= waits;
 	}
 	ret->arrivals = grown(r->arrivals, b->arrivals);
 	ret->wakes = b->stood && ret->arrivals ? 1 : 0;
@@ -64,6 +66,11 @@ void sp_wall_books_wakes(
 void sp_wall_waits_init(struct sp_wall_waits *k)
 {
 	*k = (struct sp_wall_waits){1e6, 1, 1e6, 1};
+}
+
+uint64_t sp_wall_waits_guess(const struct sp_wall_waits *k)
+{
+	return (uint64_t)(k->preempted_ns / k->preempted);
 }
 
 static void learn(double *sum, double *count, uint64_t ns, uint64_t n)

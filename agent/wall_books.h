@@ -19,8 +19,12 @@ struct sp_wall_reading {
 	uint64_t now_ns, cpu_ns, delay_ns, arrivals;
 	uint64_t before_ns; /* stood before the last look, not written yet: divided once more */
 	bool stands;	    /* it stands now */
-	bool only_waits;    /* off a CPU since the last look, it did nothing but wait for one */
+	/* It waits for a CPU, and the kernel has not booked that yet: at most this much of the time
+	 * that is in no account. SP_WALL_ALL: it did nothing else off a CPU. */
+	uint64_t waits_ns;
 };
+
+#define SP_WALL_ALL (~0ull)
 
 struct sp_wall_window {
 	uint64_t ran, delay, stood;
@@ -44,6 +48,9 @@ struct sp_wall_waits {
 };
 
 void sp_wall_waits_init(struct sp_wall_waits *k);
+
+/* How long a wait that is under way has taken, as far as can be told. */
+uint64_t sp_wall_waits_guess(const struct sp_wall_waits *k);
 
 /* Of v->delay, the part after wakes: it belongs to where the thread stood, the rest to where it
  * runs. A window with one kind only tells how long that takes; one with both is divided by what

@@ -66,7 +66,7 @@ Test(wall_books, a_wait_under_way_is_counted_once)
 {
 	struct sp_wall_books b = begin;
 	struct sp_wall_window v =
-		close_at(&b, 1010, 52, 5, 7, (struct sp_wall_reading){.only_waits = true});
+		close_at(&b, 1010, 52, 5, 7, (struct sp_wall_reading){.waits_ns = SP_WALL_ALL});
 
 	cr_expect_eq(v.delay, 8 * MS);
 	cr_expect_eq(v.stood, 0);
@@ -75,6 +75,18 @@ Test(wall_books, a_wait_under_way_is_counted_once)
 	cr_expect_eq(v.delay, 4 * MS);
 	cr_expect_eq(v.stood, 0);
 	cr_expect_eq(b.ahead_ns, 0);
+}
+
+/* It stood as well, so that only a guess of the wait is taken. */
+Test(wall_books, a_wait_under_way_is_guessed_where_it_stood_too)
+{
+	struct sp_wall_books b = begin;
+	struct sp_wall_window v =
+		close_at(&b, 1010, 52, 5, 7, (struct sp_wall_reading){.waits_ns = 3 * MS});
+
+	cr_expect_eq(v.delay, 3 * MS);
+	cr_expect_eq(v.stood, 5 * MS);
+	cr_expect_eq(b.ahead_ns, 3 * MS);
 }
 
 Test(wall_books, switches_tell_wakes_from_preemptions)
