@@ -142,6 +142,11 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	if (!enter())
 		return;
 	js.ev.vm_death(js.ev.ctx);
+	/* A thread of the JVM that stays in native code delays its exit by 300 ms (VM_Exit). */
+	pthread_mutex_lock(&js.lock);
+	js.stop = true;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
 	leave();
 }
 
