@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "rename.h"
+#include "slice.h"
 #include "sparkside.h"
 
 #include <jvmti.h>
@@ -329,6 +330,7 @@ static void *run(void *arg)
 	int r;
 
 	sp_threads_exclude_self(js.ev.threads);
+	sp_slice_short();
 	if ((*js.vm)->AttachCurrentThreadAsDaemon(js.vm, (void **)&env, &attach) != JNI_OK) {
 		announce(-EAGAIN);
 		return NULL;

@@ -4,7 +4,7 @@ _sparkprof_options() { # of an action
     case $1 in
     collect)
         echo "-e --event -i --interval --wall -j --jstackdepth --filter --thread --capture --memory
-            -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads
+            -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
             -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
             -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;
     start | resume)
@@ -12,16 +12,16 @@ _sparkprof_options() { # of an action
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
-        echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads -f --file -o --output -t --threads -s --simple -a --ann -l --lib
+        echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log -f --file -o --output -t --threads -s --simple -a --ann -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
     report)
         echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
-            --tasks-only --all-threads --names --areas -f --file
+            --tasks-only --all-threads --event-log --names --areas -f --file
             -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include -X
             --exclude -q --quiet -h --help -v --version" ;;
     diff)
         echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
-            --tasks-only --all-threads --names --areas
+            --tasks-only --all-threads --event-log --names --areas
             --absolute -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I
             --include -X --exclude -q --quiet -h --help -v --version" ;;
     status | list)
@@ -90,7 +90,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql" -- "$cur") ;;
     --names)
         mapfile -t COMPREPLY < <(compgen -W "full short" -- "$cur") ;;
-    -f | --file | --areas)
+    -f | --file | --areas | --event-log)
         _filedir ;;
     -o | --output)
         mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;

@@ -63,6 +63,7 @@ complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l s
 complete -c sparkprof -n '__sparkprof_action report diff' -l executor -x -d 'only recordings of this executor'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l tasks-only -d 'only threads inside of tasks'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l all-threads -d 'also threads outside of tasks'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l event-log -r -F -d 'names of stages from Spark'
 complete -c sparkprof -n '__sparkprof_action report diff' -l names -x -a 'full short' -d 'how names are written'
 complete -c sparkprof -n '__sparkprof_action report diff' -l areas -r -d 'more areas'
 complete -c sparkprof -n '__sparkprof_action diff' -l absolute -d 'compare numbers, not shares'

@@ -288,7 +288,6 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 		.progress = sp_reading_add,
 		.progress_ctx = &j->reading,
 	};
-	sp_report_tasks(&j->opts, call);
 }
 
 static void run_workers(struct job *j, unsigned cores)
@@ -312,11 +311,15 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned cores = guest || online < 1 ? 1 : online > WORKERS ? WORKERS : (unsigned)online;
 
+	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
+
 	set_options(&j, call, cores);
 	if (guest)
 		j.opts.dict_cap = guest_dict;
 	sp_reading_start(&j.reading, in->bytes, call->quiet);
-	j.result = set_times(&j, call);
+	j.result = sp_report_tasks(&j.opts, call, &names, &j.err);
+	if (j.result == 0)
+		j.result = set_times(&j, call);
 	if (j.result == 0)
 		run_workers(&j, cores);
 	sp_reading_end(&j.reading);

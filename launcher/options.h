@@ -107,6 +107,7 @@ struct sp_call {
 	enum sp_by by;
 	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
 	bool tasks_only, all_threads;
+	const char *event_log; /* --event-log; NULL: none */
 	enum sp_names names;
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */

@@ -1,6 +1,7 @@
 /* Writing one report: see write_report.h. */
 #include "write_report.h"
 
+#include "in/eventlog.h"
 #include "out/outfile.h"
 
 #include <stdlib.h>
@@ -41,7 +42,8 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 		o->width = ws.ws_col;
 }
 
-void sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call)
+int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
+	struct sp_stage_names *names, struct sp_err *err)
 {
 	o->by = call->by;
 	o->tasks = true;
@@ -52,6 +54,10 @@ void sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call)
 	o->task = call->task;
 	o->sql = call->sql;
 	o->executor_id = call->executor;
+	if (!call->event_log)
+		return 0;
+	o->names = names;
+	return sp_eventlog_read(call->event_log, names, err);
 }
 
 static void free_areas(struct sp_areas **a)

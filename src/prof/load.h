@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "elf/symbols.h"
 #include "prof/profile.h"
+#include "prof/stagenames.h"
 
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
 #define SP_LOAD_DICT_CAP (1ull << 30)
@@ -43,6 +44,7 @@ struct sp_load_opts {
 	enum sp_tasks_only tasks_only; /* only with tasks */
 	/* Only these; as they stand on the command line, NULL: all */
 	const char *stage, *task, *sql, *executor_id;
+	const struct sp_stage_names *names; /* what the driver called its stages; NULL: not told */
 	const char *executor; /* SP_BY_EXECUTOR: its name where the recording does not say it */
 	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */
 	unsigned readers; /* threads that read chunks of one file at once; 0: one */

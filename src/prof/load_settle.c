@@ -286,6 +286,22 @@ static int settle_executor(struct sp_loading *l)
 		l->p, &(struct sp_task_filter){INT64_MAX, -1, -1, -1, false, -1});
 }
 
+static int settle_names(struct sp_loading *l)
+{
+	const struct sp_stage_names *n = l->opts->names;
+	const char *is = l->spans->app_id ? l->spans->app_id : "";
+	char text[256];
+	int r = sp_stage_names_apply(n, l->p);
+
+	if (r == 0 && *is && n->app_id && strcmp(is, n->app_id) != 0) {
+		snprintf(text, sizeof(text),
+			"the event log is of %s, this is of %s: its stages are not named",
+			n->app_id, is);
+		sp_profile_note(l->p, text);
+	}
+	return r < 0 ? r : 0;
+}
+
 static int settle_tasks(struct sp_loading *l)
 {
 	int r;
@@ -293,6 +309,8 @@ static int settle_tasks(struct sp_loading *l)
 	if (!l->spans)
 		return 0;
 	r = sp_spans_settle(l->spans, l->p);
+	if (r == 0 && l->opts->names)
+		r = settle_names(l);
 	if (r == 0)
 		r = settle_filter(l);
 	if (r == 0)

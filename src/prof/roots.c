@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNSEEN, NO, YES };
+enum { UNSEEN, TASK, IDLE, OTHER };
 
 struct sp_roots {
 	uint32_t *threads; /* task + 1 by thread id */
 	size_t thread_cap;
-	uint8_t *stacks; /* whether it runs a task, by stack id */
+	uint8_t *stacks; /* what it says, by stack id */
 	size_t stack_cap;
 };
 
@@ -47,7 +47,8 @@ static int ensure(void *array, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
-static bool runs_task(struct sp_loading *l, uint32_t stack)
+/* What a stack says by itself: a pool's thread that waits for its next job is in none. */
+static uint8_t judge(struct sp_loading *l, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(l->p->dict, stack);
 
@@ -57,9 +58,12 @@ static bool runs_task(struct sp_loading *l, uint32_t stack)
 
 		if (strstr(cls, "executor/Executor$TaskRunner") ||
 			strstr(cls, "executor.Executor$TaskRunner"))
-			return true;
+			return TASK;
+		if (strcmp(cls, "java/util/concurrent/ThreadPoolExecutor") == 0 &&
+			strcmp(sp_dict_get_string(l->p->dict, m->name_id, NULL), "getTask") == 0)
+			return IDLE;
 	}
-	return false;
+	return OTHER;
 }
 
 /* The task that the thread's name tells of, as a number of the spans; 0: none. */
@@ -78,20 +82,24 @@ int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *
 {
 	struct sp_roots *r = roots(l);
 	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
+	bool last = true;
 
 	if (!r || ensure(&r->threads, &r->thread_cap, e->thread, sizeof(*r->threads)) < 0 ||
 		ensure(&r->stacks, &r->stack_cap, e->stack, 1) < 0)
 		return -ENOMEM;
+	if (r->stacks[e->stack] == UNSEEN)
+		r->stacks[e->stack] = judge(l, e->stack);
+	*ret_task = 0;
+	if (r->stacks[e->stack] == IDLE)
+		return 0;
 	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns) : 0;
-	if (*ret_task)
+	if (*ret_task || r->stacks[e->stack] != TASK)
+		return 0;
+	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
+	if (*ret_task || !last)
 		return 0;
 	if (!r->threads[e->thread])
 		r->threads[e->thread] = named(l, t) + 1;
-	if (r->threads[e->thread] == 1)
-		return 0;
-	if (r->stacks[e->stack] == UNSEEN)
-		r->stacks[e->stack] = runs_task(l, e->stack) ? YES : NO;
-	if (r->stacks[e->stack] == YES)
-		*ret_task = r->threads[e->thread] - 1;
+	*ret_task = r->threads[e->thread] - 1;
 	return 0;
 }

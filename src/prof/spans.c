@@ -11,6 +11,7 @@
 #include "prof/tasks.h"
 
 #define DICT_CAP (64u << 20)
+#define NEAR_NS	 20000000ull
 
 enum { SPAN = 1, TASK, STAGE, APPLICATION };
 
@@ -213,11 +214,12 @@ void sp_spans_done(struct sp_spans *s)
 	memset(s, 0, sizeof(*s));
 }
 
-uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
+/* The first span of the list behind that place. */
+static size_t behind(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
 {
 	size_t low = 0, high = s->count;
 
-	while (low < high) { /* the first one behind the place */
+	while (low < high) {
 		size_t mid = (low + high) / 2;
 		const struct sp_task_run *x = &s->list[mid].run;
 
@@ -226,6 +228,13 @@ uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
 		else
 			high = mid;
 	}
+	return low;
+}
+
+uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
+{
+	size_t low = behind(s, tid, time_ns);
+
 	/* spans of one thread nest: a few steps back is where the innermost open one is */
 	for (size_t i = low, left = 64; i-- > 0 && left-- > 0;) {
 		if (s->list[i].run.tid != tid)
@@ -242,11 +251,39 @@ static bool same_name(const struct sp_taskname *a, const struct sp_taskname *b)
 	       a->stage_attempt == b->stage_attempt && a->attempt == b->attempt;
 }
 
+uint32_t sp_spans_near(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, bool *ret_last)
+{
+	size_t next = behind(s, tid, time_ns);
+	const struct sp_task_run *b = next < s->count ? &s->list[next].run : NULL;
+	const struct sp_task_run *a = next > 0 ? &s->list[next - 1].run : NULL;
+	uint64_t after, before;
+
+	b = b && b->tid == tid ? b : NULL;
+	a = a && a->tid == tid ? a : NULL;
+	before = a ? time_ns - a->end_ns : UINT64_MAX;
+	after = b ? b->start_ns - time_ns : UINT64_MAX;
+	*ret_last = b == NULL;
+	if (before > NEAR_NS && after > NEAR_NS)
+		return 0;
+	return (uint32_t)(after < before ? next + 1 : next);
+}
+
+/* A name may outlive its span; it tells of no other task. */
+static uint32_t known_task(const struct sp_spans *s, const struct sp_taskname *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].run.name.task_id == name->task_id && !s->list[i].run.helper)
+			return (uint32_t)i + 1;
+	return 0;
+}
+
 uint32_t sp_spans_name(struct sp_spans *s, const struct sp_taskname *name)
 {
-	size_t i = 0;
+	size_t i = known_task(s, name);
 	void *to;
 
+	if (i)
+		return (uint32_t)i;
 	pthread_mutex_lock(s->lock);
 	while (i < s->named_count && !same_name(&s->named[i], name))
 		i++;

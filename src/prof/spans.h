@@ -39,6 +39,11 @@ void sp_spans_done(struct sp_spans *s);
 /* The number of the innermost span of a thread at a time, + 1; 0: none. */
 uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns);
 
+/* The same for a sample beside all spans that runs a task by its stack: the nearest span of the
+ * thread, where it is near (Spark names a task a moment after it began). *ret_last: the thread has
+ * no later span, so the recording may have been cut before one was written. */
+uint32_t sp_spans_near(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, bool *ret_last);
+
 /* The number of a task that a thread's name told, + 1, as if it stood behind the list; 0: out of
  * memory. */
 uint32_t sp_spans_name(struct sp_spans *s, const struct sp_taskname *name);
