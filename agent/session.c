@@ -178,6 +178,11 @@ void sp_session_counts(const struct sp_session *s, struct sp_counts *ret)
 	sp_collector_counts(s->collector, ret);
 }
 
+const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
+{
+	return sp_tasks_stages(s->capture.tasks, buf, size);
+}
+
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)
 {
 	struct sp_capture *c = &s->capture;

@@ -50,6 +50,9 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 /* Current counts; cheap, any agent thread. */
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);
 
+/* The Spark stages that have tasks running now, as text; "" where there are none. Returns @buf. */
+const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size);
+
 /* Perf events that @perf was asked for; the descriptors are taken in any case. */
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel);
 

@@ -122,6 +122,9 @@ void sp_sparkside_ended(uint32_t tid, uint64_t now_ns)
 	struct worker *w;
 
 	sp_tasks_end(ss.tasks, tid, -2, now_ns);
+	/* One that still has to come out is looked at once more. */
+	if (sp_tasks_is_open(ss.tasks, tid, -1))
+		return;
 	pthread_mutex_lock(&ss.lock);
 	w = find(tid);
 	if (w)
@@ -214,6 +217,26 @@ static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobj
 	return true;
 }
 
+/* A thread that works for a task: its object tells whose, or what hangs on it. Returns whether to
+ * ask again. */
+static bool resolve(
+	JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t, struct worker *w, jobject thread)
+{
+	struct sp_taskname name;
+	bool found = sp_taskcontext_held(env, ti, thread, &name, &ss.about) ||
+		     (!t->over && sp_taskcontext_read(env, ti, thread, &name, &ss.about));
+
+	if (found)
+		sp_tasks_stage(ss.tasks, &ss.about);
+	if (!found && !t->over && ++w->tries < TRIES)
+		return true;
+	sp_tasks_resolve(ss.tasks, t->tid, found ? &name : NULL);
+	/* Its thread has ended, now or meanwhile. */
+	if (!sp_tasks_is_open(ss.tasks, t->tid, found ? name.task_id : -1))
+		sp_sparkside_ended(t->tid, t->end_ns);
+	return false;
+}
+
 /* Returns when it wants to be looked at again, 0: it need not. */
 static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 {
@@ -230,7 +253,8 @@ static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 		(*env)->DeleteLocalRef(env, thread);
 		return 0;
 	}
-	again = learn(env, ti, t, &w, thread);
+	again = t->feeder && t->name.task_id < 0 ? resolve(env, ti, t, &w, thread)
+						 : learn(env, ti, t, &w, thread);
 	(*env)->DeleteLocalRef(env, thread);
 	set_worker(&w);
 	if (again)

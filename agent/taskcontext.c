@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACC_STATIC 8
+
 /* What was looked up, once; all of it belongs to the JVM's one jvmside thread. */
 static struct {
 	bool looked, usable;
@@ -186,11 +188,9 @@ static void read_properties(JNIEnv *env, jobject context, struct sp_stage_about 
 		a->sql = strtoll(sql, NULL, 10);
 }
 
-static bool read_context(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *name,
-	struct sp_stage_about *about)
+static bool read_context(
+	JNIEnv *env, jobject c, struct sp_taskname *name, struct sp_stage_about *about)
 {
-	jobject c = tc.usable ? find_context(env, ti, thread) : NULL;
-
 	if (!c)
 		return false;
 	name->stage = (*env)->GetIntField(env, c, tc.stage);
@@ -205,8 +205,50 @@ static bool read_context(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_ta
 	return true;
 }
 
-bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
-	struct sp_stage_about *ret_about)
+/* The first field of that class that holds a TaskContext. */
+static jobject field_of(JNIEnv *env, jvmtiEnv *ti, jobject thread, jclass c)
+{
+	jfieldID *fields = NULL;
+	jobject found = NULL;
+	jint n = 0;
+
+	if ((*ti)->GetClassFields(ti, c, &n, &fields) != JVMTI_ERROR_NONE)
+		return NULL;
+	for (jint i = 0; i < n && !found; i++) {
+		char *sig = NULL;
+		jint access = 0;
+
+		if ((*ti)->GetFieldName(ti, c, fields[i], NULL, &sig, NULL) != JVMTI_ERROR_NONE)
+			continue;
+		if ((*ti)->GetFieldModifiers(ti, c, fields[i], &access) == JVMTI_ERROR_NONE &&
+			!(access & ACC_STATIC) &&
+			strcmp(sig, "Lorg/apache/spark/TaskContext;") == 0)
+			found = (*env)->GetObjectField(env, thread, fields[i]);
+		(*ti)->Deallocate(ti, (unsigned char *)sig);
+	}
+	(*ti)->Deallocate(ti, (unsigned char *)fields);
+	return found;
+}
+
+/* The context that a thread's object, or that of one of its classes, holds. */
+static jobject held_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
+{
+	jclass c = (*env)->GetObjectClass(env, thread);
+	jobject found = NULL;
+
+	for (int depth = 0; c && depth < 8 && !found; depth++) {
+		found = field_of(env, ti, thread, c);
+		c = (*env)->GetSuperclass(env, c);
+	}
+	if (!found || !is_context(env, ti, (*env)->GetObjectClass(env, found)))
+		return NULL;
+	return found;
+}
+
+typedef jobject find_fn(JNIEnv *env, jvmtiEnv *ti, jobject thread);
+
+static bool read_by(JNIEnv *env, jvmtiEnv *ti, jobject thread, find_fn *find,
+	struct sp_taskname *ret_name, struct sp_stage_about *ret_about)
 {
 	bool found;
 
@@ -216,10 +258,22 @@ bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_ta
 	}
 	if (!tc.looked)
 		look_up(env);
-	found = read_context(env, ti, thread, ret_name, ret_about);
+	found = tc.usable && read_context(env, find(env, ti, thread), ret_name, ret_about);
 	failed(env);
 	(*env)->PopLocalFrame(env, NULL);
 	return found;
+}
+
+bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+	struct sp_stage_about *ret_about)
+{
+	return read_by(env, ti, thread, find_context, ret_name, ret_about);
+}
+
+bool sp_taskcontext_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+	struct sp_stage_about *ret_about)
+{
+	return read_by(env, ti, thread, held_context, ret_name, ret_about);
 }
 
 void sp_taskcontext_done(JNIEnv *env)

@@ -12,6 +12,11 @@
 bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
 	struct sp_stage_about *ret_about);
 
+/* The same for a thread whose object holds the context in a field, as PySpark's writers do; also
+ * when it has ended. */
+bool sp_taskcontext_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+	struct sp_stage_about *ret_about);
+
 /* Is @thread, a worker of a java.util.concurrent pool, inside a job of the pool? Returns 1 or 0; -1
  * where it is not such a worker. */
 int sp_taskcontext_busy(JNIEnv *env, jobject thread);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +81,9 @@ static void put(struct sp_tasks *ts, const struct sp_task *t)
 
 static void end(struct sp_tasks *ts, struct sp_task *t, uint64_t end_ns, bool ended)
 {
-	t->end_ns = end_ns > t->start_ns ? end_ns : t->start_ns;
-	t->ended = ended;
+	if (!t->over)
+		t->end_ns = end_ns > t->start_ns ? end_ns : t->start_ns;
+	t->ended = ended || t->over;
 	put(ts, t);
 	remove_open(ts, t);
 }
@@ -127,8 +129,27 @@ void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t e
 
 	pthread_mutex_lock(&ts->lock);
 	t = find(ts, tid, task_id);
-	if (t)
+	if (t && t->feeder && t->name.task_id < 0 && !t->over) {
+		t->over = true; /* it may still come out */
+		t->end_ns = end_ns;
+	} else if (t && !t->over) {
 		end(ts, t, end_ns, true);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_tasks_resolve(struct sp_tasks *ts, uint32_t tid, const struct sp_taskname *name)
+{
+	struct sp_task *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid, -1);
+	if (t && t->feeder) {
+		if (name)
+			t->name = *name;
+		if (t->over)
+			end(ts, t, t->end_ns, true);
+	}
 	pthread_mutex_unlock(&ts->lock);
 }
 
@@ -164,6 +185,35 @@ uint32_t sp_tasks_open(struct sp_tasks *ts, struct sp_task *list, uint32_t max)
 	memcpy(list, ts->open, n * sizeof(*list));
 	pthread_mutex_unlock(&ts->lock);
 	return n;
+}
+
+const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size)
+{
+	uint64_t last = 0, next;
+	size_t at = 0;
+
+	buf[0] = 0;
+	pthread_mutex_lock(&ts->lock);
+	for (;; last = next) {
+		next = UINT64_MAX;
+		for (uint32_t i = 0; i < ts->open_count; i++) {
+			const struct sp_taskname *n = &ts->open[i].name;
+			uint64_t key = key_of(n->stage, n->stage_attempt);
+
+			if (n->stage >= 0 && key > last && key < next)
+				next = key;
+		}
+		if (next == UINT64_MAX)
+			break;
+		if (size - at < 32) {
+			snprintf(buf + at, size - at, "%s…", at ? ", " : "");
+			break;
+		}
+		at += (size_t)snprintf(buf + at, size - at, "%s%u.%u", at ? ", " : "",
+			(unsigned)((next - 1) >> 32), (unsigned)(next - 1));
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return buf;
 }
 
 bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id)

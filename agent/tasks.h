@@ -19,6 +19,7 @@ struct sp_task {
 	bool begun;  /* its begin was seen: else it ran when the recording began */
 	bool ended;  /* its end was seen: else it ran when the recording ended */
 	bool feeder; /* not the task's own thread, but one that works for it */
+	bool over;   /* a feeder's thread has ended before it came out whose it was */
 };
 
 /* What the task's own properties say of its stage. Texts may be "". */
@@ -48,8 +49,15 @@ void sp_tasks_forget(struct sp_tasks *ts, uint32_t tid, int64_t task_id);
 void sp_tasks_learn(
 	struct sp_tasks *ts, uint32_t tid, int64_t task_id, const struct sp_taskname *name);
 
+/* A feeder whose task has come out, or never will: it goes to the collector, or away. */
+void sp_tasks_resolve(struct sp_tasks *ts, uint32_t tid, const struct sp_taskname *name);
+
 /* Copies the open tasks. Returns their number, at most @max. */
 uint32_t sp_tasks_open(struct sp_tasks *ts, struct sp_task *list, uint32_t max);
+
+/* The stages that have open tasks, lowest first: "5.0, 6.0"; "" where there are none, and "…" at
+ * the end where not all fit. Returns @buf. */
+const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size);
 
 bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id);
 

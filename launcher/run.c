@@ -168,8 +168,10 @@ void sp_run_follow(struct sp_run *run)
 	struct sp_msg m;
 	int r = sp_link_next(&run->link, &m, sp_clock_mono_ns() + 1000000000, &err);
 
-	if (r == 0 && m.type == SP_MSG_PROGRESS)
+	if (r == 0 && m.type == SP_MSG_PROGRESS) {
 		memcpy(run->counts, m.num, sizeof(run->counts));
+		snprintf(run->stages, sizeof(run->stages), "%s", m.text[0]);
+	}
 	if (r == 0 || r == -EINTR || r == -ETIMEDOUT)
 		return;
 	run->died = r == -ESRCH;

@@ -120,6 +120,31 @@ Test(tasks, a_dead_name_is_forgotten_and_numbers_are_learnt)
 	sp_tasks_free(ts);
 }
 
+Test(tasks, a_feeder_may_end_before_it_comes_out_whose_it_was)
+{
+	struct sp_task a = {
+		.tid = 1, .name = {-1, -1, -1, -1, -1}, .start_ns = 100, .feeder = true};
+	struct sp_task b = a, t;
+	struct sp_taskname name = {77, 6, 0, 3, 0};
+	struct sp_tasks *ts;
+
+	b.tid = 2;
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_tasks_begin(ts, &a);
+	sp_tasks_begin(ts, &b);
+	sp_tasks_end(ts, 1, -2, 150);
+	sp_tasks_end(ts, 2, -2, 160);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	sp_tasks_resolve(ts, 1, &name);
+	sp_tasks_resolve(ts, 2, NULL);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.name.task_id, 77);
+	cr_assert_eq(t.end_ns, 150);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	cr_assert_eq(sp_tasks_open(ts, &t, 1), 0);
+	sp_tasks_free(ts);
+}
+
 Test(tasks, a_stage_is_told_once)
 {
 	struct sp_stage_about about = {.stage = 5, .sql = 7}, got;
@@ -136,6 +161,26 @@ Test(tasks, a_stage_is_told_once)
 	cr_assert(sp_tasks_next_stage(ts, &got));
 	cr_assert_eq(got.sql, 7);
 	cr_assert_not(sp_tasks_next_stage(ts, &got));
+	sp_tasks_free(ts);
+}
+
+Test(tasks, stages_that_run_now)
+{
+	struct sp_task a = task(1, 10, 100), b = task(2, 11, 100), c = task(3, 12, 100);
+	struct sp_tasks *ts;
+	char buf[64];
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "");
+	c.name.stage = 3;
+	c.name.stage_attempt = 1;
+	sp_tasks_begin(ts, &a);
+	sp_tasks_begin(ts, &b);
+	sp_tasks_begin(ts, &c);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "3.1, 5.0");
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, 34), "3.1, …");
+	sp_tasks_end(ts, 3, -2, 200);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "5.0");
 	sp_tasks_free(ts);
 }
 
