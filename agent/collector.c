@@ -361,7 +361,6 @@ static void finish(struct sp_collector *c)
 
 	c->engine->stop(c->capture);
 	sp_tasks_close(c->capture->tasks, sp_clock_mono_ns());
-	sp_somebody_look(&c->somebody, c->capture);
 	sp_somebody_say(&c->somebody, c->capture);
 	drain(c);
 	if (c->wall)

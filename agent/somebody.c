@@ -18,11 +18,12 @@ void sp_somebody_look(struct sp_somebody *s, struct sp_capture *c)
 		sp_threads_each(c->threads, true, look_at, s);
 }
 
-void sp_somebody_say(const struct sp_somebody *s, struct sp_capture *c)
+void sp_somebody_say(struct sp_somebody *s, struct sp_capture *c)
 {
 	const struct sp_args *a = c->args;
 	char line[sizeof(a->thread) + 160];
 
+	sp_somebody_look(s, c);
 	if (s->seen)
 		return;
 	if (a->thread[0])

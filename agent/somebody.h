@@ -12,7 +12,7 @@ struct sp_somebody {
 /* Looks, until one was seen; cheap where all threads are wanted. */
 void sp_somebody_look(struct sp_somebody *s, struct sp_capture *c);
 
-/* At the end: says a sentence if there never was one. */
-void sp_somebody_say(const struct sp_somebody *s, struct sp_capture *c);
+/* At the end: looks once more, and says a sentence if there never was one. */
+void sp_somebody_say(struct sp_somebody *s, struct sp_capture *c);
 
 #endif
