@@ -13,7 +13,9 @@
 
 #include "base/cleanup.h"
 
-#define BLOCK_MAX (64u << 20)
+#define BLOCK_MAX    (64u << 20)
+#define LZ4_RATIO    255 /* a byte that only continues a length */
+#define SNAPPY_RATIO 64	 /* a copy */
 
 static uint32_t le32(const uint8_t *p)
 {
@@ -194,6 +196,20 @@ static int unzstd(const uint8_t *from, size_t len, int to, struct sp_err *err)
 	return r == 0 && left != 0 ? damaged("zstd", err) : r;
 }
 
+/* Room for a block; what one byte can stand for is limited, and so is what a damaged length takes.
+ */
+static bool make_room(uint8_t **buf, size_t *cap, size_t whole, size_t packed, size_t ratio)
+{
+	if (whole > BLOCK_MAX || whole > packed * ratio + 64)
+		return false;
+	if (whole <= *cap)
+		return true;
+	free(*buf);
+	*buf = malloc(whole);
+	*cap = *buf ? whole : 0;
+	return *buf != NULL;
+}
+
 /* "LZ4Block", a byte for the method, both lengths and a checksum of four bytes each. */
 static int unlz4(const uint8_t *from, size_t len, int to, struct sp_err *err)
 {
@@ -211,15 +227,8 @@ static int unlz4(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		packed = le32(h + 9);
 		n = whole = le32(h + 13);
 		at += HEAD;
-		if (packed > len - at || whole > BLOCK_MAX)
+		if (packed > len - at || !make_room(&buf, &cap, whole, packed, LZ4_RATIO))
 			return damaged("lz4", err);
-		if (whole > cap) {
-			free(buf);
-			buf = malloc(whole);
-			cap = buf ? whole : 0;
-		}
-		if (whole && !buf)
-			return -ENOMEM;
 		if ((h[8] & 0xf0) == RAW && packed == whole)
 			r = put(to, from + at, packed);
 		else if ((h[8] & 0xf0) == PACKED &&
@@ -236,12 +245,13 @@ static int unlz4(const uint8_t *from, size_t len, int to, struct sp_err *err)
 static int unsnappy(const uint8_t *from, size_t len, int to, struct sp_err *err)
 {
 	static const uint8_t magic[8] = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
-	SP_AUTO_FREE uint8_t *buf = malloc(BLOCK_MAX);
-	size_t at = 0;
-	int r = buf ? 0 : -ENOMEM;
+	SP_AUTO_FREE uint8_t *buf = NULL;
+	size_t at = 0, cap = 0;
+	int r = 0;
 
 	while (at < len && r == 0) {
-		size_t packed, n = BLOCK_MAX;
+		const uint8_t *p;
+		size_t packed, n;
 
 		if (len - at >= 16 && memcmp(from + at, magic, sizeof(magic)) == 0) {
 			at += 16;
@@ -251,6 +261,10 @@ static int unsnappy(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		if (packed > len - at - 4)
 			return damaged("snappy", err);
 		at += 4;
+		p = from + at;
+		if (!snappy_length(&p, p + packed, &n) ||
+			!make_room(&buf, &cap, n, packed, SNAPPY_RATIO))
+			return damaged("snappy", err);
 		r = sp_unpack_snappy(from + at, packed, buf, &n);
 		r = r < 0 ? damaged("snappy", err) : put(to, buf, n);
 		at += packed;
