@@ -2,10 +2,12 @@
 import collections
 import json
 import re
+import subprocess
 
 import pytest
 
 from kit import recording, spark, stages
+from kit.parts import SPARKPROF
 
 
 class Run:
@@ -45,12 +47,9 @@ class Run:
 @pytest.fixture(scope="module", params=[("3.5.7", 17, "wall", "local-cluster[1,2,1024]"), ("4.3.0", 25, "cpu", "local[2]")],
                 ids=lambda p: f"{p[0]}-{p[2]}")
 def run(request, tmp_path_factory):
-    import subprocess
-
-    from kit.parts import SPARKPROF
-
     def sparkprof(*args):
         return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+
     version, jdk, event, master = request.param
     r = Run(tmp_path_factory.mktemp("stages"), sparkprof, version, jdk, event, master=master)
     r.event, r.master = event, master
@@ -120,16 +119,17 @@ def test_names_from_the_event_log(run, sparkprof, tmp_path):
     assert r.returncode != 0 and "no events of Spark" in r.stderr
 
 
-def test_wall_shows_tasks_unless_told_otherwise(run, sparkprof, tmp_path):
-    if run.event != "wall":
-        pytest.skip("a recording of wall on an executor only")
+def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, tmp_path):
     roots = {}
-    for option in ((), ("--all-threads",)):
-        sparkprof("report", run.file, *option, "--by", "task", "-f", tmp_path / "x.collapsed")
+    for option in ("", "--all-threads", "--tasks-only"):
+        sparkprof("report", run.file, *filter(None, [option]), "--by", "task", "-f", tmp_path / "x.collapsed")
         roots[option] = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
-    assert "[no task]" in roots[("--all-threads",)] and "[no task]" not in roots[()]
-    assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots[()])
-    sparkprof("report", run.file, "--by", "app", "-f", tmp_path / "x.collapsed")
-    assert (tmp_path / "x.collapsed").read_text().startswith(f"[app {run.id}]")
-    sparkprof("report", run.file, "--by", "executor", "-f", tmp_path / "x.collapsed")
-    assert (tmp_path / "x.collapsed").read_text().startswith("[executor 0]")
+    assert "[no task]" in roots["--all-threads"] and "[no task]" not in roots["--tasks-only"]
+    assert roots[""] == roots["--tasks-only" if run.event == "wall" else "--all-threads"]
+    assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots["--tasks-only"])
+
+
+def test_application_and_executor(run, sparkprof, tmp_path):
+    for by, root in (("app", f"[app {run.id}]"), ("executor", "[executor 0]" if run.event == "wall" else "[driver]")):
+        sparkprof("report", run.file, "--by", by, "-f", tmp_path / "x.collapsed")
+        assert {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()} == {root}
