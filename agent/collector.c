@@ -1,60 +1,22 @@
 /* See collector.h. The loop: every tick (at most 20 ms) look for threads, drain the engines, and
  * once a second write metrics and flush. */
-#include "collector.h"
+#include "collector_in.h"
 
-#include "alloc.h"
 #include "base/clock.h"
 #include "hooks.h"
-#include "metrics.h"
 #include "nativemem.h"
-#include "record.h"
-#include "reports.h"
 #include "ring.h"
 #include "sig/here.h"
 #include "slice.h"
-#include "stacks.h"
-#include "wall.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define TICK_NS 20000000ull
-
-struct sp_collector {
-	struct sp_capture *capture;
-	const struct sp_engine *engine;
-	struct sp_walls *wall;
-	uint64_t wall_ns;
-	int out_fd;
-
-	struct sp_stacks *stacks;
-	struct sp_dict *dict;
-	struct sp_intern *intern; /* borrowed from stacks */
-	struct sp_record *record;
-	struct sp_metrics_reader *metrics;
-	struct sp_callers callers;
-
-	_Atomic uint64_t samples, lost, truncated, unknown, bytes;
-	uint64_t next_flush_ns, end_ns;
-
-	pthread_t thread;
-	bool started, finished;
-	pthread_mutex_t finish_lock; /* stop and the JVM's end may come together */
-	_Atomic uint32_t wake;	     /* futex: bumped to interrupt the sleep */
-	_Atomic uint32_t stop;
-	pthread_mutex_t lock; /* the requests below */
-	pthread_cond_t done;
-	uint64_t flush_wanted, flush_done;
-	int flush_status;
-	struct sp_err flush_err, finish_err;
-	int finish_status;
-};
 
 static void say(struct sp_collector *c, const char *sentence)
 {
@@ -135,24 +97,43 @@ void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
 {
 	*ret = (struct sp_counts){
 		.samples = atomic_load(&c->samples),
-		.lost = atomic_load(&c->lost),
 		.truncated = atomic_load(&c->truncated),
+		.too_deep = atomic_load(&c->too_deep),
 		.unknown = atomic_load(&c->unknown),
 		.bytes = atomic_load(&c->bytes),
 	};
+	for (int i = 0; i < SP_LOSSES; i++)
+		ret->lost += ret->lost_by[i] = atomic_load(&c->lost[i]);
+}
+
+static void count(_Atomic uint64_t *at, uint64_t n)
+{
+	if (n)
+		atomic_fetch_add_explicit(at, n, memory_order_relaxed);
 }
 
 /* Unwinds and interns; counts what went wrong. Returns the stack's id or 0. */
 static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
 {
-	bool cut = false, unknown = false;
-	uint32_t stack = sp_stacks_take(c->stacks, s, &cut, &unknown);
+	struct sp_stack_faults f = {false, false, false};
+	uint32_t stack = sp_stacks_take(c->stacks, s, &f);
 
-	if (stack && cut)
-		atomic_fetch_add_explicit(&c->truncated, 1, memory_order_relaxed);
-	if (stack && unknown)
-		atomic_fetch_add_explicit(&c->unknown, 1, memory_order_relaxed);
+	if (!stack)
+		return 0;
+	count(&c->truncated, f.cut);
+	count(&c->too_deep, f.too_deep);
+	count(&c->unknown, f.unknown);
 	return stack;
+}
+
+/* The thread as it was called at that time. */
+static uint32_t thread_at(
+	struct sp_collector *c, struct sp_tinfo *t, uint32_t tid, uint64_t time_ns)
+{
+	char name[SP_THREAD_NAME] = "";
+	uint32_t version = t ? sp_threads_name_at(c->capture->threads, t, time_ns, name) : 0;
+
+	return sp_intern_thread(c->intern, t, tid, name, version);
 }
 
 /* What a hook reported: its stack as any other, then the event that it is. */
@@ -174,10 +155,10 @@ static void take_report(
 	s->trim = sp_reports_trim(rec->kind);
 	if (rec->stack_len)
 		stack = stack_of(c, s);
-	thread = sp_intern_thread(c->intern, s->thread, s->snap.tid);
+	thread = thread_at(c, s->thread, s->snap.tid, s->snap.time_ns);
 	if (!thread || (rec->stack_len && !stack) || !sp_reports_write(&rs, rec, thread, stack)) {
 		sp_reports_drop(&rs, rec);
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
 	}
 	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
@@ -193,15 +174,15 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted)))
 		return;
 	stack = stack_of(c, s);
-	thread = stack ? sp_intern_thread(c->intern, s->thread, s->snap.tid) : 0;
+	thread = stack ? thread_at(c, s->thread, s->snap.tid, s->snap.time_ns) : 0;
 	if (!thread) {
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
 	}
 	s->ret_stack = stack;
 	s->ret_epoch = sp_intern_epoch(c->intern);
-	if (s->state == SP_STATE_LOCK && sp_intern_is_sleep(c->intern, stack))
-		s->state = SP_STATE_SLEEP;
+	if (s->wall)
+		s->state = sp_intern_state(c->intern, stack, s->state, s->syscall_nr >= 0);
 	if (s->wall)
 		return; /* its time is written when it is known: sp_collector_stood() */
 	/* A thread that came and went between two scans was never known to wall. */
@@ -209,8 +190,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 		sp_wall_ran(c->wall, s->thread, s->snap.time_ns, stack, s->ret_epoch);
 	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
 		return;
-	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->state, s->weight);
-	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->weight);
+	count(&c->samples, 1);
 }
 
 bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
@@ -220,13 +201,13 @@ bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t sta
 
 	if (epoch != sp_intern_epoch(c->intern))
 		return false;
-	thread = sp_intern_thread(c->intern, t, t->tid);
+	thread = thread_at(c, t, t->tid, from_ns);
 	if (!thread) {
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return true;
 	}
 	sp_record_wall(c->record, from_ns, thread, stack, state, span_ns, looks);
-	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	count(&c->samples, 1);
 	return true;
 }
 
@@ -235,6 +216,8 @@ static void drain_ring(struct sp_collector *c)
 {
 	struct sp_ring *ring = c->capture->ring;
 	struct sp_ring_head *head;
+
+	c->ring_filling = ring->base && sp_ring_used(ring) > ring->size / 8;
 
 	while (ring->base && (head = sp_ring_peek(ring))) {
 		struct sp_sig_record *rec = (struct sp_sig_record *)head;
@@ -255,13 +238,30 @@ static void drain_ring(struct sp_collector *c)
 static void count_losses(struct sp_collector *c)
 {
 	struct sp_ring *ring = c->capture->ring;
-	uint64_t n = atomic_exchange(&sp_sig.reentered, 0) + c->capture->lost;
 
+	count(&c->lost[SP_LOSS_NESTED], atomic_exchange(&sp_sig.reentered, 0));
 	if (ring->base)
-		n += atomic_exchange(&ring->refused, 0);
+		count(&c->lost[SP_LOSS_RING], atomic_exchange(&ring->refused, 0));
+	count(&c->lost[SP_LOSS_KERNEL], c->capture->lost);
 	c->capture->lost = 0;
-	if (n)
-		atomic_fetch_add_explicit(&c->lost, n, memory_order_relaxed);
+}
+
+/* What Spark's threads have done since the last look. */
+static void drain_tasks(struct sp_collector *c)
+{
+	struct sp_stage_about about;
+	struct sp_task t;
+
+	while (sp_tasks_next(c->capture->tasks, &t)) {
+		struct sp_tinfo *info = sp_threads_find(c->capture->threads, t.tid);
+		/* Under the name that it had to the end. */
+		uint32_t thread = thread_at(c, info, t.tid, t.end_ns - 1);
+
+		if (thread)
+			sp_record_task(c->record, &t, thread);
+	}
+	while (sp_tasks_next_stage(c->capture->tasks, &about))
+		sp_record_stage(c->record, &about);
 }
 
 static void drain(struct sp_collector *c)
@@ -273,6 +273,7 @@ static void drain(struct sp_collector *c)
 	if (c->engine->drain)
 		c->engine->drain(c->capture);
 	drain_ring(c);
+	drain_tasks(c);
 	count_losses(c);
 }
 
@@ -335,19 +336,10 @@ static uint64_t tick_ns(const struct sp_collector *c)
 
 	if (c->wall)
 		return c->wall_ns < TICK_NS ? c->wall_ns : TICK_NS;
-	/* Short intervals fill rings faster. */
-	return i <= 1000000 ? 5000000 : TICK_NS;
-}
-
-static void write_live(struct sp_collector *c)
-{
-	uint64_t lost = 0, n;
-
-	if (!c->capture->live)
-		return;
-	n = sp_live_write(c->capture->live, c->record, c->dict, sp_alloc_collections(), &lost);
-	atomic_fetch_add_explicit(&c->samples, n, memory_order_relaxed);
-	atomic_fetch_add_explicit(&c->lost, lost, memory_order_relaxed);
+	/* Short intervals fill rings faster. Of the kernel's we do not know how far. */
+	if (c->ring_filling || i < 1000000 || (c->engine->drain && i == 1000000))
+		return TICK_NS / 4;
+	return TICK_NS;
 }
 
 /* The last act: engines off, what they took written, the recording complete. */
@@ -357,8 +349,12 @@ static void finish(struct sp_collector *c)
 
 	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
+	sp_tasks_close(c->capture->tasks, sp_clock_mono_ns());
+	sp_somebody_say(&c->somebody, c->capture);
 	drain(c);
-	write_live(c);
+	if (c->capture->live)
+		count(&c->lost[SP_LOSS_MEMORY],
+			sp_reports_live(c->capture->live, c->record, c->dict, &c->samples));
 	sp_reports_rest(&c->callers, c->record, sp_intern_epoch(c->intern));
 	if (c->wall)
 		sp_wall_settle(c->wall, true);
@@ -389,6 +385,7 @@ static void *run(void *arg)
 		uint64_t now;
 
 		sp_threads_scan(c->capture->threads, sp_stacks_hotspot(c->stacks), false);
+		sp_somebody_look(&c->somebody, c->capture);
 		drain(c);
 		flush_if_due(c);
 		now = sp_clock_mono_ns();
@@ -414,7 +411,8 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 	const struct sp_args *a = c->capture->args;
 	struct sp_counts none = {0};
 	int r = sp_record_open(&c->record, a, c->out_fd, c->dict, engine->name,
-		c->capture->interval_ns, c->capture->notes, a->memory / 8, err);
+		c->capture->interval_ns, c->capture->notes, &c->capture->identity, a->memory / 8,
+		err);
 
 	if (r < 0 || !wall_ns)
 		return r;

@@ -6,9 +6,11 @@
 
 #include "args.h"
 #include "base/err.h"
+#include "identity.h"
 #include "jfr/types.h" /* enum sp_state */
 #include "passed.h"
 #include "session.h"
+#include "tasks.h"
 #include "threads.h"
 #include "unwind/snapshot.h"
 
@@ -47,6 +49,8 @@ struct sp_capture {
 	const struct sp_args *args;
 	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
 	struct sp_threads *threads;
+	struct sp_tasks *tasks;
+	struct sp_identity identity; /* all empty: not Spark's */
 	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */

@@ -12,6 +12,7 @@ SP_SYMVER(pthread_detach, "2.2.5");
 SP_SYMVER(pthread_sigmask, "2.2.5");
 SP_SYMVER(pthread_kill, "2.2.5");
 SP_SYMVER(pthread_once, "2.2.5");
+SP_SYMVER(pthread_condattr_setclock, "2.3.3");
 SP_SYMVER(pthread_getattr_np, "2.2.5");
 SP_SYMVER(pthread_attr_getstack, "2.2.5");
 SP_SYMVER(pthread_attr_setstacksize, "2.2.5");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAVES	   64
 #define CACHE_SIZE 4096 /* a power of two */
 #define MODULES	   1024 /* ids beyond are not told of */
 
@@ -13,6 +14,12 @@ struct cached {
 	uint64_t pc;
 	uint32_t method;
 	uint8_t type;
+};
+
+/* What threads in this Java method waited for, when the system call was known. */
+struct leaf_state {
+	uint32_t leaf, epoch;
+	enum sp_state state;
 };
 
 struct sp_intern {
@@ -28,6 +35,7 @@ struct sp_intern {
 	void *module_ctx;
 	uint32_t seen_epoch[MODULES]; /* by module id */
 	struct cached cache[CACHE_SIZE];
+	struct leaf_state leaf_states[LEAVES];
 };
 
 int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_modules *modules,
@@ -268,38 +276,57 @@ static bool string_starts(const struct sp_intern *in, uint32_t id, const char *w
 	return len >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
 }
 
-bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack)
+/* The innermost Java method of @stack, 0 none. */
+static uint32_t java_leaf(struct sp_intern *in, uint32_t stack)
 {
 	const struct sp_stack *s = sp_dict_get_stack(in->dict, stack);
 
 	for (uint32_t i = 0; s && i < s->count; i++) {
 		const struct sp_method *m = sp_dict_get_method(in->dict, s->frames[i].method);
 
-		if (!m || m->native)
-			continue;
-		return string_starts(in, m->name_id, "sleep") &&
-		       string_starts(in, m->class_id, "java/lang/Thread");
+		if (m && !m->native)
+			return s->frames[i].method;
 	}
-	return false;
+	return 0;
 }
 
-uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid)
+enum sp_state sp_intern_state(
+	struct sp_intern *in, uint32_t stack, enum sp_state state, bool by_call)
+{
+	uint32_t leaf = java_leaf(in, stack);
+	const struct sp_method *m = leaf ? sp_dict_get_method(in->dict, leaf) : NULL;
+	struct leaf_state *k = &in->leaf_states[leaf % LEAVES];
+
+	if (!m)
+		return state;
+	if ((state == SP_STATE_LOCK || !by_call) && string_starts(in, m->name_id, "sleep") &&
+		string_starts(in, m->class_id, "java/lang/Thread"))
+		return SP_STATE_SLEEP;
+	if (by_call)
+		*k = (struct leaf_state){leaf, in->epoch, state};
+	else if (k->leaf == leaf && k->epoch == in->epoch)
+		return k->state;
+	return state;
+}
+
+uint32_t sp_intern_thread(
+	struct sp_intern *in, struct sp_tinfo *t, uint32_t tid, const char *name, uint32_t version)
 {
 	struct sp_thread th = {.tid = tid};
-	char name[32];
+	char number[32];
 
-	if (t && t->dict_epoch == in->epoch && t->dict_version == t->name_version && t->dict_id)
+	if (t && version && t->dict_epoch == in->epoch && t->dict_version == version && t->dict_id)
 		return t->dict_id;
-	snprintf(name, sizeof(name), "[tid=%u]", tid);
-	th.name_id = string(in, t && t->name[0] ? t->name : name);
+	snprintf(number, sizeof(number), "[tid=%u]", tid);
+	th.name_id = string(in, name[0] ? name : number);
 	th.java_id = t ? t->java_id : 0;
 	th.group_id = t && t->group[0] ? string(in, t->group) : 0;
 	if (!th.name_id)
 		return 0;
 	tid = sp_dict_thread(in->dict, &th);
-	if (t) {
+	if (t && version) {
 		t->dict_epoch = in->epoch;
-		t->dict_version = t->name_version;
+		t->dict_version = version;
 		t->dict_id = tid;
 	}
 	return tid;

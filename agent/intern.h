@@ -28,11 +28,16 @@ void sp_intern_reset(struct sp_intern *in);
 uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
 	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown);
 
-/* Is the first Java frame of @stack a Thread.sleep? HotSpot sleeps in a futex. */
-bool sp_intern_is_sleep(struct sp_intern *in, uint32_t stack);
+/* The state of a thread that stands in @stack: Thread.sleep is told from other waits in a futex.
+ * @by_call: @state comes from the system call; else, where that was not to be had, it is what
+ * others in the same Java method waited for, if any were seen. */
+enum sp_state sp_intern_state(
+	struct sp_intern *in, uint32_t stack, enum sp_state state, bool by_call);
 
-/* The thread under its present name. 0 when full. */
-uint32_t sp_intern_thread(struct sp_intern *in, struct sp_tinfo *t, uint32_t tid);
+/* The thread under @name. @version: of the name, where it is @t's present one; 0: it was another.
+ * @t may be NULL. 0 when full. */
+uint32_t sp_intern_thread(
+	struct sp_intern *in, struct sp_tinfo *t, uint32_t tid, const char *name, uint32_t version);
 
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);

@@ -2,6 +2,9 @@
 #include "jvmside.h"
 
 #include "base/clock.h"
+#include "rename.h"
+#include "slice.h"
+#include "sparkside.h"
 
 #include <jvmti.h>
 
@@ -11,7 +14,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NAME_PERIOD_NS 1000000000ull
 
@@ -25,11 +30,23 @@ static struct {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool ready, stop;
+	bool ready, stop, wake;
+	bool renames;			   /* told at once, not asked for */
 	uint64_t ticks_wanted, ticks_done; /* under the lock */
 	int status;
 	struct sp_err err; /* a guest's */
-} js = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+} js = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* By the monotonic clock: the machine's time may be set while we wait. */
+static void init_cond(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&js.cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
 
 static bool enter(void)
 {
@@ -52,6 +69,29 @@ static void dispose_info(jvmtiEnv *ti, JNIEnv *env, jvmtiThreadInfo *info)
 	(*env)->DeleteLocalRef(env, info->context_class_loader);
 }
 
+/* A look at Spark's tasks is wanted before the next second. */
+static void wake(void)
+{
+	pthread_mutex_lock(&js.lock);
+	js.wake = true;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
+}
+
+static void on_rename(JNIEnv *env, jobject thread, const char *name)
+{
+	uint64_t now = sp_clock_mono_ns(), jt;
+	uint32_t tid;
+
+	if (!enter())
+		return;
+	jt = (uint64_t)(*env)->GetLongField(env, thread, js.eetop);
+	tid = jt ? sp_threads_renamed(js.ev.threads, jt, name, now) : 0;
+	if (tid && sp_sparkside_named(env, thread, tid, name, now, true))
+		wake();
+	leave();
+}
+
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
 	jvmtiThreadInfo info;
@@ -66,6 +106,10 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		sp_threads_started(js.ev.threads, jt,
 			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
 			NULL);
+		if (info.name && sp_taskname_feeder(info.name) &&
+			sp_sparkside_named(env, thread, (uint32_t)syscall(SYS_gettid), info.name,
+				sp_clock_mono_ns(), true))
+			wake();
 		dispose_info(ti, env, &info);
 	}
 	leave();
@@ -84,6 +128,7 @@ static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	} else {
 		sp_threads_ended(js.ev.threads, NULL);
 	}
+	sp_sparkside_ended((uint32_t)syscall(SYS_gettid), sp_clock_mono_ns());
 	leave();
 }
 
@@ -100,6 +145,11 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	if (!enter())
 		return;
 	js.ev.vm_death(js.ev.ctx);
+	/* A thread of the JVM that stays in native code delays its exit by 300 ms (VM_Exit). */
+	pthread_mutex_lock(&js.lock);
+	js.stop = true;
+	pthread_cond_broadcast(&js.cond);
+	pthread_mutex_unlock(&js.lock);
 	leave();
 }
 
@@ -116,9 +166,23 @@ static void group_name(JNIEnv *env, jthreadGroup group, char *buf, size_t size)
 	(*env)->DeleteLocalRef(env, info.parent);
 }
 
-/* Asks every Java thread's present name. A name that ends within the second is lost except for the
- * one that ThreadEnd sees. */
-static void refresh_names(JNIEnv *env)
+/* A name that was asked for, not told: of a thread that had it before we came, or that another one
+ * named. */
+static void found_name(JNIEnv *env, jthread thread, uint64_t jt, uint64_t id,
+	const jvmtiThreadInfo *info, bool first, uint64_t asked)
+{
+	char group[48];
+	uint32_t tid;
+
+	group_name(env, info->thread_group, group, sizeof(group));
+	tid = sp_threads_name(js.ev.threads, jt, id, info->name, group, asked);
+	if (tid && info->name && (first || !js.renames))
+		sp_sparkside_found(env, thread, tid, info->name, asked, first);
+}
+
+/* Asks every Java thread's present name. Where renames are not told, a name that ends within the
+ * second is lost except for the one that ThreadEnd sees. */
+static void refresh_names(JNIEnv *env, bool first)
 {
 	jthread *threads = NULL;
 	jint count = 0;
@@ -127,16 +191,15 @@ static void refresh_names(JNIEnv *env)
 		return;
 	for (jint i = 0; i < count; i++) {
 		jvmtiThreadInfo info;
-		char group[48];
+		uint64_t asked = sp_clock_mono_ns();
 
 		memset(&info, 0, sizeof(info));
 		if ((*js.ti)->GetThreadInfo(js.ti, threads[i], &info) == JVMTI_ERROR_NONE) {
 			uint64_t jt = (uint64_t)(*env)->GetLongField(env, threads[i], js.eetop);
 			uint64_t id = (uint64_t)(*env)->GetLongField(env, threads[i], js.thread_id);
 
-			group_name(env, info.thread_group, group, sizeof(group));
 			if (jt)
-				sp_threads_name(js.ev.threads, jt, id, info.name, group);
+				found_name(env, threads[i], jt, id, &info, first, asked);
 			dispose_info(js.ti, env, &info);
 		}
 		(*env)->DeleteLocalRef(env, threads[i]);
@@ -195,18 +258,22 @@ static int hook(void)
 /* The environment stays, empty: HotSpot forgets a thread's JVMTI state at its end only while there
  * is an environment. Without one the states of threads that end are left behind, and the next
  * environment, ours or anybody's, writes into the memory that those threads had. */
-static void unhook(void)
+static void unhook(JNIEnv *env)
 {
 	struct timespec ms = {0, 1000000};
 	jvmtiCapabilities caps;
 
 	if (!js.ti)
 		return;
+	if (js.renames)
+		sp_rename_unhook(env);
+	js.renames = false;
 	atomic_store(&js.on, 0);
 	set_events(JVMTI_DISABLE);
 	/* A callback under way still needs what the session has. */
 	while (atomic_load(&js.inside))
 		nanosleep(&ms, NULL);
+	sp_sparkside_stop(env);
 	memset(&caps, 0, sizeof(caps));
 	(*js.ti)->GetCapabilities(js.ti, &caps);
 	(*js.ti)->RelinquishCapabilities(js.ti, &caps);
@@ -243,6 +310,16 @@ static void tick_guests(JNIEnv *env)
 	pthread_mutex_unlock(&js.lock);
 }
 
+static bool guests_wanted(void)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&js.lock);
+	wanted = js.ticks_wanted != js.ticks_done;
+	pthread_mutex_unlock(&js.lock);
+	return wanted;
+}
+
 void sp_jvmside_tick(void)
 {
 	uint64_t mine;
@@ -268,17 +345,39 @@ static void announce(int status)
 static bool wait_stop(uint64_t ns)
 {
 	struct timespec at;
-	uint64_t end = sp_clock_wall_ns() + ns;
+	uint64_t end = sp_clock_mono_ns() + ns;
 	bool stop;
 
 	at.tv_sec = (time_t)(end / 1000000000);
 	at.tv_nsec = (long)(end % 1000000000);
 	pthread_mutex_lock(&js.lock);
-	if (!js.stop && js.ticks_wanted == js.ticks_done)
+	if (!js.stop && !js.wake && js.ticks_wanted == js.ticks_done)
 		pthread_cond_timedwait(&js.cond, &js.lock, &at);
+	js.wake = false;
 	stop = js.stop;
 	pthread_mutex_unlock(&js.lock);
 	return stop;
+}
+
+/* Names once a second, tasks as often as they want it, until told to stop. */
+static void watch(JNIEnv *env)
+{
+	uint64_t next = sp_clock_mono_ns() + NAME_PERIOD_NS, now, soon;
+
+	do {
+		soon = sp_sparkside_tick(env, js.ti);
+		now = sp_clock_mono_ns();
+		if (now >= next || guests_wanted())
+			tick_guests(env);
+		if (now >= next) {
+			refresh_names(env, false);
+			/* Ten thousand threads take milliseconds to ask: at most 1 % of the time.
+			 */
+			next = sp_clock_mono_ns() + NAME_PERIOD_NS +
+			       100 * (sp_clock_mono_ns() - now);
+			now = sp_clock_mono_ns();
+		}
+	} while (!wait_stop(soon && soon < next - now ? soon : next - now));
 }
 
 static void *run(void *arg)
@@ -288,6 +387,7 @@ static void *run(void *arg)
 	int r;
 
 	sp_threads_exclude_self(js.ev.threads);
+	sp_slice_short();
 	if ((*js.vm)->AttachCurrentThreadAsDaemon(js.vm, (void **)&env, &attach) != JNI_OK) {
 		announce(-EAGAIN);
 		return NULL;
@@ -295,37 +395,33 @@ static void *run(void *arg)
 	r = find_fields(env);
 	if (r == 0)
 		r = hook();
-	if (r == 0)
-		refresh_names(env);
+	if (r == 0) {
+		js.renames = sp_rename_hook(env, on_rename) == 0;
+		refresh_names(env, true);
+		sp_identity_read(env, js.ti, js.ev.identity);
+	}
 	if (r == 0)
 		r = start_guests(env);
 	announce(r);
-	if (r == 0) {
-		uint64_t cost = 0;
-
-		/* Ten thousand threads take milliseconds to ask: at most 1 % of the time. */
-		while (!wait_stop(NAME_PERIOD_NS + 100 * cost)) {
-			uint64_t before = sp_clock_mono_ns();
-
-			refresh_names(env);
-			tick_guests(env);
-			cost = sp_clock_mono_ns() - before;
-		}
-	}
+	if (r == 0)
+		watch(env);
 	stop_guests(env);
-	unhook();
+	unhook(env);
 	(*js.vm)->DetachCurrentThread(js.vm);
 	return NULL;
 }
 
 int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t all, old;
 	int r;
 
+	pthread_once(&once, init_cond);
 	js.vm = vm;
 	js.ev = *ev;
-	js.ready = js.stop = false;
+	js.ready = js.stop = js.wake = false;
+	sp_sparkside_start(ev->tasks);
 	js.ticks_wanted = js.ticks_done = 0;
 	js.err.text[0] = '\0';
 	js.status = 0;

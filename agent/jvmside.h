@@ -1,11 +1,13 @@
 /* The agent's one thread that is attached to the JVM (a daemon): it hears of thread starts and ends
- * and of unloaded code, asks for thread names once a second, and nothing else waits for it. All
+ * and of unloaded code, of new thread names at once, and nothing else waits for it. All
  * JVMTI of a recording is here, so that the collector never enters the JVM and is never stopped by
  * a safepoint. */
 #ifndef SP_AGENT_JVMSIDE_H
 #define SP_AGENT_JVMSIDE_H
 
 #include "base/err.h"
+#include "identity.h"
+#include "tasks.h"
 #include "threads.h"
 
 #include <jni.h>
@@ -24,7 +26,9 @@ struct sp_jvm_guest {
 
 struct sp_jvmside_events {
 	struct sp_threads *threads;
-	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
+	struct sp_tasks *tasks;
+	struct sp_identity *identity; /* filled before sp_jvmside_start returns */
+	uint64_t anchor_offset;	      /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
 	/* The JVM is about to end; called on its own thread. */

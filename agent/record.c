@@ -2,9 +2,10 @@
 #include "record.h"
 
 #include "base/clock.h"
+#include "jfr/writer.h"
+#include "jvminfo.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,10 @@ struct sp_record {
 	const struct sp_args *args;
 	char engine[64];
 	uint64_t interval_ns, start_ms;
-	const char *notes;
+	const char *notes; /* lines; more may come */
+	size_t noted;	   /* of them, what this chunk has */
+	struct sp_jvminfo jvm;
+	const struct sp_identity *identity;
 };
 
 static void setting(struct sp_record *r, const char *name, const char *value)
@@ -38,35 +42,29 @@ static void number_setting(struct sp_record *r, const char *name, uint64_t n)
 	setting(r, name, text);
 }
 
-/* /proc/self/cmdline with spaces: what the JVM was started with. */
-static void command_line(char *buf, size_t size)
-{
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		n = 0;
-	for (ssize_t i = 0; i + 1 < n; i++)
-		if (!buf[i])
-			buf[i] = ' ';
-	buf[n] = 0;
-}
-
-/* The sentences about fallbacks: a setting each. */
+/* The sentences about fallbacks that this chunk does not have yet: a setting each. */
 static void write_notes(struct sp_record *r)
 {
-	const char *p = r->notes;
+	const char *p = r->notes + r->noted;
 	char line[1024];
 
-	while (*p) {
-		size_t n = strcspn(p, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)n, p);
+	for (const char *nl; (nl = strchr(p, '\n')); p = nl + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)(nl - p), p);
 		setting(r, "note", line);
-		p += n + (p[n] == '\n');
 	}
+	r->noted = (size_t)(p - r->notes);
+}
+
+static void write_identity(struct sp_record *r)
+{
+	const struct sp_identity *id = r->identity;
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = id->app_id}, {.s = id->app_name},
+		{.s = id->app_attempt}, {.s = id->executor_id}, {.s = id->host},
+		{.s = id->container}, {.s = id->pod}, {.s = id->spark_version},
+		{.s = id->scala_version}, {.u = (uint64_t)id->cores}};
+
+	if (id->app_id[0] || id->executor_id[0] || id->spark_version[0])
+		sp_jfrw_event(r->w, SP_JFR_APPLICATION, v);
 }
 
 /* What every chunk says about the recording itself. */
@@ -74,16 +72,16 @@ static void write_head(struct sp_record *r)
 {
 	uint64_t now = sp_clock_mono_ns();
 	struct utsname u;
-	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "", line[4096];
+	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "";
 	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
 		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
-	union sp_jfr_val jvm[] = {{.u = now}, {.s = NULL}, {.s = NULL}, {.s = line}, {.s = NULL},
-		{.s = NULL}, {.u = 0}, {.u = (uint64_t)getpid()}};
+	const struct sp_jvminfo *j = &r->jvm;
+	union sp_jfr_val jvm[] = {{.u = now}, {.s = j->name}, {.s = j->version}, {.s = j->args},
+		{.s = j->flags}, {.s = j->command}, {.u = j->start_ms}, {.u = (uint64_t)getpid()}};
 	union sp_jfr_val osv[] = {{.u = now}, {.s = os}};
 
 	if (uname(&u) == 0)
 		snprintf(os, sizeof(os), "%s %s", u.sysname, u.release);
-	command_line(line, sizeof(line));
 	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
 	sp_jfrw_event(r->w, SP_JFR_OS_INFORMATION, osv);
 	sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, jvm);
@@ -99,12 +97,14 @@ static void write_head(struct sp_record *r)
 	if (r->args->nativemem != SP_ARGS_NONE)
 		number_setting(r, "nativemem", r->args->nativemem);
 	setting(r, "version", SP_VERSION);
+	r->noted = 0;
 	write_notes(r);
+	write_identity(r);
 }
 
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
-	struct sp_err *err)
+	const char *engine, uint64_t interval_ns, const char *notes,
+	const struct sp_identity *identity, size_t memory, struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
@@ -121,8 +121,10 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->args = args;
 	r->interval_ns = interval_ns;
 	r->notes = notes;
+	r->identity = identity;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
+	sp_jvminfo_read(&r->jvm);
 	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
 	if (e < 0) {
 		free(r);
@@ -135,10 +137,12 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
  * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
-void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
-	enum sp_state state, uint64_t weight)
+void sp_record_cpu(
+	struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack, uint64_t weight)
 {
-	sp_jfrw_sample(r->w, time_ns, thread, stack, state);
+	/* async-profiler's converter takes samples without a state for CPU time, others for wall
+	 * clock; who is sampled by CPU time runs anyway. */
+	sp_jfrw_sample(r->w, time_ns, thread, stack, SP_STATE_UNKNOWN);
 }
 
 void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
@@ -186,12 +190,55 @@ void sp_record_module(struct sp_record *r, const struct sp_module *m)
 	sp_jfrw_event(r->w, SP_JFR_MODULE, v);
 }
 
+static const char *const losses[SP_LOSSES] = {
+	[SP_LOSS_RING] = "ring full",
+	[SP_LOSS_NESTED] = "signal within a signal",
+	[SP_LOSS_KERNEL] = "dropped by the kernel",
+	[SP_LOSS_MEMORY] = "--memory used up",
+};
+
+void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread)
+{
+	char tag[96];
+	uint64_t took = t->end_ns - t->start_ns;
+	const struct sp_taskname *n = &t->name;
+
+	sp_taskname_tag(n, tag, sizeof(tag));
+
+	union sp_jfr_val span[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
+		{.u = sp_dict_string(r->dict, tag, strlen(tag))}};
+	union sp_jfr_val task[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
+		{.u = (uint32_t)n->stage}, {.u = (uint32_t)n->stage_attempt},
+		{.u = (uint32_t)n->index}, {.u = (uint32_t)n->attempt}, {.u = (uint64_t)n->task_id},
+		{.u = t->begun}, {.u = t->ended}, {.u = t->feeder}};
+
+	sp_jfrw_event(r->w, SP_JFR_SPAN, span);
+	sp_jfrw_event(r->w, SP_JFR_TASK, task);
+}
+
+void sp_record_stage(struct sp_record *r, const struct sp_stage_about *a)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = (uint32_t)a->stage},
+		{.u = (uint32_t)a->attempt}, {.u = (uint64_t)a->sql}, {.s = a->group},
+		{.s = a->description}, {.s = a->call_site}, {.s = a->pool}, {.s = a->query},
+		{.s = a->batch}};
+
+	sp_jfrw_event(r->w, SP_JFR_STAGE, v);
+}
+
 void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
-		{.u = c->truncated}, {.u = c->unknown}};
+		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}};
 
 	sp_jfrw_event(r->w, SP_JFR_COUNTS, v);
+	for (int i = 0; i < SP_LOSSES; i++) {
+		union sp_jfr_val why[] = {
+			{.u = sp_clock_mono_ns()}, {.s = losses[i]}, {.u = c->lost_by[i]}};
+
+		if (c->lost_by[i])
+			sp_jfrw_event(r->w, SP_JFR_LOST, why);
+	}
 }
 
 static int sentence(int e, struct sp_err *err)
@@ -205,10 +252,13 @@ static int sentence(int e, struct sp_err *err)
 
 int sp_record_flush(struct sp_record *r, struct sp_err *err)
 {
+	int e;
+
+	write_notes(r);
 	/* A dictionary that is nearly full begins a new chunk, and so days fit into its memory. */
-	int e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
-			? sp_jfrw_rotate(r->w)
-			: sp_jfrw_flush(r->w);
+	e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
+		    ? sp_jfrw_rotate(r->w)
+		    : sp_jfrw_flush(r->w);
 
 	if (e < 0)
 		return sentence(e, err);
@@ -228,6 +278,7 @@ int sp_record_close(struct sp_record *r, const struct sp_counts *counts, struct 
 {
 	int e;
 
+	write_notes(r);
 	sp_record_counts(r, counts);
 	e = sp_jfrw_close(r->w);
 	free(r);

@@ -6,23 +6,25 @@
 #include "args.h"
 #include "base/err.h"
 #include "engine.h"
+#include "identity.h"
 #include "metrics.h"
 #include "jfr/writer.h"
 #include "prof/dict.h"
+#include "tasks.h"
 #include "unwind/modules.h"
 
 struct sp_record;
 
 /* @fd and @dict are borrowed until sp_record_close(). @engine and @notes (a line each,
- * borrowed as well) are written as settings of each chunk.
+ * borrowed as well) are written as settings of each chunk, and so is @identity (borrowed).
  * Returns 0 or -errno with a sentence. */
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
-	struct sp_err *err);
+	const char *engine, uint64_t interval_ns, const char *notes,
+	const struct sp_identity *identity, size_t memory, struct sp_err *err);
 
 /* A running thread was seen. */
-void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
-	enum sp_state state, uint64_t weight);
+void sp_record_cpu(
+	struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack, uint64_t weight);
 
 /* A thread was in @stack for @span_ns from @time_ns on, @samples looks. */
 void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
@@ -35,6 +37,11 @@ void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 
 /* Native frames of this chunk lie in @m: where its symbols can be found. */
 void sp_record_module(struct sp_record *r, const struct sp_module *m);
+
+/* A task attempt ran on @thread. */
+void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread);
+
+void sp_record_stage(struct sp_record *r, const struct sp_stage_about *about);
 
 void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
 

@@ -283,6 +283,7 @@ bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)
 	if (mine) {
 		sp_session_counts(g.session, &counts);
 		fill_counts(ret->num, &counts);
+		ret->text[0] = sp_session_stages(g.session, s->stages, sizeof(s->stages));
 	}
 	pthread_mutex_unlock(&g.lock);
 	return mine;

@@ -19,7 +19,8 @@ struct sp_recording_seat {
 	sp_session_say_fn *say;
 	void *say_ctx;
 	int pass_fd; /* goes out with the reply; the caller closes it. -1: none */
-	char who[232], options[1024], said[256], outputs[4096]; /* copies for replies */
+	char who[232], options[1024], said[256], outputs[4096],
+		stages[128]; /* copies for replies */
 };
 
 void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx);

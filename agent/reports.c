@@ -1,6 +1,7 @@
 /* See reports.h. One function per kind of record. */
 #include "reports.h"
 
+#include "alloc.h"
 #include "base/clock.h"
 #include "idle.h"
 #include "sig/here.h"
@@ -120,6 +121,15 @@ void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint
 		if (v[2].u && callers->last[i].epoch == epoch && sp_nativemem_rest(i, &v[4].u))
 			sp_record_event(r, SP_JFR_MALLOC, v);
 	}
+}
+
+uint64_t sp_reports_live(
+	struct sp_live *live, struct sp_record *r, struct sp_dict *dict, _Atomic uint64_t *samples)
+{
+	uint64_t lost = 0;
+
+	atomic_fetch_add(samples, sp_live_write(live, r, dict, sp_alloc_collections(), &lost));
+	return lost;
 }
 
 uint8_t sp_reports_trim(uint32_t kind)

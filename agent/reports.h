@@ -7,6 +7,8 @@
 #include "record.h"
 #include "sig/handler.h"
 
+#include <stdatomic.h>
+
 /* Where each caller of malloc was last seen, for what no sample has told of it at the end. */
 struct sp_callers {
 	struct {
@@ -37,6 +39,10 @@ bool sp_reports_write(
 
 /* Last of all: bytes of callers that no sample has told, with their last stack of this @epoch. */
 void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint32_t epoch);
+
+/* At the end: an event for each live object, added to *samples. Returns how many were lost. */
+uint64_t sp_reports_live(
+	struct sp_live *live, struct sp_record *r, struct sp_dict *dict, _Atomic uint64_t *samples);
 
 /* @rec will not be written: gives back what it holds. */
 void sp_reports_drop(struct sp_reports *rs, const struct sp_sig_record *rec);

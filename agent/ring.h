@@ -10,6 +10,13 @@
 int sp_ring_init(struct sp_ring *r, size_t size);
 void sp_ring_done(struct sp_ring *r);
 
+/* Bytes that are reserved now. */
+static inline uint64_t sp_ring_used(const struct sp_ring *r)
+{
+	return atomic_load_explicit(&r->head, memory_order_relaxed) -
+	       atomic_load_explicit(&r->tail, memory_order_relaxed);
+}
+
 /* The oldest record if it is ready, else NULL. Borrowed until sp_ring_release(). */
 struct sp_ring_head *sp_ring_peek(struct sp_ring *r);
 

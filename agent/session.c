@@ -45,6 +45,7 @@ static void dispose(struct sp_session *s)
 	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
 		sp_threads_free(s->threads);
+		sp_tasks_free(s->capture.tasks);
 		sp_ring_done(&s->ring);
 		free(s);
 	}
@@ -58,7 +59,8 @@ static void say_and_note(void *ctx, const char *sentence)
 	char *notes = s->capture.notes;
 	size_t used = strlen(notes);
 
-	snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
+	if (used + strlen(sentence) + 2 <= sizeof(s->capture.notes))
+		snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
 	if (s->say)
 		s->say(s->say_ctx, sentence);
 }
@@ -81,7 +83,11 @@ static void code_unloaded(void *ctx, uint64_t addr)
 static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
-	struct sp_jvmside_events ev = {.threads = s->threads, .vm_death = vm_death, .ctx = s};
+	struct sp_jvmside_events ev = {.threads = s->threads,
+		.tasks = s->capture.tasks,
+		.identity = &s->capture.identity,
+		.vm_death = vm_death,
+		.ctx = s};
 	struct sp_anchor_layout layout;
 	int r;
 
@@ -111,6 +117,9 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of threads");
 	c->threads = s->threads;
+	r = sp_tasks_new(&c->tasks);
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the list of tasks");
 	c->ring = &s->ring;
 	r = sp_collector_new(&s->collector, c, s->out_fd, err);
 	if (r == 0)
@@ -176,6 +185,11 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret)
 {
 	sp_collector_counts(s->collector, ret);
+}
+
+const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
+{
+	return sp_tasks_stages(s->capture.tasks, buf, size);
 }
 
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)

@@ -13,11 +13,22 @@
 
 struct sp_session;
 
+/* Why a sample that was due is not in the recording. */
+enum sp_loss {
+	SP_LOSS_RING,	/* the handler's ring was full */
+	SP_LOSS_NESTED, /* a signal came while the last one was handled */
+	SP_LOSS_KERNEL, /* perf events: the kernel's ring was full, or the thread not known */
+	SP_LOSS_MEMORY, /* --memory: no place for its stack or thread */
+	SP_LOSSES
+};
+
 /* What has happened so far; every report prints it. */
 struct sp_counts {
-	uint64_t samples;   /* recorded */
-	uint64_t lost;	    /* taken but not recorded: ring or arena full */
+	uint64_t samples; /* recorded */
+	uint64_t lost;	  /* taken but not recorded: the sum of lost_by */
+	uint64_t lost_by[SP_LOSSES];
 	uint64_t truncated; /* recorded with frames missing below */
+	uint64_t too_deep;  /* of them, those deeper than asked for; the rest ended early */
 	uint64_t unknown;   /* recorded with an unknown or broken frame */
 	uint64_t bytes;	    /* written to the recording */
 };
@@ -38,6 +49,9 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 
 /* Current counts; cheap, any agent thread. */
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);
+
+/* The Spark stages that have tasks running now, as text; "" where there are none. Returns @buf. */
+const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size);
 
 /* Perf events that @perf was asked for; the descriptors are taken in any case. */
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel);

@@ -2,6 +2,7 @@
 #include "stacks.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,25 @@ struct sp_stacks {
 	uint32_t depth;
 };
 
+/* The JVM's own library and the C library stay as long as the process: what the unwinder reads most
+ * (unwind tables, symbols, names of stubs) needs no system call there. */
+static int library_stays(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	const struct sp_mem *mem = ctx;
+	const char *base = strrchr(info->dlpi_name, '/');
+
+	if (!base || (strcmp(base, "/libjvm.so") != 0 && strcmp(base, "/libc.so.6") != 0))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R)
+			mem->stable(mem->ctx, at, at + p->p_memsz);
+	}
+	return 0;
+}
+
 /* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
 static int open_unwinder(
 	struct sp_stacks *s, struct sp_capture *c, size_t memory, struct sp_err *err)
@@ -28,6 +48,7 @@ static int open_unwinder(
 		return sp_err_set(
 			err, r, "cannot read this process's own memory: %s", strerror(-r));
 	mem = sp_mem_live_mem(s->live);
+	dl_iterate_phdr(library_stays, (void *)mem);
 	r = sp_modules_new(&s->modules, mem);
 	if (r == 0)
 		r = sp_modules_refresh(s->modules, true);
@@ -122,16 +143,17 @@ static uint32_t trimmed(const struct sp_stacks *s, uint8_t trim, uint32_t count)
 }
 
 uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, bool *ret_cut, bool *ret_unknown)
+	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_faults *ret)
 {
 	struct sp_unwind_result u;
 	uint32_t unknown = 0, top, stack;
 
 	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
-	*ret_cut = u.status == SP_UNWIND_TRUNCATED || u.status == SP_UNWIND_DEPTH_CAP;
+	ret->too_deep = u.status == SP_UNWIND_DEPTH_CAP;
+	ret->cut = ret->too_deep || u.status == SP_UNWIND_TRUNCATED;
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
-		u.count - top, *ret_cut, &unknown);
-	*ret_unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
+		u.count - top, ret->cut, &unknown);
+	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }

@@ -23,8 +23,14 @@ struct sp_intern *sp_stacks_intern(struct sp_stacks *s);
 /* Before each batch of samples: forgets what was read of memory, and looks for new libraries. */
 void sp_stacks_refresh(struct sp_stacks *s);
 
-/* The sample's stack; 0 when the dictionary is full. What went wrong with it is in the flags. */
+struct sp_stack_faults {
+	bool cut;      /* frames are missing below */
+	bool too_deep; /* … because there are more than are kept */
+	bool unknown;
+};
+
+/* The sample's stack; 0 when the dictionary is full. */
 uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, bool *ret_cut, bool *ret_unknown);
+	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_faults *ret);
 
 #endif

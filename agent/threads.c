@@ -2,7 +2,9 @@
 #include "threads.h"
 
 #include "base/clock.h"
+#include "namelog.h"
 #include "pages.h"
+#include "threads_inside.h"
 #include "threads_proc.h"
 
 #include <errno.h>
@@ -14,25 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INDEX_SIZE (SP_THREADS_MAX * 2)
-#define TOMB	   0xffffffffu
-
-struct sp_threads {
-	pthread_mutex_t lock;
-	const struct sp_args *args;
-	struct sp_sig_thread *slots; /* SP_THREADS_MAX, mapped, touched as used */
-	struct sp_tinfo *infos;
-	_Atomic uint32_t *index;
-	uint32_t used, live; /* slots ever used; threads alive */
-	uint32_t tombs, scan;
-	uint32_t agents[8];
-	uint32_t agent_count;
-	bool want_bounds, want_list;
-	bool hooked;
-	struct sp_thread_hooks hooks;
-	struct sp_proc_tasks proc;
-	uint64_t next_scan_ns;
-};
+#define OLD_NAMES 4096
 
 int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 {
@@ -44,16 +28,17 @@ int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 	pthread_mutex_init(&ts->lock, NULL);
 	ts->slots = sp_pages_map(sizeof(*ts->slots) * SP_THREADS_MAX);
 	ts->infos = sp_pages_map(sizeof(*ts->infos) * SP_THREADS_MAX);
-	ts->index = sp_pages_map(sizeof(*ts->index) * INDEX_SIZE);
+	ts->index = sp_pages_map(sizeof(*ts->index) * SP_TINDEX_SIZE);
 	ts->proc.nlink = 0;
-	if (!ts->slots || !ts->infos || !ts->index) {
+	if (!ts->slots || !ts->infos || !ts->index ||
+		sp_namelog_new(&ts->old_names, OLD_NAMES, SP_THREAD_NAME) < 0) {
 		sp_threads_free(ts);
 		return -ENOMEM;
 	}
 	sp_sig.slots = ts->slots;
 	sp_sig.slot_count = SP_THREADS_MAX;
 	sp_sig.index = ts->index;
-	sp_sig.index_mask = INDEX_SIZE - 1;
+	sp_sig.index_mask = SP_TINDEX_SIZE - 1;
 	*ret = ts;
 	return 0;
 }
@@ -65,68 +50,13 @@ void sp_threads_free(struct sp_threads *ts)
 	sp_sig.slots = NULL;
 	sp_sig.index = NULL;
 	sp_sig.slot_count = 0;
+	sp_proc_tasks_done(&ts->proc);
 	sp_pages_unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
 	sp_pages_unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
-	sp_pages_unmap(ts->index, sizeof(*ts->index) * INDEX_SIZE);
+	sp_pages_unmap(ts->index, sizeof(*ts->index) * SP_TINDEX_SIZE);
+	sp_namelog_free(ts->old_names);
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
-}
-
-/* The slot that the index has for @tid, whatever its state. */
-static struct sp_tinfo *find(struct sp_threads *ts, uint32_t tid)
-{
-	for (uint32_t i = sp_sig_hash(tid), n = 0; n < INDEX_SIZE; i++, n++) {
-		uint32_t k = atomic_load_explicit(
-			&ts->index[i & (INDEX_SIZE - 1)], memory_order_relaxed);
-
-		if (!k)
-			return NULL;
-		if (k != TOMB && ts->infos[k - 1].tid == tid)
-			return &ts->infos[k - 1];
-	}
-	return NULL;
-}
-
-static void index_put(struct sp_threads *ts, uint32_t tid, uint32_t slot)
-{
-	for (uint32_t i = sp_sig_hash(tid);; i++) {
-		_Atomic uint32_t *e = &ts->index[i & (INDEX_SIZE - 1)];
-		uint32_t k = atomic_load_explicit(e, memory_order_relaxed);
-
-		if (k && k != TOMB)
-			continue;
-		ts->tombs -= k == TOMB;
-		atomic_store_explicit(e, slot + 1, memory_order_release);
-		return;
-	}
-}
-
-static void index_remove(struct sp_threads *ts, uint32_t tid, uint32_t slot)
-{
-	for (uint32_t i = sp_sig_hash(tid), n = 0; n < INDEX_SIZE; i++, n++) {
-		_Atomic uint32_t *e = &ts->index[i & (INDEX_SIZE - 1)];
-		uint32_t k = atomic_load_explicit(e, memory_order_relaxed);
-
-		if (!k)
-			return;
-		if (k == slot + 1) {
-			atomic_store_explicit(e, TOMB, memory_order_release);
-			ts->tombs++;
-			return;
-		}
-	}
-}
-
-/* Many threads came and went: long probes. A handler that looks meanwhile may miss its slot and
- * copies through the kernel instead. */
-static void index_rebuild(struct sp_threads *ts)
-{
-	for (uint32_t i = 0; i < INDEX_SIZE; i++)
-		atomic_store_explicit(&ts->index[i], 0, memory_order_relaxed);
-	ts->tombs = 0;
-	for (uint32_t i = 0; i < ts->used; i++)
-		if (ts->infos[i].state != SP_THREAD_FREE)
-			index_put(ts, ts->infos[i].tid, i);
 }
 
 static bool is_agent(const struct sp_threads *ts, uint32_t tid)
@@ -146,9 +76,13 @@ static bool is_wanted(const struct sp_threads *ts, const struct sp_tinfo *t)
 	return !*pattern || fnmatch(pattern, t->name, 0) == 0;
 }
 
-static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name, const char *group)
+static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name, const char *group,
+	uint64_t now_ns)
 {
 	if (name && strncmp(t->name, name, sizeof(t->name) - 1) != 0) {
+		if (t->name[0])
+			t->name_log = sp_namelog_put(ts->old_names, t->name, now_ns, t->name_log);
+		t->named_ns = now_ns;
 		snprintf(t->name, sizeof(t->name), "%s", name);
 		t->name_version++;
 	}
@@ -159,12 +93,12 @@ static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name
 
 static void release(struct sp_threads *ts, struct sp_tinfo *t)
 {
-	index_remove(ts, t->tid, (uint32_t)(t - ts->infos));
+	sp_tindex_remove(ts, t->tid, (uint32_t)(t - ts->infos));
 	atomic_store_explicit(&t->sig->tid, 0, memory_order_release);
 	t->state = SP_THREAD_FREE;
 	t->tid = 0;
-	if (ts->tombs > INDEX_SIZE / 4)
-		index_rebuild(ts);
+	if (ts->tombs > SP_TINDEX_SIZE / 4)
+		sp_tindex_rebuild(ts);
 }
 
 static struct sp_tinfo *free_slot(struct sp_threads *ts)
@@ -191,7 +125,7 @@ static void end_thread(struct sp_threads *ts, struct sp_tinfo *t)
 /* A new live thread; an ended one of the same number makes place. */
 static struct sp_tinfo *add(struct sp_threads *ts, uint32_t tid)
 {
-	struct sp_tinfo *t = find(ts, tid);
+	struct sp_tinfo *t = sp_tindex_find(ts, tid);
 	uint32_t generation;
 
 	if (t) {
@@ -217,7 +151,7 @@ static struct sp_tinfo *add(struct sp_threads *ts, uint32_t tid)
 	atomic_store(&t->sig->busy, 0);
 	atomic_store(&t->sig->perf_fd, -1);
 	atomic_store_explicit(&t->sig->tid, tid, memory_order_release);
-	index_put(ts, tid, (uint32_t)(t - ts->infos));
+	sp_tindex_put(ts, tid, (uint32_t)(t - ts->infos));
 	return t;
 }
 
@@ -276,7 +210,7 @@ void sp_threads_exclude_self(struct sp_threads *ts)
 	pthread_mutex_lock(&ts->lock);
 	if (!is_agent(ts, tid) && ts->agent_count < sizeof(ts->agents) / sizeof(*ts->agents))
 		ts->agents[ts->agent_count++] = tid;
-	t = find(ts, tid);
+	t = sp_tindex_find(ts, tid);
 	if (t && t->state == SP_THREAD_LIVE) {
 		if (ts->hooked && !t->agent)
 			ts->hooks.gone(ts->hooks.ctx, t);
@@ -295,7 +229,7 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 
 	sp_proc_own_stack(&lo, &hi);
 	pthread_mutex_lock(&ts->lock);
-	t = find(ts, tid);
+	t = sp_tindex_find(ts, tid);
 	/* A native thread that attaches to the JVM is known already. */
 	if (!t || t->state != SP_THREAD_LIVE || (t->java_thread && t->java_thread != java_thread)) {
 		t = add(ts, tid);
@@ -310,7 +244,7 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 		t->listed = t->named_java = true;
 		atomic_store_explicit(&t->sig->anchor, anchor, memory_order_release);
 		set_bounds(t, lo, hi);
-		set_name(ts, t, name, group);
+		set_name(ts, t, name, group, sp_clock_mono_ns());
 		announce(ts, t);
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -321,10 +255,10 @@ void sp_threads_ended(struct sp_threads *ts, const char *name)
 	struct sp_tinfo *t;
 
 	pthread_mutex_lock(&ts->lock);
-	t = find(ts, (uint32_t)syscall(SYS_gettid));
+	t = sp_tindex_find(ts, (uint32_t)syscall(SYS_gettid));
 	if (t && t->state == SP_THREAD_LIVE) {
 		if (name)
-			set_name(ts, t, name, NULL);
+			set_name(ts, t, name, NULL, sp_clock_mono_ns());
 		/* It may live on as a native thread (DetachCurrentThread): only the JVM's part
 		 * ends here, the rest when /proc no longer shows it. */
 		atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
@@ -334,42 +268,95 @@ void sp_threads_ended(struct sp_threads *ts, const char *name)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
-	const char *name, const char *group)
+static struct sp_tinfo *find_java(struct sp_threads *ts, uint64_t java_thread)
 {
-	pthread_mutex_lock(&ts->lock);
-	for (uint32_t i = 0; i < ts->used; i++) {
-		struct sp_tinfo *t = &ts->infos[i];
+	struct sp_tinfo *t = sp_tindex_find(ts, (uint32_t)syscall(SYS_gettid));
 
-		if (t->state != SP_THREAD_LIVE || t->java_thread != java_thread)
-			continue;
+	if (t && t->state == SP_THREAD_LIVE && t->java_thread == java_thread)
+		return t;
+	for (uint32_t i = 0; i < ts->used; i++) {
+		t = &ts->infos[i];
+		if (t->state == SP_THREAD_LIVE && t->java_thread == java_thread)
+			return t;
+	}
+	return NULL;
+}
+
+uint32_t sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
+	const char *name, const char *group, uint64_t asked_ns)
+{
+	struct sp_tinfo *t;
+	uint32_t tid = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find_java(ts, java_thread);
+	if (t) {
+		bool stale = t->named_java && t->named_ns > asked_ns;
+
+		/* The name that the kernel knew it by until now was never its own. */
+		if (!t->named_java)
+			t->name[0] = 0;
+		set_name(ts, t, stale ? NULL : name, group, asked_ns);
+		tid = stale ? 0 : t->tid;
 		t->java_id = java_id;
 		t->named_java = true;
-		set_name(ts, t, name, group);
-		break;
 	}
 	pthread_mutex_unlock(&ts->lock);
+	return tid;
+}
+
+uint32_t sp_threads_renamed(
+	struct sp_threads *ts, uint64_t java_thread, const char *name, uint64_t now_ns)
+{
+	struct sp_tinfo *t;
+	uint32_t tid = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find_java(ts, java_thread);
+	if (t) {
+		tid = t->tid;
+		t->named_java = true;
+		set_name(ts, t, name, NULL, now_ns);
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return tid;
+}
+
+uint32_t sp_threads_name_at(
+	struct sp_threads *ts, const struct sp_tinfo *t, uint64_t time_ns, char buf[SP_THREAD_NAME])
+{
+	const char *old = NULL;
+	uint32_t version;
+
+	pthread_mutex_lock(&ts->lock);
+	version = t->name_version;
+	if (time_ns < t->named_ns)
+		old = sp_namelog_at(ts->old_names, t->name_log, time_ns);
+	memcpy(buf, old ? old : t->name, SP_THREAD_NAME);
+	pthread_mutex_unlock(&ts->lock);
+	return old ? 0 : version;
 }
 
 static void saw_task(void *ctx, uint32_t tid)
 {
 	struct sp_threads *ts = ctx;
 	struct sp_tinfo *t;
-	char comm[20];
+	char comm[32];
 
 	/* Per thread, not around the whole scan: a starting thread must not wait for it. */
 	pthread_mutex_lock(&ts->lock);
-	t = find(ts, tid);
+	t = sp_tindex_find(ts, tid);
 	if (t && t->state == SP_THREAD_LIVE) {
 		if (t->seen < ts->scan)
 			t->seen = ts->scan;
 	} else if ((t = add(ts, tid))) {
 		ts->want_list = true;
 		sp_proc_comm(tid, comm);
+		sp_proc_whole_name(comm, sizeof(comm));
 		/* The control connection's threads are ours as well. */
 		if (strncmp(comm, "sparkprof", 9) == 0)
 			t->agent = true;
-		set_name(ts, t, comm, NULL);
+		set_name(ts, t, comm, NULL, sp_clock_mono_ns());
 		announce(ts, t);
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -402,7 +389,7 @@ static void fill_from_list(struct sp_threads *ts, const struct sp_hotspot *h)
 	sp_hotspot_anchor(h, &layout);
 	pthread_mutex_lock(&ts->lock);
 	for (int i = 0; i < n; i++) {
-		struct sp_tinfo *t = find(ts, list[i].tid);
+		struct sp_tinfo *t = sp_tindex_find(ts, list[i].tid);
 
 		if (!t || t->state != SP_THREAD_LIVE || t->listed)
 			continue;
@@ -468,7 +455,7 @@ struct sp_tinfo *sp_threads_find(struct sp_threads *ts, uint32_t tid)
 	struct sp_tinfo *t;
 
 	pthread_mutex_lock(&ts->lock);
-	t = find(ts, tid);
+	t = sp_tindex_find(ts, tid);
 	pthread_mutex_unlock(&ts->lock);
 	return t;
 }

@@ -34,7 +34,8 @@ struct sp_tinfo {
 	uint64_t java_thread, java_id, hint_sp;
 	char name[SP_THREAD_NAME];
 	char group[48];
-	uint32_t name_version; /* changes with the name */
+	uint32_t name_version;	     /* changes with the name */
+	uint64_t named_ns, name_log; /* since when it has it; the one before (namelog.h) */
 	/* the collector's: dictionary id of (tid, name) in the current chunk */
 	uint32_t dict_id, dict_epoch, dict_version;
 	/* the engines' */
@@ -77,9 +78,20 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 	uint64_t java_id, const char *name, const char *group);
 void sp_threads_ended(struct sp_threads *ts, const char *name);
 
-/* A Java thread's name as of now (from JVMTI), by its JavaThread*. */
-void sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
-	const char *name, const char *group);
+/* The name that a Java thread had at @asked_ns or later (from JVMTI), by its JavaThread*. What the
+ * thread was renamed to since then stands. Returns the thread's id if it still has that name; else
+ * 0. */
+uint32_t sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
+	const char *name, const char *group, uint64_t asked_ns);
+
+/* A Java thread gets another name at this moment; most often it is the calling one. Returns its
+ * thread id, 0 if it is not known. */
+uint32_t sp_threads_renamed(
+	struct sp_threads *ts, uint64_t java_thread, const char *name, uint64_t now_ns);
+
+/* Copies the name that @t had at @time_ns. Returns its version if it still has it, else 0. */
+uint32_t sp_threads_name_at(struct sp_threads *ts, const struct sp_tinfo *t, uint64_t time_ns,
+	char buf[SP_THREAD_NAME]);
 
 /* Looks for new and ended threads; cheap when nothing changed. @h may be NULL.
  * Context: the collector. */

@@ -16,6 +16,13 @@ static void *libjvm(void)
 	return handle;
 }
 
+void *sp_vmtable_symbol(const char *name)
+{
+	void *h = libjvm();
+
+	return h ? dlsym(h, name) : NULL;
+}
+
 static uint64_t table_word(const char *symbol)
 {
 	void *h = libjvm();

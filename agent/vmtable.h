@@ -8,7 +8,10 @@
 /* Address of a static field ("PerfMemory", "_start"), 0 if this JVM does not list it. */
 uint64_t sp_vmtable_static(const char *type, const char *field);
 
-/* Size of a type ("Method"), 0 if this JVM does not list it. */
+/* An exported function of libjvm, NULL if there is none. */
+void *sp_vmtable_symbol(const char *name);
+
+/* Bytes of a type ("Method"), 0 if this JVM does not list it. */
 uint64_t sp_vmtable_size(const char *type);
 
 /* Address of a product or diagnostic flag's value, 0 if there is none of that name. */

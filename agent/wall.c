@@ -1,12 +1,13 @@
-/* See wall.h. Accounts per thread, all in nanoseconds:
- *   elapsed = ran (CPU clock) + delayed (schedstat) + stood (the rest)
- * What it stood goes to the stack it stands in; what it ran and was delayed is owed until the CPU
- * engine tells a stack of it. */
+/* See wall.h. What a thread stood goes to the stack it stands in, and so does what it waited for a
+ * CPU after it was woken there. What it ran, and waited for a CPU when it was pushed off one, is
+ * owed until the CPU engine tells a stack of it; what it stood unseen, until it is seen standing.
+ */
 #include "wall.h"
 
 #include "base/clock.h"
 #include "collector.h"
 #include "pages.h"
+#include "wall_books.h"
 #include "wall_proc.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #define STACK_MAX    (256u << 10)
 #define STACK_FIRST  (64u << 10)  /* where the end is not known yet: what is mapped of this */
 #define BACK_OFF_NS  100000000ull /* an idle thread is looked at at least this often */
+#define OPEN_NS	     80000000ull  /* books of a thread that waits stay open at most so long */
 #define KEPT_FDS_MAX 256
 
 struct wall {
@@ -28,12 +30,13 @@ struct wall {
 	uint32_t stack, epoch; /* 0: it was running, or could not be read */
 	uint32_t looks, idle, wakes;
 	int fd;
-	uint64_t cpu_ns, delay_ns, look_ns, next_ns;
-	uint64_t from_ns, stood_ns;		   /* stood in @stack, not yet written */
-	uint64_t ran_owed, delay_owed, stood_owed; /* until a stack is known */
-	uint64_t delay_ahead;	       /* of delay_owed, what schedstat has not told yet */
-	uint64_t blocks;	       /* voluntary switches when last asked */
-	uint32_t run_stack, run_epoch; /* where it was last seen running */
+	struct sp_wall_books books;
+	uint64_t next_ns;
+	uint64_t from_ns, stood_ns;	 /* stood in @stack, not yet written */
+	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
+	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
+	uint64_t paid_ns;		 /* of its CPU time, what is written */
+	uint32_t run_stack, run_epoch;	 /* where it was last seen running */
 };
 
 struct sp_walls {
@@ -42,6 +45,7 @@ struct sp_walls {
 	struct wall *walls; /* one per slot of the registry */
 	uint32_t kept_fds, max_fds;
 	bool last;
+	struct sp_wall_waits waits;
 	pid_t pid;
 	int mem; /* /proc/self/mem where process_vm_readv is forbidden, else -1 */
 	uint8_t stack[STACK_MAX];
@@ -77,6 +81,7 @@ int sp_wall_start(
 	}
 	w->c = c;
 	w->interval_ns = interval_ns;
+	sp_wall_waits_init(&w->waits);
 	w->pid = getpid();
 	w->max_fds = sp_engine_fd_budget() / 4;
 	if (w->max_fds > KEPT_FDS_MAX)
@@ -171,6 +176,26 @@ static uint32_t read_stack(struct sp_walls *w, uint64_t sp, uint64_t end, struct
 	return (uint64_t)n > want ? want : (uint32_t)n;
 }
 
+/* Has @s unwound and kept as where @x stands, unless the thread ran while it was read. */
+static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_sample *s)
+{
+	if (!s->snap.stack_len || sp_wall_cpu_ns(s->thread->tid) != x->books.cpu_ns)
+		return false;
+	s->snap.stack = w->stack;
+	sp_collector_take(w->c->collector, s);
+	x->stack = s->ret_stack;
+	x->epoch = s->ret_epoch;
+	x->state = (uint8_t)s->state;
+	return s->ret_stack != 0;
+}
+
+static uint64_t anchor_of(const struct sp_tinfo *t)
+{
+	if (sp_sig.anchor.sp > 56 || sp_sig.anchor.fp > 56 || sp_sig.anchor.pc > 56)
+		return 0;
+	return atomic_load(&t->sig->anchor);
+}
+
 /* Takes the stack of a blocked thread. It did not move meanwhile if its CPU clock did not. */
 static bool capture(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
 	const struct sp_wall_where *at, uint64_t now)
@@ -178,57 +203,44 @@ static bool capture(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
 	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = at->nr};
 	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
 	uint64_t end = hi && at->sp > lo && at->sp < hi ? hi : at->sp + STACK_FIRST;
-	uint64_t anchor = atomic_load(&t->sig->anchor);
 
 	if (!hi)
 		sp_threads_learn(w->c->threads, t, at->sp);
-	if (sp_sig.anchor.sp > 56 || sp_sig.anchor.fp > 56 || sp_sig.anchor.pc > 56)
-		anchor = 0;
 	s.snap.tid = t->tid;
 	s.snap.time_ns = now;
 	s.snap.known = 1u << SP_REG_RSP | 1u << SP_REG_PC;
 	s.snap.regs[SP_REG_RSP] = s.snap.stack_addr = at->sp;
 	s.snap.regs[SP_REG_PC] = at->pc;
 	s.snap.stack_end = end;
-	s.snap.stack_len = read_stack(w, at->sp, end, &s.snap.anchor, hi ? anchor : 0);
+	s.snap.stack_len = read_stack(w, at->sp, end, &s.snap.anchor, hi ? anchor_of(t) : 0);
 	if (!hi)
 		s.snap.stack_end = at->sp + s.snap.stack_len;
-	s.snap.stack = w->stack;
 	s.state = sp_wall_class(at);
-	if (!s.snap.stack_len || sp_wall_cpu_ns(t->tid) != x->cpu_ns)
-		return false;
-	sp_collector_take(w->c->collector, &s);
-	x->stack = s.ret_stack;
-	x->epoch = s.ret_epoch;
-	x->state = (uint8_t)s.state;
-	return s.ret_stack != 0;
+	return stands_in(w, x, &s);
 }
 
-/* Brings the thread's accounts up to @now. Returns what it stood since the last look. */
-static uint64_t account(struct wall *x, uint32_t tid, uint64_t now, uint64_t cpu)
+/* Takes the Java stack of a thread that waits for a CPU in native code or in the JVM: where it was
+ * woken. The kernel does not tell the registers of such a thread; the JVM tells its last Java
+ * frame. */
+static bool capture_woken(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	uint64_t elapsed = now - x->look_ns, ran = cpu - x->cpu_ns, delay = 0;
+	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = -1};
+	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
+	uint64_t addr = anchor_of(t), from;
+	struct sp_anchor *a = &s.snap.anchor;
 
-	if (ran || !x->stack) {
-		uint64_t total = sp_wall_delay_ns(tid);
-
-		delay = total > x->delay_ns ? total - x->delay_ns : 0;
-		x->delay_ns = total;
-		/* What was taken for a wait before the kernel told of it. */
-		if (ran && x->delay_ahead) {
-			delay = delay > x->delay_ahead ? delay - x->delay_ahead : 0;
-			x->delay_ahead = 0;
-		}
-	}
-	if (ran > elapsed)
-		ran = elapsed;
-	if (delay > elapsed - ran)
-		delay = elapsed - ran;
-	x->ran_owed += ran;
-	x->delay_owed += delay;
-	x->look_ns = now;
-	x->cpu_ns = cpu;
-	return elapsed - ran - delay;
+	if (!hi || !addr || !read_stack(w, hi - 8, hi, a, addr) || a->last_java_sp <= lo + 256 ||
+		a->last_java_sp >= hi)
+		return false;
+	from = a->last_java_sp - 256;
+	s.snap.tid = t->tid;
+	s.snap.time_ns = now;
+	s.snap.known = 1u << SP_REG_RSP;
+	s.snap.regs[SP_REG_RSP] = s.snap.stack_addr = from;
+	s.snap.stack_end = hi;
+	s.snap.stack_len = read_stack(w, from, hi, a, 0);
+	s.state = SP_STATE_BLOCKED;
+	return stands_in(w, x, &s);
 }
 
 /* A thread that wakes again and again keeps its file open. */
@@ -245,102 +257,155 @@ static void keep_fd(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
 	}
 }
 
-/* It runs at both looks and yet did not for @stood: if it never went to sleep it still waits for a
- * CPU, which schedstat tells only once it got one; else it slept where nobody saw it. */
-static void unseen(uint32_t tid, struct wall *x, uint64_t stood)
+/* Writes what was stood and waited unseen to the place that was seen next. */
+static void pay_stood(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	uint64_t blocks = sp_wall_blocks(tid);
-
-	if (blocks == x->blocks) {
-		x->delay_owed += stood;
-		x->delay_ahead += stood;
-	} else {
-		x->stood_owed += stood;
-	}
-	x->blocks = blocks;
+	write_span(w, t, x, SP_STATE_RUNNABLE, now - x->woken_owed, x->woken_owed, 1);
+	x->stood_ns += x->stood_owed;
+	x->from_ns = now - x->stood_ns;
+	x->woken_owed = x->stood_owed = 0;
 }
 
-/* The thread ran since the last look: close the old place, find the new one. */
-static void moved(
-	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now, uint64_t stood)
+/* The thread ran since the last look: close the old place, begin the new one. It left the one and
+ * came to the other at moments we do not know: half to each. */
+static void divide(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, const struct wall *at,
+	const struct sp_wall_window *v)
+{
+	uint64_t woken = sp_wall_waits_woken(&w->waits, v), sure = x->stood_ns;
+	uint64_t here = 0, first = 0;
+
+	x->delay_owed += v->delay - woken;
+	if (x->stack && x->epoch == sp_collector_epoch(w->c->collector)) {
+		here = v->stood <= sure	 ? v->stood
+		       : at->books.stood ? sure + (v->stood - sure) / 2
+					 : v->stood;
+		first = v->wakes > 1 ? woken / v->wakes : woken;
+		write_span(w, t, x, x->state, x->from_ns, here, x->looks);
+		write_span(w, t, x, SP_STATE_RUNNABLE, x->from_ns + here, first, 1);
+	}
+	x->woken_owed += woken - first;
+	x->stood_owed += v->stood - here;
+	x->stood_ns = x->looks = x->idle = 0;
+	x->stack = at->stack;
+	x->epoch = at->epoch;
+	x->state = at->state;
+	if (x->stack) {
+		x->looks = 1;
+		pay_stood(w, t, x, x->books.look_ns);
+	}
+}
+
+/* Looks where the thread is. False: it waits for a CPU, how long the kernel books only when it gets
+ * one, and it stood as well since the last look; the books stay open until then. */
+static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct sp_wall_reading *r,
+	struct wall *ret)
 {
 	struct sp_wall_where at;
-	uint32_t old = x->stack, old_epoch = x->epoch;
-	uint64_t half = old ? stood / 2 : 0;
 
-	/* It left one place and came to another at moments we do not know: half to each. Where it
-	 * stood is also where it waited for a CPU, once it was woken. */
-	x->stood_ns += half;
-	settle(w, t, x);
-	if (old) {
-		write_span(w, t, x, SP_STATE_RUNNABLE, now - x->delay_owed, x->delay_owed, 1);
-		x->delay_owed = 0;
-	}
-	x->idle = 0;
-	x->stack = 0;
+	*ret = (struct wall){.books.cpu_ns = r->cpu_ns};
 	keep_fd(w, t, x);
-	if (sp_wall_where(t->tid, x->fd > 0 ? x->fd : -1, &at) == 0 && !at.running &&
-		capture(w, t, x, &at, now)) {
-		x->from_ns = now - (stood - half);
-		x->stood_ns = stood - half;
-		x->looks = 1;
-		if (x->delay_owed && !x->ran_owed) {
-			write_span(
-				w, t, x, SP_STATE_RUNNABLE, now - x->delay_owed, x->delay_owed, 1);
-			x->delay_owed = 0;
-		}
+	if (sp_wall_where(t->tid, x->fd > 0 ? x->fd : -1, &at) < 0)
+		return true;
+	if (!at.running) {
+		ret->books.stood = capture(w, t, ret, &at, r->now_ns);
+		return true;
+	}
+	if (sp_wall_cpu_ns(t->tid) != r->cpu_ns)
+		return true;
+	if (!x->books.stood && x->books.blocks && sp_wall_blocks(t->tid) == x->books.blocks) {
+		r->waits_ns = SP_WALL_ALL;
+		return true;
+	}
+	ret->books.stood = !w->last && capture_woken(w, t, ret, r->now_ns);
+	if (ret->books.stood)
+		return true;
+	/* Not for ever: on busy cores a look may find it waiting each time. */
+	r->waits_ns = sp_wall_waits_guess(&w->waits);
+	return w->last || r->now_ns - x->books.look_ns > OPEN_NS + 2 * w->interval_ns;
+}
+
+/* Closes the books of a thread that ran, or whose stack is void. */
+static void moved(
+	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now, uint64_t cpu)
+{
+	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = cpu, .before_ns = x->stood_ns};
+	struct sp_wall_delay d = {x->books.delay_ns, x->books.arrivals};
+	struct sp_wall_window v;
+	struct wall at;
+
+	if (!find(w, t, x, &r, &at))
 		return;
-	}
-	/* Running now: the rest goes where it stood before. */
-	x->stack = old;
-	x->epoch = old_epoch;
-	if (old) {
-		x->stood_ns = stood - half;
-		x->looks = 0;
-		settle(w, t, x);
-	} else if (stood) {
-		unseen(t->tid, x, stood);
-	}
-	x->stack = 0;
+	if (cpu != x->books.cpu_ns || !x->stack)
+		sp_wall_delay(t->tid, &d);
+	r.delay_ns = d.ns;
+	r.arrivals = d.arrivals;
+	r.stands = at.books.stood;
+	sp_wall_books_close(&x->books, &r, &v);
+	/* A slow file: read only where much is at stake. */
+	if (v.contended)
+		sp_wall_books_wakes(&x->books, &v, sp_wall_blocks(t->tid), r.stands);
+	else
+		x->books.blocks = 0;
+	divide(w, t, x, &at, &v);
 }
 
 static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
+	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = sp_wall_cpu_ns(t->tid)};
+	struct sp_wall_delay d = {0, 0};
+	struct wall at;
+
+	sp_wall_delay(t->tid, &d);
+	find(w, t, x, &r, &at);
+	x->books = (struct sp_wall_books){
+		now, r.cpu_ns, d.ns, d.arrivals, sp_wall_blocks(t->tid), 0, at.books.stood};
 	x->active = true;
-	x->look_ns = x->from_ns = now;
-	x->cpu_ns = sp_wall_cpu_ns(t->tid);
-	x->delay_ns = sp_wall_delay_ns(t->tid);
-	x->blocks = sp_wall_blocks(t->tid);
-	moved(w, t, x, now, 0);
+	x->from_ns = now;
+	x->paid_ns = r.cpu_ns;
+	x->stack = at.stack;
+	x->epoch = at.epoch;
+	x->state = at.state;
 }
 
 static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	uint64_t cpu = sp_wall_cpu_ns(t->tid), stood;
+	uint64_t cpu = sp_wall_cpu_ns(t->tid);
 	bool here = x->stack && x->epoch == sp_collector_epoch(w->c->collector);
 
 	if (!cpu)
 		return;
-	if (cpu == x->cpu_ns && here) {
-		x->stood_ns += now - x->look_ns;
-		x->look_ns = now;
+	if (cpu == x->books.cpu_ns && here) {
+		x->stood_ns += now - x->books.look_ns;
+		x->books.look_ns = now;
 		x->looks++;
 		x->idle++;
 		return;
 	}
-	stood = account(x, t->tid, now, cpu);
-	moved(w, t, x, now, stood);
+	moved(w, t, x, now, cpu);
 }
 
-/* What it ran is written under @stack. */
-static void pay(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
+/* What it ran until its clock showed @cpu, and waited for a CPU meanwhile, goes to where it was
+ * last seen running. */
+static void pay(
+	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns, uint64_t cpu)
 {
 	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
 
-	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, x->ran_owed, 1);
+	if (cpu > x->paid_ns)
+		write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, cpu - x->paid_ns, 1);
 	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->delay_owed, 1);
+	x->paid_ns = cpu > x->paid_ns ? cpu : x->paid_ns;
+	x->delay_owed = 0;
+}
+
+/* What it stood where nobody saw it, and never will. */
+static void pay_unseen(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
+{
+	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
+
+	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->woken_owed, 1);
 	write_span(w, t, &seen, SP_STATE_BLOCKED, time_ns, x->stood_owed, 1);
-	x->ran_owed = x->delay_owed = x->stood_owed = 0;
+	x->woken_owed = x->stood_owed = 0;
 }
 
 static void visit(void *ctx, struct sp_tinfo *t)
@@ -352,7 +417,8 @@ static void visit(void *ctx, struct sp_tinfo *t)
 	if (t->state == SP_THREAD_ENDED) {
 		if (x->active) {
 			settle(w, t, x);
-			pay(w, t, x, x->look_ns);
+			pay(w, t, x, x->books.look_ns, x->books.cpu_ns);
+			pay_unseen(w, t, x, x->books.look_ns);
 		}
 		x->active = false;
 		drop_fd(w, x);
@@ -388,18 +454,12 @@ void sp_wall_ran(
 	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch)
 {
 	struct wall *x = wall_of(w, t);
-	uint64_t cpu, stood;
 
 	if (!x->active || t->state != SP_THREAD_LIVE)
 		return;
-	cpu = sp_wall_cpu_ns(t->tid);
-	if (cpu && cpu != x->cpu_ns) {
-		stood = account(x, t->tid, sp_clock_mono_ns(), cpu);
-		moved(w, t, x, x->look_ns, stood);
-	}
 	x->run_stack = stack;
 	x->run_epoch = epoch;
-	pay(w, t, x, time_ns);
+	pay(w, t, x, time_ns, sp_wall_cpu_ns(t->tid));
 }
 
 static void settle_one(void *ctx, struct sp_tinfo *t)
@@ -411,16 +471,18 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 
 	if (!x->active)
 		return;
-	if (x->stack && sp_wall_cpu_ns(t->tid) == x->cpu_ns) {
-		x->stood_ns += now - x->look_ns;
-		x->look_ns = now;
+	if (x->stack && sp_wall_cpu_ns(t->tid) == x->books.cpu_ns) {
+		x->stood_ns += now - x->books.look_ns;
+		x->books.look_ns = now;
 	} else if (w->last) {
 		look(w, t, x, now);
 	}
 	settle(w, t, x);
 	/* What it ran since its last sample would go to the next, which does not come. */
-	if (w->last)
-		pay(w, t, x, now);
+	if (w->last) {
+		pay(w, t, x, now, sp_wall_cpu_ns(t->tid));
+		pay_unseen(w, t, x, now);
+	}
 }
 
 void sp_wall_settle(struct sp_walls *w, bool last)

@@ -33,15 +33,19 @@ static ssize_t slurp(const char *path, char *buf, size_t size)
 	return n;
 }
 
-uint64_t sp_wall_delay_ns(uint32_t tid)
+bool sp_wall_delay(uint32_t tid, struct sp_wall_delay *ret)
 {
 	char path[48], text[80], *p;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%u/schedstat", tid);
 	if (slurp(path, text, sizeof(text)) <= 0)
-		return 0;
+		return false;
 	p = strchr(text, ' ');
-	return p ? strtoull(p, NULL, 10) : 0;
+	if (!p)
+		return false;
+	ret->ns = strtoull(p, &p, 10);
+	ret->arrivals = strtoull(p, NULL, 10);
+	return true;
 }
 
 uint64_t sp_wall_blocks(uint32_t tid)

@@ -10,8 +10,12 @@
 /* CPU time of thread @tid in nanoseconds, 0 if it is gone. A system call of 0.15 us. */
 uint64_t sp_wall_cpu_ns(uint32_t tid);
 
-/* Nanoseconds that the thread has waited for a CPU (schedstat), 0 unknown. */
-uint64_t sp_wall_delay_ns(uint32_t tid);
+/* What schedstat says: nanoseconds that the thread has waited for a CPU, booked when it gets one,
+ * and how often it got one. Returns false and leaves *ret where it cannot be read. */
+struct sp_wall_delay {
+	uint64_t ns, arrivals;
+};
+bool sp_wall_delay(uint32_t tid, struct sp_wall_delay *ret);
 
 /* How often the thread has gone to sleep by itself (voluntary context switches). A slow file: 10
  * us. */

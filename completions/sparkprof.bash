@@ -4,22 +4,24 @@ _sparkprof_options() { # of an action
     case $1 in
     collect)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory
-            -d --duration --attach-timeout -f --file -o --output -t --threads -s --simple -a --ann
-            -l --lib --total -I --include -X --exclude --chunksize --chunktime --force -q --quiet
-            -h --help -v --version" ;;
+            -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
+            -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
+            -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;
     start | resume)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
-        echo "--attach-timeout -f --file -o --output -t --threads -s --simple -a --ann -l --lib
+        echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log -f --file -o --output -t --threads -s --simple -a --ann -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
     report)
-        echo "-e --event --thread --from --to --state --min-duration --by --names --areas -f --file
+        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
+            --tasks-only --all-threads --event-log --names --areas -f --file
             -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include -X
             --exclude -q --quiet -h --help -v --version" ;;
     diff)
-        echo "-e --event --thread --from --to --state --min-duration --by --names --areas
+        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
+            --tasks-only --all-threads --event-log --names --areas
             --absolute -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I
             --include -X --exclude -q --quiet -h --help -v --version" ;;
     status | list)
@@ -85,16 +87,16 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     --capture)
         mapfile -t COMPREPLY < <(compgen -W "ring signal" -- "$cur") ;;
     --by)
-        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql" -- "$cur") ;;
     --names)
         mapfile -t COMPREPLY < <(compgen -W "full short" -- "$cur") ;;
-    -f | --file | --areas)
+    -f | --file | --areas | --event-log)
         _filedir ;;
     -o | --output)
         mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
     -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --memory | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
-    --chunktime | --from | --to | --state | --min-duration)
+    --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor)
         ;; # a number or a pattern: nothing to offer
     *) return 1 ;;
     esac

@@ -32,13 +32,15 @@ static bool any_recording(const struct collect *c)
 
 static void draw(struct collect *c)
 {
+	const char *stages = ""; /* of the first that tells some */
 	uint64_t samples = 0, lost = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		samples += c->runs[i].counts[SP_PROGRESS_SAMPLES];
 		lost += c->runs[i].counts[SP_PROGRESS_LOST];
+		stages = *stages ? stages : c->runs[i].stages;
 	}
-	sp_progress_draw(&c->progress, samples, lost);
+	sp_progress_draw(&c->progress, samples, lost, stages);
 }
 
 static int wait_ms(uint64_t end_ns)

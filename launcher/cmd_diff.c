@@ -29,7 +29,8 @@ static int check_formats(const struct sp_call *call, struct sp_err *err)
 
 		if (!sp_diff_writer(name))
 			return sp_err_set(err, -EINVAL,
-				"%s: '%s' has no comparison; write text, collapsed, csv or json",
+				"%s: '%s' has no comparison; write html, svg, text, collapsed, csv "
+				"or json",
 				call->outputs[i].path, name);
 	}
 	return 0;
@@ -44,7 +45,7 @@ static int load_side(
 	return r < 0 ? r : sp_inputs_load(&in, call, ret, err);
 }
 
-static int write_one(const struct sp_diff *d, const struct sp_call *call,
+static int write_one(const struct sp_diff *d, const struct sp_call *call, struct sp_areas *areas,
 	const struct sp_call_output *out, struct sp_err *err)
 {
 	struct sp_out_opts opts;
@@ -55,6 +56,7 @@ static int write_one(const struct sp_diff *d, const struct sp_call *call,
 	if (r < 0)
 		return r;
 	sp_report_style(&opts, call, file.fd);
+	opts.view.areas = areas;
 	sp_sink_init(&sink, file.fd);
 	r = sp_diff_writer(sp_format_name(out->format))(d, &opts, &sink);
 	e = sp_sink_done(&sink);
@@ -83,8 +85,10 @@ static int compare(const struct sp_call *call, const struct sides *s, struct sp_
 			call->targets[0], call->targets[1]);
 	else if (r < 0)
 		sp_err_set(err, r, "cannot compare: %s", strerror(-r));
+	d.names[SP_DIFF_BASE] = call->targets[0];
+	d.names[SP_DIFF_NEW] = call->targets[1];
 	for (size_t i = 0; i < call->n_outputs && r == 0; i++)
-		r = write_one(&d, call, &call->outputs[i], err);
+		r = write_one(&d, call, areas, &call->outputs[i], err);
 	sp_diff_done(&d);
 	sp_areas_free(areas);
 	return r;

@@ -34,6 +34,11 @@ static int check_filters(const struct sp_call *call, struct sp_err *err)
 			    : call->thread	    ? "--thread"
 			    : call->min_duration_ns ? "--min-duration"
 			    : call->by		    ? "--by"
+			    : call->stage	    ? "--stage"
+			    : call->task	    ? "--task"
+			    : call->sql		    ? "--sql"
+			    : call->executor	    ? "--executor"
+			    : call->tasks_only	    ? "--tasks-only"
 			    : call->n_events	    ? "-e"
 						    : NULL;
 
@@ -68,11 +73,12 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 			r = sp_report_write(o->path, o->format, call, p, err);
 	}
 	if (r == 0 && p && p->samples == 0)
-		sp_message_warn("no samples: %s", call->n_events || call->from.kind ||
-								  call->to.kind || call->thread ||
-								  call->states
-							  ? "nothing passes the filters"
-							  : "there are none in what was read");
+		sp_message_warn("no samples: %s",
+			call->n_events || call->from.kind || call->to.kind || call->thread ||
+					call->states || call->stage || call->task || call->sql ||
+					call->executor
+				? "nothing passes the filters"
+				: "there are none in what was read");
 	if (r == 0)
 		tell(call, p);
 	sp_profile_free(p);

@@ -6,6 +6,7 @@
 #include "guest.h"
 #include "message.h"
 #include "reading.h"
+#include "write_report.h"
 #include "base/cleanup.h"
 #include "elf/symbols.h"
 #include "in/in.h"
@@ -263,10 +264,10 @@ static int set_times(struct job *j, const struct sp_call *call)
 	return 0;
 }
 
-/* Only the page has a time strip. */
+/* Only the page of recordings has a time strip; a comparison has two times. */
 static bool needs_times(const struct sp_call *call)
 {
-	for (size_t i = 0; i < call->n_outputs; i++)
+	for (size_t i = 0; i < call->n_outputs && call->action == SP_ACTION_REPORT; i++)
 		if (call->outputs[i].format == SP_FORMAT_HTML)
 			return true;
 	return false;
@@ -282,7 +283,6 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 		.thread = call->thread,
 		.states = call->states,
 		.min_duration_ns = call->min_duration_ns,
-		.by = call->by,
 		.timeless = !needs_times(call),
 		.readers = j->in->n < cores ? cores / (unsigned)j->in->n : 1,
 		.progress = sp_reading_add,
@@ -311,11 +311,15 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned cores = guest || online < 1 ? 1 : online > WORKERS ? WORKERS : (unsigned)online;
 
+	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
+
 	set_options(&j, call, cores);
 	if (guest)
 		j.opts.dict_cap = guest_dict;
 	sp_reading_start(&j.reading, in->bytes, call->quiet);
-	j.result = set_times(&j, call);
+	j.result = sp_report_tasks(&j.opts, call, &names, &j.err);
+	if (j.result == 0)
+		j.result = set_times(&j, call);
 	if (j.result == 0)
 		run_workers(&j, cores);
 	sp_reading_end(&j.reading);

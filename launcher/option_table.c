@@ -199,3 +199,21 @@ bool sp_option_is_beside(const struct sp_option *o)
 {
 	return o && (o->kind == SP_KIND_BESIDE_TIME || o->kind == SP_KIND_BESIDE_SIZE);
 }
+
+const char *sp_action_nearest(const char *word)
+{
+	size_t len = strlen(word);
+	const char *near = NULL;
+
+	for (int i = 0; i < SP_ACTION_COUNT && len >= 3; i++) {
+		const struct sp_action_info *a = &actions_by_id[i];
+
+		if (a->refused)
+			continue;
+		if (strncmp(a->name, word, len) == 0)
+			return a->name;
+		if (typing_errors(word, len, a->name, strlen(a->name)) <= 1)
+			near = near ? near : a->name;
+	}
+	return near;
+}

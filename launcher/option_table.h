@@ -15,7 +15,8 @@ enum sp_option_kind {
 	SP_KIND_WHEN,
 	SP_KIND_STATES,
 	SP_KIND_IDS,
-	SP_KIND_ENUM, /* the words stand in the value column */
+	SP_KIND_DOTTED, /* a number; of a stage, one and its attempt: 5.1 */
+	SP_KIND_ENUM,	/* the words stand in the value column */
 	SP_KIND_EVENT,
 	SP_KIND_INTERVAL,    /* a bare number is nanoseconds, or a number of events */
 	SP_KIND_BESIDE_TIME, /* one more event, of the option's name, with its interval */
@@ -78,5 +79,9 @@ bool sp_option_is_beside(const struct sp_option *o);
 /* @action's row; static. sp_action_find: 0 and the action, or -ENOENT. */
 const struct sp_action_info *sp_action_info(enum sp_action action);
 int sp_action_find(const char *word, enum sp_action *ret_action);
+
+/* The action that a wrong word may mean: it begins with it, or differs by one typing error. NULL
+ * where none is near. */
+const char *sp_action_nearest(const char *word);
 
 #endif

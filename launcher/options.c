@@ -238,7 +238,8 @@ static int add_word(struct sp_parser *p, const char *word)
 
 	if (!p->action_known) {
 		p->action_known = true;
-		if (sp_action_find(word, &call->action) == 0)
+		p->action_given = sp_action_find(word, &call->action) == 0;
+		if (p->action_given)
 			return 0;
 	}
 	if (!*word)

@@ -109,6 +109,9 @@ struct sp_call {
 	const char *states;	  /* --state: a checked list; NULL: all */
 	uint64_t min_duration_ns; /* --min-duration; 0: none */
 	enum sp_by by;
+	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
+	bool tasks_only, all_threads;
+	const char *event_log; /* --event-log; NULL: none */
 	enum sp_names names;
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */

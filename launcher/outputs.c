@@ -188,6 +188,33 @@ static int open_stream(struct sp_outputs *o, struct sp_err *err)
 	return o->fd < 0 ? sp_err_set(err, -errno, "stdout: %s", strerror(errno)) : 0;
 }
 
+static int check_place(const char *path, struct sp_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	SP_AUTO_FREE char *dir =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	struct stat st;
+
+	if (!dir)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sp_err_set(err, -EISDIR,
+			"%s: is a directory; name a file in it, such as %s/out.html", path, path);
+	if (access(dir, W_OK | X_OK) < 0)
+		return sp_err_set(err, -errno, "%s: cannot be created: %s", path, strerror(errno));
+	return 0;
+}
+
+int sp_outputs_check(const struct sp_outputs *o, struct sp_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < o->n && r == 0; i++)
+		if (!is_stdout(&o->list[i]))
+			r = check_place(o->list[i].path, err);
+	return r;
+}
+
 int sp_outputs_record(struct sp_outputs *o, struct sp_err *err)
 {
 	if (o->n == 1 && is_stdout(&o->list[0]) && o->list[0].format == SP_FORMAT_JFR)

@@ -43,6 +43,9 @@ int sp_outputs_name(struct sp_outputs *o, const struct sp_call *call, const stru
 int sp_outputs_text(const struct sp_outputs *o, struct sp_buf *ret);
 int sp_outputs_parse(struct sp_outputs *o, const char *text);
 
+/* Can there be files of these names? Asked before the target is touched; creates nothing. */
+int sp_outputs_check(const struct sp_outputs *o, struct sp_err *err);
+
 /* Creates the recording: o->fd, o->stream. An earlier file of that name is replaced, not written
  * over: whoever has it open keeps what he sees. Returns 0 or -errno with a sentence. */
 int sp_outputs_record(struct sp_outputs *o, struct sp_err *err);

@@ -131,6 +131,8 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 {
 	__attribute__((cleanup(free_symbols))) struct sp_symbols *symbols = NULL;
 	__attribute__((cleanup(free_profile))) struct sp_profile *profile = NULL;
+	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
+	struct sp_load_opts opts = {0};
 	SP_AUTO_CLOSE int root = -1;
 	int r;
 
@@ -139,7 +141,9 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 	root = open_symbols(target, &symbols);
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
-	r = sp_load(o->fd, symbols, &profile, err);
+	r = sp_report_tasks(&opts, call, &names, err);
+	if (r == 0)
+		r = sp_load_with(o->fd, &opts, symbols, &profile, err);
 	if (r == 0)
 		sp_outputs_describe(profile, target);
 	for (size_t i = 0; i < o->n && r == 0; i++) {

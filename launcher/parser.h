@@ -20,6 +20,7 @@ struct sp_parser {
 	char spelled[SP_PARSER_ROWS]
 		    [SP_PARSER_SPELLED]; /* by row, as first written; "": not given */
 	bool action_known, done;
+	bool action_given; /* the action stands there as a word */
 
 	struct sp_pending interval[SP_CALL_MAX_EVENTS]; /* by event */
 	struct sp_pending any_interval;			/* -i before every -e */

@@ -232,11 +232,40 @@ static int check_shapes(struct sp_parser *p)
 	return 0;
 }
 
-static int check_targets(struct sp_parser *p)
+/* A target that is named twice is one. */
+static void drop_twins(struct sp_call *call)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < call->n_targets; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(call->targets[k], call->targets[i]) != 0)
+			k++;
+		if (k == n)
+			call->targets[n++] = call->targets[i];
+	}
+	call->n_targets = n;
+}
+
+/* "stat 4711": two targets by the letter, but hardly what was meant. */
+static const char *meant_action(const struct sp_parser *p)
 {
 	const struct sp_call *call = p->call;
+
+	return p->action_given || call->n_targets < 2 ? NULL : sp_action_nearest(call->targets[0]);
+}
+
+static int check_targets(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
 	const struct sp_action_info *info = sp_action_info(call->action);
 
+	if (meant_action(p))
+		return sp_err_set(p->err, -EINVAL, "'%s' is not an action; did you mean %s?",
+			call->targets[0], meant_action(p));
+	if (!reads_files(call))
+		drop_twins(call);
 	if (reads_files(call) && (call->n_targets < info->least || call->n_targets > info->most))
 		return sp_err_set(p->err, -EINVAL, "%s: %s", info->name,
 			call->action == SP_ACTION_DIFF

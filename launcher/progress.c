@@ -19,7 +19,7 @@ void sp_progress_start(struct sp_progress *p, uint64_t duration_ns, bool quiet)
 }
 
 const char *sp_progress_line(uint64_t passed_ns, uint64_t duration_ns, uint64_t samples,
-	uint64_t lost, size_t width, char *buf, size_t len)
+	uint64_t lost, const char *stages, size_t width, char *buf, size_t len)
 {
 	uint64_t left = passed_ns < duration_ns ? duration_ns - passed_ns : 0;
 	unsigned full = duration_ns ? (unsigned)(BAR - BAR * left / duration_ns) : BAR;
@@ -34,8 +34,9 @@ const char *sp_progress_line(uint64_t passed_ns, uint64_t duration_ns, uint64_t 
 	else
 		snprintf(time, sizeof(time), "%llu:%02llu", (unsigned long long)(s / 60),
 			(unsigned long long)(s % 60));
-	snprintf(buf, len < width + 1 ? len : width + 1, "[%s] %s left, %llu samples, %llu lost",
-		bar, time, (unsigned long long)samples, (unsigned long long)lost);
+	snprintf(buf, len < width + 1 ? len : width + 1,
+		"[%s] %s left, %llu samples, %llu lost%s%s", bar, time, (unsigned long long)samples,
+		(unsigned long long)lost, *stages ? "; stage " : "", stages);
 	return buf;
 }
 
@@ -48,7 +49,7 @@ static size_t terminal_width(void)
 	return ws.ws_col - 1u < WIDTH_MAX ? ws.ws_col - 1u : WIDTH_MAX;
 }
 
-void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost)
+void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost, const char *stages)
 {
 	uint64_t now = sp_clock_mono_ns();
 	char line[WIDTH_MAX + 1];
@@ -57,8 +58,8 @@ void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost)
 		return;
 	p->drawn_ns = now;
 	fprintf(stderr, "\r%s\033[K",
-		sp_progress_line(now - p->start_ns, p->duration_ns, samples, lost, terminal_width(),
-			line, sizeof(line)));
+		sp_progress_line(now - p->start_ns, p->duration_ns, samples, lost, stages,
+			terminal_width(), line, sizeof(line)));
 	fflush(stderr);
 }
 

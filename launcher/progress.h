@@ -15,13 +15,14 @@ struct sp_progress {
 void sp_progress_start(struct sp_progress *p, uint64_t duration_ns, bool quiet);
 
 /* Draws at most ten times a second. */
-void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost);
+void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost, const char *stages);
 
 /* Takes the line away, so that what comes next starts on a clean one. */
 void sp_progress_end(struct sp_progress *p);
 
-/* The line itself, at most @width columns; pure. Returns @buf. */
+/* The line itself, at most @width columns; pure. @stages: of Spark that run now, "" for none.
+ * Returns @buf. */
 const char *sp_progress_line(uint64_t passed_ns, uint64_t duration_ns, uint64_t samples,
-	uint64_t lost, size_t width, char *buf, size_t len);
+	uint64_t lost, const char *stages, size_t width, char *buf, size_t len);
 
 #endif

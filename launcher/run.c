@@ -165,6 +165,8 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 	struct sp_err err = {""};
 	int r = sp_outputs_name(&run->outputs, call, t, &err);
 
+	if (r == 0 && call->action != SP_ACTION_RESUME)
+		r = sp_outputs_check(&run->outputs, &err);
 	sp_guest_be_modest(t->pid);
 	if (r == 0 && !call->force)
 		r = sp_guest_check_memory(t->pid, call->memory, &err);
@@ -199,8 +201,10 @@ void sp_run_follow(struct sp_run *run)
 	struct sp_msg m;
 	int r = sp_link_next(&run->link, &m, sp_clock_mono_ns() + 1000000000, &err);
 
-	if (r == 0 && m.type == SP_MSG_PROGRESS)
+	if (r == 0 && m.type == SP_MSG_PROGRESS) {
 		memcpy(run->counts, m.num, sizeof(run->counts));
+		snprintf(run->stages, sizeof(run->stages), "%s", m.text[0]);
+	}
 	if (r == 0 || r == -EINTR || r == -ETIMEDOUT)
 		return;
 	run->died = r == -ESRCH;

@@ -14,9 +14,10 @@ struct sp_run {
 	struct sp_link link;
 	struct sp_outputs outputs;
 	uint64_t counts[SP_PROGRESS_NUMS];
-	bool recording; /* the agent records for this run */
-	bool died;	/* the target ended before the recording did */
-	int code;	/* exit code of what went wrong; SP_EXIT_DONE so far */
+	char stages[128]; /* Spark's that ran a moment ago; "" */
+	bool recording;	  /* the agent records for this run */
+	bool died;	  /* the target ended before the recording did */
+	int code;	  /* exit code of what went wrong; SP_EXIT_DONE so far */
 };
 
 void sp_run_init(struct sp_run *run, const struct sp_jvm *target);

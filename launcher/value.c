@@ -153,6 +153,21 @@ static int thread_states(const char *spelled, const char *text, struct sp_err *e
 	}
 }
 
+/* "5" or, of a stage, "5.1" */
+static int dotted(
+	const struct sp_option *o, const char *spelled, const char *text, struct sp_err *err)
+{
+	bool stage = strcmp(o->value, "STAGE") == 0;
+	size_t n = strspn(text, "0123456789"), m = 0;
+
+	if (stage && n && text[n] == '.')
+		m = 1 + strspn(text + n + 1, "0123456789");
+	if (n == 0 || n > 18 || m == 1 || m > 10 || text[n + m])
+		return sp_err_set(err, -EINVAL, "%s: '%s' is not a %s; write %s", spelled, text,
+			stage ? "stage" : "number", stage ? "5, or 5.1 for one attempt" : "12");
+	return 0;
+}
+
 static int add_pattern(
 	struct sp_call_patterns *list, const char *spelled, const char *text, struct sp_err *err)
 {
@@ -182,6 +197,8 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 		return enum_word(o, spelled, text, &ret_value->word, err);
 	case SP_KIND_IDS:
 		return thread_ids(spelled, text, err);
+	case SP_KIND_DOTTED:
+		return dotted(o, spelled, text, err);
 	case SP_KIND_WHEN:
 		if (sp_when_parse(text, &ret_value->when) < 0)
 			return sp_err_set(err, -EINVAL,
@@ -228,6 +245,7 @@ int sp_value_set(const struct sp_option *o, const char *spelled, const char *tex
 		return 0;
 	case SP_KIND_TEXT:
 	case SP_KIND_IDS:
+	case SP_KIND_DOTTED:
 	case SP_KIND_STATES:
 		*(const char **)to = text;
 		return 0;

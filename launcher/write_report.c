@@ -5,6 +5,7 @@
 #include "pattern.h"
 #include "base/buf.h"
 #include "base/units.h"
+#include "in/eventlog.h"
 #include "out/outfile.h"
 
 #include <errno.h>
@@ -45,6 +46,24 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 	};
 	if (terminal && ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 60)
 		o->width = ws.ws_col;
+}
+
+int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
+	struct sp_stage_names *names, struct sp_err *err)
+{
+	o->by = call->by;
+	o->tasks = true;
+	o->tasks_only = call->all_threads  ? SP_TASKS_AND_ALL
+			: call->tasks_only ? SP_TASKS_ONLY
+					   : SP_TASKS_ONLY_WALL;
+	o->stage = call->stage;
+	o->task = call->task;
+	o->sql = call->sql;
+	o->executor_id = call->executor;
+	if (!call->event_log)
+		return 0;
+	o->names = names;
+	return sp_eventlog_read(call->event_log, names, err);
 }
 
 static void free_areas(struct sp_areas **a)

@@ -8,6 +8,12 @@
 /* How stacks are shown, by the options of @call; strings are borrowed from it. */
 void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd);
 
+/* What of Spark's tasks @call wants to see, into what a recording is loaded with. @names is filled
+ * from --event-log and borrowed by @o; the caller frees it in any case (sp_stage_names_done).
+ * Returns 0, or -errno with a sentence. */
+int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
+	struct sp_stage_names *names, struct sp_err *err);
+
 /* Writes @p to @path ("-" is stdout) in the format @type, whole or not at all; with {{EVENT}} in
  * @path, a file for each event that has samples. A format that has room for one event shows the
  * first and says so. Returns 0, or -errno with a sentence that names the file. */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "in/gzip.h"
+#include "in/temporary.h"
 #include "in/proto.h"
 
 enum { HEAD = 64 << 10, GZIP_DEPTH = 2 };
@@ -26,20 +27,6 @@ static ssize_t read_head(int fd, char *buf)
 static bool is_gzip(const char *s, ssize_t n)
 {
 	return n > 2 && (uint8_t)s[0] == 0x1f && (uint8_t)s[1] == 0x8b;
-}
-
-/* A file without a name that can be larger than memory; else memory. */
-static int temporary(void)
-{
-	const char *dirs[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-
-	for (size_t i = 0; i < SP_COUNT(dirs); i++) {
-		int fd = dirs[i] ? open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
-
-		if (fd >= 0)
-			return fd;
-	}
-	return memfd_create("sparkprof", MFD_CLOEXEC);
 }
 
 static int copy(int from, int to)
@@ -71,7 +58,7 @@ static int settle(int fd, int *ret, struct sp_err *err)
 		return *ret < 0 ? sp_err_set(err, -errno, "cannot be read: %s", strerror(errno))
 				: 0;
 	}
-	*ret = temporary();
+	*ret = sp_in_temporary();
 	r = *ret < 0 ? -errno : copy(fd, *ret);
 	return r < 0 ? sp_err_set(err, r, "cannot be read: %s", strerror(-r)) : 0;
 }
@@ -158,7 +145,7 @@ static enum sp_in_kind kind_of(const char *s, ssize_t n)
 
 static int unpack(int *fd, struct sp_err *note, struct sp_err *err)
 {
-	int to = temporary(), r;
+	int to = sp_in_temporary(), r;
 	struct stat st;
 
 	if (to < 0)

@@ -77,22 +77,6 @@ int sp_jfr_chunk_next(const struct sp_jfr_chunk_data *c, uint64_t *at, struct sp
 	return 1;
 }
 
-static uint32_t slot_of(const struct sp_jfr_table *t, uint64_t key)
-{
-	return (uint32_t)(t->dense ? key : (key * 0x9e3779b97f4a7c15ull) >> 32) & t->mask;
-}
-
-struct sp_jfr_const *sp_jfr_table_find(const struct sp_jfr_table *t, uint64_t key)
-{
-	if (!t->slots)
-		return NULL;
-	for (uint32_t i = slot_of(t, key); t->slots[i].at; i = (i + 1) & t->mask) {
-		if (t->slots[i].key == key)
-			return &t->slots[i];
-	}
-	return NULL;
-}
-
 /* Keys that async-profiler counts from 1 stand one behind the other; others are spread. */
 static bool is_dense(const struct sp_jfr_table *t, uint32_t mask)
 {
@@ -110,7 +94,7 @@ static int table_grow(struct sp_jfr_table *t)
 	if (!to.slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; t->slots && i <= t->mask; i++) {
-		uint32_t slot = slot_of(&to, t->slots[i].key);
+		uint32_t slot = sp_jfr_table_slot(&to, t->slots[i].key);
 
 		if (!t->slots[i].at)
 			continue;
@@ -133,7 +117,7 @@ static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at)
 		    (t->dense && !is_dense(t, t->mask))) &&
 		table_grow(t) < 0)
 		return -ENOMEM;
-	for (slot = slot_of(t, key); t->slots[slot].at; slot = (slot + 1) & t->mask) {
+	for (slot = sp_jfr_table_slot(t, key); t->slots[slot].at; slot = (slot + 1) & t->mask) {
 		if (t->slots[slot].key == key)
 			return 0;
 	}

@@ -49,6 +49,20 @@ struct sp_jfr_cursor sp_jfr_chunk_at(const struct sp_jfr_chunk_data *c, uint64_t
 int sp_jfr_chunk_next(const struct sp_jfr_chunk_data *c, uint64_t *at, struct sp_jfr_cursor *ret,
 	uint64_t *ret_type);
 
-struct sp_jfr_const *sp_jfr_table_find(const struct sp_jfr_table *t, uint64_t key);
+static inline uint32_t sp_jfr_table_slot(const struct sp_jfr_table *t, uint64_t key)
+{
+	return (uint32_t)(t->dense ? key : (key * 0x9e3779b97f4a7c15ull) >> 32) & t->mask;
+}
+
+/* The constant of that key; NULL: there is none. Asked for each frame of each stack. */
+static inline struct sp_jfr_const *sp_jfr_table_find(const struct sp_jfr_table *t, uint64_t key)
+{
+	if (!t->slots)
+		return NULL;
+	for (uint32_t i = sp_jfr_table_slot(t, key); t->slots[i].at; i = (i + 1) & t->mask)
+		if (t->slots[i].key == key)
+			return &t->slots[i];
+	return NULL;
+}
 
 #endif

@@ -339,6 +339,7 @@ int sp_jfr_read_part(int fd, uint64_t from, uint64_t to, struct sp_dict *dict,
 			(unsigned long long)r->src.size);
 	if (n == 0 && sp_jfr_resolver_init(&r->res, dict) < 0)
 		n = sp_err_set(err, -ENOMEM, "no memory for reading the recording");
+	r->res.known = v->known;
 	if (n == 0)
 		n = read_all(r, from, to, err);
 	if (n == -ENOMEM)

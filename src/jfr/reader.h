@@ -6,6 +6,7 @@
 #define SP_JFR_READER_H
 
 #include "base/err.h"
+#include "jfr/known.h"
 #include "jfr/types.h"
 #include "prof/dict.h"
 
@@ -55,6 +56,9 @@ struct sp_jfr_visitor {
 	const char *const *(*fields)(void *ctx, int wanted);
 	/* Returns 0 to go on, anything else to stop; it becomes sp_jfr_read's result. */
 	int (*event)(void *ctx, const struct sp_jfr_event *e);
+	/* Optional, borrowed: remembers stacks from one chunk to the next (known.h); for one
+	 * dictionary and one reader at a time. */
+	struct sp_jfr_known *known;
 };
 
 /* What was in the file. */

@@ -10,85 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct {
-	const char *type, *member; /* type NULL: of any event */
-	uint8_t role;
-} role_table[] = {
-	{NULL, "startTime", SP_JFR_R_START},
-	{NULL, "duration", SP_JFR_R_DURATION},
-	{NULL, "sampledThread", SP_JFR_R_THREAD},
-	{NULL, "eventThread", SP_JFR_R_THREAD},
-	{NULL, "stackTrace", SP_JFR_R_STACK},
-	{NULL, "state", SP_JFR_R_STATE},
-	{"jdk.types.Symbol", "string", SP_JFR_R_NAME},
-	{"java.lang.Class", "name", SP_JFR_R_NAME},
-	{"jdk.types.Package", "name", SP_JFR_R_NAME},
-	{"jdk.types.ThreadGroup", "name", SP_JFR_R_NAME},
-	{"jdk.types.Method", "type", SP_JFR_R_CLASS},
-	{"jdk.types.Method", "name", SP_JFR_R_NAME},
-	{"jdk.types.Method", "descriptor", SP_JFR_R_DESCRIPTOR},
-	{"jdk.types.Method", "modifiers", SP_JFR_R_MODIFIERS},
-	{"jdk.types.StackTrace", "truncated", SP_JFR_R_TRUNCATED},
-	{"jdk.types.StackTrace", "frames", SP_JFR_R_FRAMES},
-	{"jdk.types.StackFrame", "method", SP_JFR_R_METHOD},
-	{"jdk.types.StackFrame", "lineNumber", SP_JFR_R_LINE},
-	{"jdk.types.StackFrame", "bytecodeIndex", SP_JFR_R_BCI},
-	{"jdk.types.StackFrame", "type", SP_JFR_R_FRAME_TYPE},
-	{"java.lang.Thread", "osName", SP_JFR_R_OS_NAME},
-	{"java.lang.Thread", "osThreadId", SP_JFR_R_OS_ID},
-	{"java.lang.Thread", "javaName", SP_JFR_R_JAVA_NAME},
-	{"java.lang.Thread", "javaThreadId", SP_JFR_R_JAVA_ID},
-	{"java.lang.Thread", "group", SP_JFR_R_GROUP},
-};
-
-static uint8_t role_of(const struct sp_jfr_decl *t, const struct sp_jfr_member *m)
-{
-	for (size_t i = 0; i < SP_COUNT(role_table); i++) {
-		bool same =
-			role_table[i].type ? strcmp(role_table[i].type, t->name) == 0 : t->event;
-
-		if (same && strcmp(role_table[i].member, m->name) == 0)
-			return role_table[i].role;
-	}
-	return SP_JFR_R_OTHER;
-}
-
-/* A field has its role only if it is encoded as the role needs it. */
-static bool fits(const struct sp_jfr_resolver *r, uint8_t role, const struct sp_jfr_member *m)
-{
-	uint8_t prim = m->type >= 0 ? r->chunk->schema.types[m->type].prim : SP_JFR_P_STRUCT;
-
-	switch (role) {
-	case SP_JFR_R_START:
-	case SP_JFR_R_DURATION:
-	case SP_JFR_R_OS_ID:
-	case SP_JFR_R_JAVA_ID:
-		return prim == SP_JFR_P_LONG && !m->pool && !m->array;
-	case SP_JFR_R_LINE:
-	case SP_JFR_R_BCI:
-	case SP_JFR_R_MODIFIERS:
-		return prim == SP_JFR_P_INT && !m->pool && !m->array;
-	case SP_JFR_R_TRUNCATED:
-		return prim == SP_JFR_P_BOOLEAN && !m->pool && !m->array;
-	case SP_JFR_R_FRAMES:
-		return m->array && !m->pool && m->type >= 0 && prim == SP_JFR_P_STRUCT;
-	case SP_JFR_R_OS_NAME:
-	case SP_JFR_R_JAVA_NAME:
-		return prim == SP_JFR_P_STRING && !m->pool && !m->array;
-	case SP_JFR_R_NAME:
-		return !m->array && (m->pool || prim == SP_JFR_P_STRING);
-	case SP_JFR_R_THREAD:
-		return m->pool && !m->array && m->type == r->thread;
-	case SP_JFR_R_STACK:
-		return m->pool && !m->array && m->type == r->stack;
-	case SP_JFR_R_STATE:
-		return m->pool && !m->array && m->type == r->state;
-	case SP_JFR_R_OTHER:
-		return true;
-	default:
-		return m->pool && !m->array;
-	}
-}
+static void compare_chunk(struct sp_jfr_resolver *r);
 
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
 {
@@ -124,11 +46,10 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 	for (uint32_t t = 0; t < s->type_count; t++) {
 		for (uint32_t i = s->types[t].first; i < s->types[t].first + s->types[t].count;
 			i++) {
-			uint8_t role = role_of(&s->types[t], &s->members[i]);
-
-			r->roles[i] = fits(r, role, &s->members[i]) ? role : SP_JFR_R_OTHER;
+			r->roles[i] = sp_jfr_role(r, &s->types[t], &s->members[i]);
 		}
 	}
+	compare_chunk(r);
 	return 0;
 }
 
@@ -344,6 +265,49 @@ uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
 	return state;
 }
 
+/* How the members of a type are laid out, as a hash over @h. */
+static uint64_t hash_layout(const struct sp_jfr_resolver *r, int type, uint64_t h)
+{
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	const struct sp_jfr_decl *t = &s->types[type];
+
+	for (uint32_t i = t->first; i < t->first + t->count; i++) {
+		const struct sp_jfr_member *m = &s->members[i];
+		uint64_t prim = m->type >= 0 ? s->types[m->type].prim : 255;
+
+		h = (h ^ (prim << 16 | (uint64_t)m->pool << 9 | (uint64_t)m->array << 8 |
+				 r->roles[i])) *
+		    0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+		if (r->roles[i] == SP_JFR_R_FRAMES && m->type != type)
+			h = hash_layout(r, m->type, h);
+	}
+	return h;
+}
+
+/* Whether stacks of the chunks before are those of this one: same layout, same methods, same kinds
+ * of frames. */
+static void compare_chunk(struct sp_jfr_resolver *r)
+{
+	const struct sp_jfr_table *methods;
+	uint64_t layout;
+
+	r->compare = r->known && r->stack >= 0 && r->method >= 0;
+	if (!r->compare)
+		return;
+	layout = hash_layout(r, r->stack, r->chunk->raw);
+	for (uint64_t key = 0; key < SP_COUNT(r->frame_types); key++) {
+		layout = (layout ^ resolve_frame_type(r, key)) * 0xc4ceb9fe1a85ec53ull;
+		layout ^= layout >> 29;
+	}
+	sp_jfr_known_enter(r->known, layout);
+	methods = &r->chunk->tables[r->method];
+	for (uint32_t i = 0; methods->slots && i <= methods->mask; i++)
+		if (methods->slots[i].at)
+			sp_jfr_known_method(r->known, methods->slots[i].key,
+				resolve_method(r, methods->slots[i].key));
+}
+
 /* Frames of a stack; those beyond what the dictionary takes are skipped. Returns how many. */
 static uint32_t read_frames(
 	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int type, int *ret_truncated)
@@ -385,21 +349,15 @@ static uint32_t read_frames(
 	return count;
 }
 
-uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
+/* Decodes a stack. *ret_whole: nothing that it refers to is missing. */
+static uint32_t read_stack(struct sp_jfr_resolver *r, uint32_t at, bool *ret_whole)
 {
-	struct sp_jfr_const *k = find(r, r->stack, key);
 	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t;
-	struct sp_jfr_cursor c;
+	const struct sp_jfr_decl *t = &s->types[r->stack];
+	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
 	uint32_t count = 0;
 	int truncated = 0;
 
-	if (!k)
-		return 0;
-	if (k->id)
-		return k->id - 1;
-	t = &s->types[r->stack];
-	c = sp_jfr_chunk_at(r->chunk, k->at);
 	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
 		if (r->roles[i] == SP_JFR_R_TRUNCATED)
 			truncated |= sp_jfr_get_byte(&c) != 0;
@@ -408,7 +366,40 @@ uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
 		else
 			sp_jfr_schema_skip_member(s, &c, &s->members[i]);
 	}
-	k->id = sp_dict_stack(r->dict, r->frames, count, truncated) + 1;
+	*ret_whole = !c.bad;
+	for (uint32_t i = 0; i < count && *ret_whole; i++)
+		*ret_whole = r->frames[i].method != 0;
+	return sp_dict_stack(r->dict, r->frames, count, truncated);
+}
+
+/* The same, by its bytes where they are known. */
+static uint32_t compare_stack(struct sp_jfr_resolver *r, uint64_t key, uint32_t at)
+{
+	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
+	const uint8_t *from = c.p;
+	uint32_t id;
+	bool whole;
+
+	sp_jfr_schema_skip(&r->chunk->schema, &c, r->stack);
+	id = c.bad ? 0 : sp_jfr_known_stack(r->known, key, from, (size_t)(c.p - from));
+	if (id)
+		return id;
+	id = read_stack(r, at, &whole);
+	if (whole && !c.bad)
+		sp_jfr_known_keep(r->known, key, from, (size_t)(c.p - from), id);
+	return id;
+}
+
+uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->stack, key);
+	bool whole;
+
+	if (!k)
+		return 0;
+	if (!k->id)
+		k->id = (r->compare ? compare_stack(r, key, k->at) : read_stack(r, k->at, &whole)) +
+			1;
 	return k->id - 1;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "jfr/chunk.h"
+#include "jfr/known.h"
 #include "prof/dict.h"
 
 /* What a field means to us, whoever wrote the recording. */
@@ -34,6 +35,8 @@ enum sp_jfr_role {
 struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
+	struct sp_jfr_known *known;	 /* borrowed; NULL: none */
+	bool compare;			 /* its stacks may be those of this chunk */
 	uint8_t *roles;			 /* by index of the member */
 	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
 		    */
@@ -44,6 +47,11 @@ struct sp_jfr_resolver {
 	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
 	struct sp_buf constant;	     /* the same for a constant */
 };
+
+/* The role of a field, OTHER where it has none or is not encoded as its role needs it. The types in
+ * @r (thread, stack, state) are known. */
+uint8_t sp_jfr_role(const struct sp_jfr_resolver *r, const struct sp_jfr_decl *t,
+	const struct sp_jfr_member *m);
 
 /* One resolver serves all chunks. Returns 0 or -ENOMEM. */
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);

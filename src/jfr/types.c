@@ -55,6 +55,10 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 	{                                        \
 		name, SP_JFR_INT, 0, unit, label \
 	}
+#define FLAG(name, label)                                    \
+	{                                                    \
+		name, SP_JFR_BOOLEAN, 0, SP_JFR_PLAIN, label \
+	}
 #define RATIO(name, label)                                   \
 	{                                                    \
 		name, SP_JFR_FLOAT, 0, SP_JFR_PERCENT, label \
@@ -214,10 +218,34 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 		.fields = FIELDS(START, LONG("samples", SP_JFR_COUNT, "Recorded"),
 			LONG("lost", SP_JFR_COUNT, "Lost"),
 			LONG("truncated", SP_JFR_COUNT, "Truncated"),
-			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"))),
+			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"),
+			LONG("tooDeep", SP_JFR_COUNT, "Truncated: Deeper Than Kept"))),
 	EVENT(SP_JFR_LOST, "sparkprof.Lost", "Samples lost so far", IN("Profiler"),
 		.fields = FIELDS(
 			START, TEXT("reason", "Reason"), LONG("count", SP_JFR_COUNT, "Count"))),
+	EVENT(SP_JFR_TASK, "sparkprof.Task", "Spark Task", IN("Spark"),
+		.fields = FIELDS(START, DURATION, THREAD, INT("stage", SP_JFR_PLAIN, "Stage"),
+			INT("stageAttempt", SP_JFR_PLAIN, "Stage Attempt"),
+			INT("index", SP_JFR_PLAIN, "Index"),
+			INT("attempt", SP_JFR_PLAIN, "Attempt"),
+			LONG("taskId", SP_JFR_PLAIN, "Task Id"), FLAG("begun", "Begin Seen"),
+			FLAG("ended", "End Seen"), FLAG("helper", "Helping Thread"))),
+	EVENT(SP_JFR_STAGE, "sparkprof.Stage", "Spark Stage", IN("Spark"),
+		.fields = FIELDS(START, INT("stage", SP_JFR_PLAIN, "Stage"),
+			INT("attempt", SP_JFR_PLAIN, "Attempt"),
+			LONG("sqlExecution", SP_JFR_PLAIN, "SQL Execution"),
+			TEXT("jobGroup", "Job Group"), TEXT("description", "Job Description"),
+			TEXT("callSite", "Call Site"), TEXT("pool", "Scheduler Pool"),
+			TEXT("streamingQuery", "Streaming Query"),
+			TEXT("streamingBatch", "Streaming Batch"))),
+	EVENT(SP_JFR_APPLICATION, "sparkprof.Application", "Spark Application", IN("Spark"),
+		.fields = FIELDS(START, TEXT("appId", "Application Id"),
+			TEXT("appName", "Application Name"), TEXT("appAttempt", "Attempt"),
+			TEXT("executorId", "Executor Id"), TEXT("host", "Host"),
+			TEXT("container", "Container"), TEXT("pod", "Pod"),
+			TEXT("sparkVersion", "Spark Version"),
+			TEXT("scalaVersion", "Scala Version"),
+			INT("cores", SP_JFR_COUNT, "Cores"))),
 	EVENT(SP_JFR_ALLOC, "jdk.ObjectAllocationInNewTLAB", "Allocation in new TLAB",
 		IN("Java Virtual Machine", "Memory"),
 		.fields = FIELDS(START, THREAD, STACK,

@@ -186,6 +186,21 @@ void sp_diff_done(struct sp_diff *d)
 	free(d->methods);
 }
 
+const char *sp_diff_name(const struct sp_diff *d, unsigned side)
+{
+	static const char *const plain[] = {"base", "new"};
+
+	return d->names[side] ? d->names[side] : plain[side];
+}
+
+const char *sp_diff_event(const struct sp_diff *d)
+{
+	const struct sp_event *e = d->views[SP_DIFF_BASE]->event;
+
+	return e ? sp_dict_get_string(d->views[SP_DIFF_BASE]->profile->dict, e->name_id, NULL)
+		 : "samples";
+}
+
 sp_diff_fn *sp_diff_writer(const char *format)
 {
 	static const struct {
@@ -196,6 +211,8 @@ sp_diff_fn *sp_diff_writer(const char *format)
 		{"collapsed", sp_diff_collapsed},
 		{"csv", sp_diff_csv},
 		{"json", sp_diff_json},
+		{"html", sp_diff_html},
+		{"svg", sp_diff_svg},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(writers); i++)

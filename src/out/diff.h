@@ -18,6 +18,8 @@ struct sp_diff_method {
 };
 
 struct sp_diff {
+	const char
+		*names[2]; /* borrowed: what the user calls them, for titles; NULL: "base", "new" */
 	struct sp_view *views[2]; /* owned; [0] is the base */
 	struct sp_tree tree;	  /* both sides; values are samples, or weights with --total */
 	struct sp_diff_method *methods; /* owned; by change beyond noise, largest first */
@@ -45,5 +47,16 @@ sp_diff_fn sp_diff_collapsed;
 sp_diff_fn sp_diff_text;
 sp_diff_fn sp_diff_csv;
 sp_diff_fn sp_diff_json;
+
+/* The report page with both sides in it, and the flame graph: widths are the mean of both sides, so
+ * that what vanished is as visible as what is new; colours say what grew and what shrank. */
+sp_diff_fn sp_diff_html;
+sp_diff_fn sp_diff_svg;
+
+/* "base.jfr" or "base". */
+const char *sp_diff_name(const struct sp_diff *d, unsigned side);
+
+/* The name of the event that is compared. */
+const char *sp_diff_event(const struct sp_diff *d);
 
 #endif

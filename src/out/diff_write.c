@@ -105,10 +105,8 @@ int sp_diff_text(const struct sp_diff *d, const struct sp_out_opts *opts, struct
 		new += d->methods[i].samples[0] == 0;
 	}
 	sp_sink_printf(sink, "%s: %s samples in the base, %s in the new one; %s\n",
-		d->views[0]->event ? sp_dict_get_string(d->views[0]->profile->dict,
-					     d->views[0]->event->name_id, NULL)
-				   : "samples",
-		sp_number(d->views[0]->samples, a), sp_number(d->views[1]->samples, b),
+		sp_diff_event(d), sp_number(d->views[0]->samples, a),
+		sp_number(d->views[1]->samples, b),
 		d->absolute ? "compared as numbers" : "compared as shares of each");
 	changed = write_changes(d, "Grew", 1, opts, sink);
 	changed += write_changes(d, "Shrank", -1, opts, sink);

@@ -6,11 +6,20 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/cleanup.h"
+#include "out/diff.h"
 #include "out/escape.h"
 #include "out/hot.h"
 #include "out/number.h"
 #include "out/pagedata.h"
 #include "page/page.h"
+
+/* What a page is made of. */
+struct source {
+	const struct sp_profile *p;
+	const struct sp_diff *diff; /* NULL: one profile */
+	const struct sp_out_opts *opts;
+};
 
 enum { TABLE_ROWS = 30, CHUNK = 48 << 10 /* a multiple of 3, as base64 wants it */ };
 
@@ -53,14 +62,13 @@ static int put_deflated(struct sp_sink *sink, const struct sp_buf *data)
 	return r == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
-static int put_data(
-	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
+static int put_data(const struct source *from, struct sp_sink *sink)
 {
 	SP_AUTO_BUF struct sp_buf data;
 	int r;
 
 	sp_buf_init(&data);
-	r = sp_pagedata(p, opts, &data);
+	r = sp_pagedata(from->p, from->diff, from->opts, &data);
 	if (r < 0)
 		return r;
 	if (data.len > UINT32_MAX)
@@ -82,12 +90,18 @@ static void put_text(struct sp_sink *sink, const char *s)
 		sink->error = -ENOMEM;
 }
 
-static void put_title(const struct sp_profile *p, struct sp_sink *sink)
+static void put_title(const struct source *from, struct sp_sink *sink)
 {
+	const struct sp_profile *p = from->p;
 	uint32_t id = p->title_id ? p->title_id : p->target_id;
 
 	sp_sink_puts(sink, "<title>");
-	if (id) {
+	if (from->diff) {
+		put_text(sink, sp_diff_name(from->diff, SP_DIFF_BASE));
+		sp_sink_puts(sink, " → ");
+		put_text(sink, sp_diff_name(from->diff, SP_DIFF_NEW));
+		sp_sink_puts(sink, " – ");
+	} else if (id) {
 		put_text(sink, sp_dict_get_string(p->dict, id, NULL));
 		sp_sink_puts(sink, " – ");
 	}
@@ -131,16 +145,53 @@ static int put_table(
 	return r;
 }
 
-static void put_summary(const struct sp_profile *p, struct sp_sink *sink)
+/* What changed most, beyond chance first. */
+static void put_changes(const struct sp_diff *d, struct sp_sink *sink)
+{
+	const char *format = d->absolute ? "<td>%.0f</td>" : "<td>%.2f %%</td>";
+	double scale = d->absolute ? 1 : 100;
+
+	sp_sink_puts(sink, "<table><caption>Changes</caption><thead><tr><th>Base</th><th>New</th>"
+			   "<th>Change</th><th>Chance</th><th>Method</th></tr></thead><tbody>\n");
+	for (size_t i = 0; i < d->count && i < TABLE_ROWS; i++) {
+		const struct sp_diff_method *m = &d->methods[i];
+		const double values[] = {m->share[0], m->share[1], m->change, m->noise};
+
+		sp_sink_puts(sink, "<tr>");
+		for (size_t k = 0; k < SP_COUNT(values); k++)
+			sp_sink_printf(sink, format, scale * values[k]);
+		sp_sink_puts(sink, "<th scope=\"row\">");
+		put_text(sink, m->name);
+		sp_sink_puts(sink, "</th></tr>\n");
+	}
+	sp_sink_puts(sink, "</tbody></table>");
+}
+
+static void put_summary(const struct source *from, struct sp_sink *sink)
 {
 	SP_AUTO_BUF struct sp_buf b;
 
 	sp_buf_init(&b);
-	sp_out_summary(p, &b);
+	sp_out_summary(from->p, &b);
 	put_text(sink, sp_buf_str(&b));
 }
 
-int sp_out_html(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
+static int put_mark(const struct source *from, const char *mark, struct sp_sink *sink)
+{
+	if (strncmp(mark, "data", 4) == 0)
+		return put_data(from, sink);
+	if (strncmp(mark, "table", 5) == 0 && !from->diff)
+		return put_table(from->p, from->opts, sink);
+	if (strncmp(mark, "table", 5) == 0)
+		put_changes(from->diff, sink);
+	else if (strncmp(mark, "title", 5) == 0)
+		put_title(from, sink);
+	else if (strncmp(mark, "summary", 7) == 0)
+		put_summary(from, sink);
+	return 0;
+}
+
+static int write_page(const struct source *from, struct sp_sink *sink)
 {
 	static const char mark[] = "<!--sparkprof:";
 	const char *at = sp_page_html, *end = sp_page_html_end, *next;
@@ -149,16 +200,46 @@ int sp_out_html(const struct sp_profile *p, const struct sp_out_opts *opts, stru
 	while (r == 0 && (next = memmem(at, (size_t)(end - at), mark, strlen(mark)))) {
 		sp_sink_write(sink, at, (size_t)(next - at));
 		at = next + strlen(mark);
-		if (strncmp(at, "title", 5) == 0)
-			put_title(p, sink);
-		else if (strncmp(at, "summary", 7) == 0)
-			put_summary(p, sink);
-		else if (strncmp(at, "table", 5) == 0)
-			r = put_table(p, opts, sink);
-		else if (strncmp(at, "data", 4) == 0)
-			r = put_data(p, opts, sink);
+		r = put_mark(from, at, sink);
 		at = strstr(at, "-->") + 3; /* src/page/pack.py has checked the marks */
 	}
 	sp_sink_write(sink, at, (size_t)(end - at));
+	return r;
+}
+
+int sp_out_html(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	return write_page(&(struct source){p, NULL, opts}, sink);
+}
+
+/* Adds one side to @p as an event of its own. */
+static int add_side(struct sp_profile *p, const struct sp_view *v, const char *name)
+{
+	const struct sp_event *e = v->event;
+	unsigned before = p->event_count;
+	uint32_t id = sp_dict_string(p->dict, name, strlen(name)), mask = (1u << before) - 1;
+	int r = id ? sp_profile_merge(p, v->profile) : -ENOMEM;
+
+	if (r == 0 && e)
+		r = sp_profile_keep_events(p, mask | 1u << (before + (e - v->profile->events)));
+	if (r == 0 && p->event_count > before)
+		p->events[before].name_id = id;
+	return r;
+}
+
+int sp_diff_html(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	struct sp_out_opts o = *opts;
+	struct sp_profile *p;
+	int r = sp_profile_new(&p, SP_LOAD_DICT_CAP);
+
+	if (r < 0)
+		return r;
+	o.view.event = NULL;
+	for (unsigned i = 0; i < 2 && r == 0; i++) /* no event of a recording is called that */
+		r = add_side(p, d->views[i], i == SP_DIFF_BASE ? "\001base" : "\001new");
+	if (r == 0)
+		r = write_page(&(struct source){p, d, &o}, sink);
+	sp_profile_free(p);
 	return r;
 }

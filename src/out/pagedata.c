@@ -22,6 +22,9 @@ static void done(struct sp_page *g)
 	free(g->place);
 	free(g->leaves);
 	free(g->uses);
+	free(g->known_areas);
+	if (g->own_areas)
+		sp_areas_free(g->areas);
 }
 
 static uint32_t intern(struct sp_page *g, const char *s)
@@ -44,8 +47,21 @@ static uint32_t add_stack(struct sp_page *g, const struct sp_view *v, const stru
 	return node;
 }
 
-/* Lines and types are the profile's, not the view's: they vote at the nodes of the same stack, from
- * the leaf on. */
+/* The area of a frame by itself, as trie.h has it; each is looked up once. */
+static uint8_t area_of(struct sp_page *g, const struct sp_frame_ref *f)
+{
+	enum { UNSEEN, NONE, FIRST };
+	uint32_t method = f->method <= sp_dict_methods(g->p->dict) ? f->method : 0;
+	uint8_t *known =
+		&g->known_areas[(size_t)method * SP_FRAME_TYPES + f->type % SP_FRAME_TYPES];
+
+	if (*known == UNSEEN)
+		*known = (uint8_t)(sp_area_of_ref(g->areas, g->p->dict, f) + FIRST);
+	return (uint8_t)(*known - NONE);
+}
+
+/* Lines, types and areas are the profile's, not the view's: they vote at the nodes of the same
+ * stack, from the leaf on. */
 static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t votes)
 {
 	const struct sp_dict *d = g->p->dict;
@@ -55,6 +71,8 @@ static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t vote
 		const struct sp_frame_ref *f = &st->frames[i];
 
 		sp_trie_vote(&g->trie, node, f->line, (uint8_t)sp_framename_type(d, f), votes);
+		if (!g->trie.nodes[node].area)
+			g->trie.nodes[node].area = area_of(g, f);
 		node = g->trie.nodes[node].parent;
 	}
 	for (; node; node = g->trie.nodes[node].parent)
@@ -201,6 +219,42 @@ static int rank_stacks(struct sp_page *g)
 	return 0;
 }
 
+/* Nodes without an area of their own do what their callers want. */
+static int settle_areas(struct sp_page *g)
+{
+	struct sp_trie_node *nodes = g->trie.nodes;
+	SP_AUTO_FREE uint8_t *java = calloc(g->trie.count, 1);
+	SP_AUTO_FREE uint8_t *clear = calloc(g->trie.count, 1);
+
+	if (!java || !clear)
+		return -ENOMEM;
+	for (size_t i = 1; i < g->trie.count; i++) { /* callers come first */
+		struct sp_trie_node *n = &nodes[i];
+
+		java[i] = java[n->parent] || n->type < SP_FRAME_NATIVE;
+		clear[i] = n->area || clear[n->parent];
+		if (!n->area)
+			n->area = clear[i] ? nodes[n->parent].area
+					   : (uint8_t)(sp_area_unclear(g->areas, n->type, java[i]) +
+						       1);
+	}
+	return 0;
+}
+
+static int prepare_areas(struct sp_page *g, const struct sp_out_opts *opts)
+{
+	size_t methods = (size_t)sp_dict_methods(g->p->dict) + 1;
+	int r = 0;
+
+	g->areas = opts->view.areas;
+	if (!g->areas) {
+		r = sp_areas_new(&g->areas, NULL, NULL);
+		g->own_areas = r == 0;
+	}
+	g->known_areas = calloc(methods, SP_FRAME_TYPES);
+	return r < 0 || !g->known_areas ? -ENOMEM : 0;
+}
+
 /* The first bucket of the page's time: where the recording or its first sample begins. */
 static void settle_time(struct sp_page *g)
 {
@@ -231,10 +285,14 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 	if (!g->rows)
 		return -ENOMEM;
 	r = sp_dict_new(&g->names, NAMES_CAP);
+	if (r == 0)
+		r = prepare_areas(g, opts);
 	for (unsigned i = 0; i < g->p->event_count && r == 0; i++)
 		r = add_event(g, opts, i);
 	if (r == 0)
 		r = rank_stacks(g);
+	if (r == 0)
+		r = settle_areas(g);
 	if (r == 0)
 		r = sp_trie_order(&g->trie, &g->order, &g->place);
 	if (r < 0)
@@ -244,9 +302,10 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 	return 0;
 }
 
-int sp_pagedata(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_buf *out)
+int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
+	const struct sp_out_opts *opts, struct sp_buf *out)
 {
-	__attribute__((cleanup(done))) struct sp_page g = {.p = p};
+	__attribute__((cleanup(done))) struct sp_page g = {.p = p, .diff = diff};
 	int r = collect(&g, opts);
 
 	if (r == 0)

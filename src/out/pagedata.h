@@ -1,33 +1,40 @@
 /* What the report page is drawn from: the profile as columns of varints, before deflate and base64.
  * src/page/decode.js is the other half; change both together, and SP_PAGE_VERSION.
  *
- *   "SPPG" version section*          section: id, length in bytes, contents; unknown ids are
- * skipped
+ *   "SPPG" version section*   section: id, length in bytes, contents; unknown ids are skipped
  *
  * A number is a varint (7 bits a byte, low ones first, the top bit says that more follow); a signed
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
- *   1 meta     JSON: title, target, runtime, start and length, bucket, events, states, what was
- * lost 2 strings  count, column of lengths in bytes, the bytes (UTF-8) 3 threads  count, columns:
- * name (string), tid 4 nodes    the prefix tree of all stacks in pre-order without its root. Count,
- * columns: levels to go up from the node before (0: its child), name (string), type (enum
- * sp_frame_type), line (signed, difference to the node before of that name; 0 unknown) 5 stacks
- * count, column: node of the leaf (the root is 0; signed, difference to the one before). The most
- * frequent stacks come first 6 samples  once per event. Event, rows, groups, then columns: per
- * group thread + 1 (0 unknown; difference to the group before) and its rows; per row bucket
- * (difference to the row before in the group), buckets beyond that one it covers, stack, state + 1
- * (0 not told), value. Value times the event's quantum is the weight; quanta are shared out so that
- * sums are right to one quantum 7 series   once per kind. Kind (enum sp_series_kind), count,
- * columns: milliseconds since the start (signed, difference), value (signed, difference) */
+ *   1 meta     JSON: title, target, runtime, start and length, bucket, events, states, areas, what
+ *              was lost; "diff" where events 0 and 1 are the sides of a comparison
+ *   2 strings  count, column of lengths in bytes, the bytes (UTF-8)
+ *   3 threads  count, columns: name (string), tid
+ *   4 nodes    the prefix tree of all stacks in pre-order without its root. Count, columns: levels
+ *              to go up from the node before (0: its child), name (string), type (enum
+ *              sp_frame_type), line (signed, difference to the node before of that name; 0
+ *              unknown), area + 1 (0: the same as its caller's)
+ *   5 stacks   count, column: node of the leaf (the root is 0; signed, difference to the one
+ *              before). The most frequent stacks come first
+ *   6 samples  once per event. Event, rows, groups, then columns: per group thread + 1 (0 unknown;
+ *              difference to the group before) and its rows; per row bucket (difference to the row
+ *              before in the group), buckets beyond that one it covers, stack, state + 1 (0 not
+ *              told), value. Value times the event's quantum is the weight; quanta are shared out
+ *              so that sums are right to one quantum
+ *   7 series   once per kind. Kind (enum sp_series_kind), count, columns: milliseconds since the
+ *              start (signed, difference), value (signed, difference) */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 
 #include "base/buf.h"
+#include "out/diff.h"
 #include "out/out.h"
 
-#define SP_PAGE_VERSION 1
+#define SP_PAGE_VERSION 2
 
-/* Appends the columns of @p as @opts filters it. Returns 0 or -ENOMEM. */
-int sp_pagedata(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_buf *out);
+/* Appends the columns of @p as @opts filters it. @diff: NULL; or @p holds both sides of this
+ * comparison as its events 0 and 1. Returns 0 or -ENOMEM. */
+int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
+	const struct sp_out_opts *opts, struct sp_buf *out);
 
 #endif

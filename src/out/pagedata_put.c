@@ -75,6 +75,32 @@ static void json_events(struct sp_buf *b, const struct sp_page *g)
 	sp_buf_addc(b, ']');
 }
 
+static void json_areas(struct sp_buf *b, const struct sp_areas *areas)
+{
+	sp_buf_adds(b, ",\"areas\":[");
+	for (unsigned i = 0; i < sp_areas_count(areas); i++) {
+		const struct sp_area *a = sp_areas_get(areas, i);
+
+		sp_buf_adds(b, i ? ",{\"name\":" : "{\"name\":");
+		sp_escape_json(a->name, strlen(a->name), b);
+		sp_buf_addf(b, ",\"colour\":\"%s\"}", a->colour);
+	}
+	sp_buf_addc(b, ']');
+}
+
+static void json_diff(struct sp_buf *b, const struct sp_diff *d)
+{
+	if (!d)
+		return;
+	sp_buf_addf(b, ",\"diff\":{\"absolute\":%s,\"event\":", d->absolute ? "true" : "false");
+	sp_escape_json(sp_diff_event(d), strlen(sp_diff_event(d)), b);
+	for (unsigned i = 0; i < 2; i++) {
+		sp_buf_adds(b, i ? "," : ",\"names\":[");
+		sp_escape_json(sp_diff_name(d, i), strlen(sp_diff_name(d, i)), b);
+	}
+	sp_buf_adds(b, "]}");
+}
+
 /* @states: string ids that samples have as state, each once. */
 static void put_meta(
 	const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
@@ -106,6 +132,8 @@ static void put_meta(
 	json_remarks(b, p, "reasons", p->lost, p->lost_count);
 	json_remarks(b, p, "notes", p->notes, p->note_count);
 	json_events(b, g);
+	json_areas(b, g->areas);
+	json_diff(b, g->diff);
 	sp_buf_addc(b, '}');
 }
 
@@ -173,6 +201,11 @@ static void put_nodes(const struct sp_page *g, struct sp_buf *b)
 		last[n->frame] = line;
 	}
 	b->failed |= !last;
+	for (size_t i = 1; i < g->trie.count; i++) {
+		const struct sp_trie_node *n = &nodes[g->order[i]];
+
+		put(b, n->area == nodes[n->parent].area ? 0 : n->area);
+	}
 }
 
 static void put_stacks(const struct sp_page *g, struct sp_buf *b)

@@ -3,7 +3,9 @@
 #define SP_OUT_PAGEDATA_PUT_H
 
 #include "base/buf.h"
+#include "out/diff.h"
 #include "out/trie.h"
+#include "prof/area.h"
 #include "prof/profile.h"
 
 struct sp_page_row {
@@ -13,7 +15,11 @@ struct sp_page_row {
 
 struct sp_page {
 	const struct sp_profile *p; /* borrowed */
-	struct sp_dict *names;	    /* owned: names of frames; ids are the tree's frames */
+	const struct sp_diff *diff; /* borrowed; NULL: no comparison */
+	struct sp_areas *areas;	    /* borrowed, unless own_areas */
+	bool own_areas;
+	uint8_t *known_areas;  /* owned: what a frame's area is + 1, by method and type */
+	struct sp_dict *names; /* owned: names of frames; ids are the tree's frames */
 	struct sp_trie trie;
 	struct sp_page_row *rows; /* owned: by event, thread and time */
 	size_t row_count;

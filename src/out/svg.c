@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "out/diff.h"
 #include "out/escape.h"
 #include "out/number.h"
 #include "out/trie.h"
@@ -21,6 +22,8 @@ enum { WIDTH = 1200, ROW = 18, MARGIN = 10, TOP = 56, FOOT = 34, ROWS_MAX = 4096
 
 struct drawing {
 	const struct sp_view *v;
+	const struct sp_diff *diff; /* NULL: v alone is drawn */
+	uint64_t *sides[2];	    /* owned, with diff: totals of each node, by side */
 	struct sp_trie trie;
 	uint64_t whole;
 	double narrowest;
@@ -42,6 +45,13 @@ static const char *const fills[SP_FRAME_TYPES] = {
 	[SP_FRAME_KERNEL] = "#ecbdb0",
 };
 
+static int settle(struct drawing *d)
+{
+	sp_trie_sum(&d->trie);
+	d->whole = d->trie.nodes[0].total;
+	return sp_trie_sort(&d->trie);
+}
+
 static int build(struct drawing *d)
 {
 	for (size_t i = 0; i < d->v->stack_count; i++) {
@@ -55,9 +65,43 @@ static int build(struct drawing *d)
 		}
 		d->trie.nodes[node].self += s->value;
 	}
-	sp_trie_sum(&d->trie);
-	d->whole = d->trie.nodes[0].total;
-	return sp_trie_sort(&d->trie);
+	return settle(d);
+}
+
+/* The stacks of one side: frames are names of the comparison's tree. */
+static int add_side(struct drawing *d, unsigned side)
+{
+	const struct sp_tree_node *nodes = d->diff->tree.nodes;
+	size_t count = d->diff->tree.count;
+	SP_AUTO_FREE uint32_t *map = calloc(count, sizeof(*map));
+
+	if (!map)
+		return -ENOMEM;
+	for (size_t i = 1; i < count; i++) { /* parents come first */
+		map[i] = sp_trie_child(&d->trie, map[nodes[i].parent], nodes[i].name);
+		if (!map[i])
+			return -ENOMEM;
+	}
+	d->sides[side] = calloc(d->trie.count, sizeof(*d->sides[side]));
+	if (!d->sides[side])
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		double scale = side == SP_DIFF_BASE ? d->diff->scale : 1;
+
+		d->trie.nodes[map[i]].self += (uint64_t)((double)nodes[i].self[side] * scale);
+		d->sides[side][map[i]] += nodes[i].total[side];
+	}
+	return 0;
+}
+
+/* Widths are sums of both sides: what vanished is there too. */
+static int build_both(struct drawing *d)
+{
+	int r = add_side(d, SP_DIFF_BASE);
+
+	if (r == 0)
+		r = add_side(d, SP_DIFF_NEW);
+	return r < 0 ? r : settle(d);
 }
 
 static void put_name(struct sp_buf *out, const char *name, size_t room)
@@ -96,12 +140,62 @@ static void put_value(struct drawing *d, uint64_t value)
 		sp_percent(value, d->whole));
 }
 
+/* "base 12.00 % → new 14.00 %", or as numbers. */
+static void put_sides(struct drawing *d, uint32_t node)
+{
+	char text[2][SP_NUMBER_SIZE];
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t v = d->sides[i][node];
+
+		if (d->diff->absolute)
+			sp_number(v, text[i]);
+		else
+			snprintf(text[i], sizeof(text[i]), "%.2f %%",
+				sp_percent(v, d->diff->views[i]->value));
+	}
+	sp_buf_addf(&d->out, "base %s → new %s%s", text[0], text[1],
+		!d->sides[0][node]   ? ", new"
+		: !d->sides[1][node] ? ", vanished"
+				     : "");
+}
+
+/* From blue (only in the base) over grey to red (only in the new one). */
+static const char *change_fill(struct drawing *d, uint32_t node, char buf[8])
+{
+	static const int same[] = {0xe4, 0xe6, 0xe9}, more[] = {0xe8, 0x6a, 0x5a},
+			 less[] = {0x5b, 0x94, 0xe3};
+	double a = (double)d->sides[0][node] * d->diff->scale, b = (double)d->sides[1][node];
+	double change = a + b > 0 ? (b - a) / (a + b) * 1.4 : 0, by = change < 0 ? -change : change;
+	const int *to = change < 0 ? less : more;
+	int c[3];
+
+	by = by > 1 ? 1 : by;
+	for (int i = 0; i < 3; i++)
+		c[i] = same[i] + (int)((to[i] - same[i]) * by);
+	snprintf(buf, 8, "#%02x%02x%02x", c[0] & 255, c[1] & 255, c[2] & 255);
+	return buf;
+}
+
+static struct sp_view_frame frame_of(const struct drawing *d, uint32_t node)
+{
+	struct sp_view_frame f = {"all", SP_FRAME_TYPES, 0};
+
+	if (node && d->diff)
+		f.name = sp_dict_get_string(d->diff->tree.names, d->trie.nodes[node].frame, NULL);
+	else if (node)
+		f = sp_view_get_frame(d->v, d->trie.nodes[node].frame);
+	return f;
+}
+
 static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, double w)
 {
 	const struct sp_trie_node *n = &d->trie.nodes[node];
-	struct sp_view_frame f = node ? sp_view_get_frame(d->v, n->frame)
-				      : (struct sp_view_frame){"all", SP_FRAME_TYPES};
-	const char *fill = f.type < SP_FRAME_TYPES ? fills[f.type] : "#dfe3e8";
+	struct sp_view_frame f = frame_of(d, node);
+	char change[8];
+	const char *fill = d->diff		     ? change_fill(d, node, change)
+			   : f.type < SP_FRAME_TYPES ? fills[f.type]
+						     : "#dfe3e8";
 	size_t room = w > 3 * LETTER ? (size_t)((w - 6) / LETTER) : 0;
 	int y = TOP + (int)(d->depth - 1 - row) * ROW;
 
@@ -110,7 +204,10 @@ static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, 
 	sp_buf_adds(&d->out, "<g><title>");
 	sp_escape_markup(f.name, strlen(f.name), &d->out);
 	sp_buf_adds(&d->out, " (");
-	put_value(d, n->total);
+	if (d->diff)
+		put_sides(d, node);
+	else
+		put_value(d, n->total);
 	sp_buf_addf(&d->out,
 		")</title><rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>", x,
 		y, w > 1 ? w - 0.5 : w, ROW - 1, fill);
@@ -162,14 +259,39 @@ static int draw(struct drawing *d)
 	}
 }
 
+/* What the picture is of, and the line below it. */
+static void put_words(const struct drawing *d, const struct sp_profile *p, struct sp_buf *title,
+	struct sp_buf *line)
+{
+	uint32_t id = p->title_id ? p->title_id : p->target_id;
+	char a[SP_NUMBER_SIZE], b[SP_NUMBER_SIZE];
+
+	if (d->diff) {
+		sp_buf_addf(title, "%s → %s", sp_diff_name(d->diff, SP_DIFF_BASE),
+			sp_diff_name(d->diff, SP_DIFF_NEW));
+		sp_buf_addf(line,
+			"%s: %s samples in the base, %s in the new one, compared as %s; red grew, "
+			"blue shrank",
+			sp_diff_event(d->diff), sp_number(d->diff->views[0]->samples, a),
+			sp_number(d->diff->views[1]->samples, b),
+			d->diff->absolute ? "numbers" : "shares of each");
+		return;
+	}
+	sp_buf_adds(title, id ? sp_dict_get_string(p->dict, id, NULL) : "Flame graph");
+	if (d->v->event)
+		sp_buf_addf(line, "%s: ", sp_dict_get_string(p->dict, d->v->event->name_id, NULL));
+	sp_out_summary(p, line);
+}
+
 static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_sink *sink)
 {
-	SP_AUTO_BUF struct sp_buf b;
-	uint32_t id = p->title_id ? p->title_id : p->target_id;
-	const char *title = sp_dict_get_string(p->dict, id, NULL);
+	SP_AUTO_BUF struct sp_buf b, title, line;
 	int height = TOP + (int)d->depth * ROW + FOOT;
 
 	sp_buf_init(&b);
+	sp_buf_init(&title);
+	sp_buf_init(&line);
+	put_words(d, p, &title, &line);
 	sp_buf_addf(&b,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 "
@@ -182,20 +304,9 @@ static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_si
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		"<text x=\"%d\" y=\"22\" font-size=\"15\" font-weight=\"600\">",
 		WIDTH, height, WIDTH, height, MARGIN);
-	sp_escape_markup(id ? title : "Flame graph", strlen(id ? title : "Flame graph"), &b);
+	sp_escape_markup(sp_buf_str(&title), title.len, &b);
 	sp_buf_addf(&b, "</text>\n<text x=\"%d\" y=\"42\" fill=\"#5d6874\" id=\"facts\">", MARGIN);
-	if (d->v->event) {
-		title = sp_dict_get_string(p->dict, d->v->event->name_id, NULL);
-		sp_escape_markup(title, strlen(title), &b);
-		sp_buf_adds(&b, ": ");
-	}
-	{
-		SP_AUTO_BUF struct sp_buf line;
-
-		sp_buf_init(&line);
-		sp_out_summary(p, &line);
-		sp_escape_markup(sp_buf_str(&line), line.len, &b);
-	}
+	sp_escape_markup(sp_buf_str(&line), line.len, &b);
 	sp_buf_adds(&b, "</text>\n<g id=\"frames\">\n");
 	if (b.failed && sink->error == 0)
 		sink->error = -ENOMEM;
@@ -258,10 +369,30 @@ static int draw_small(struct drawing *d)
 	}
 }
 
+static int write_drawing(struct drawing *d, const struct sp_profile *p, struct sp_sink *sink)
+{
+	int r = sp_trie_init(&d->trie);
+
+	sp_buf_init(&d->out);
+	if (r == 0)
+		r = d->diff ? build_both(d) : build(d);
+	if (r == 0)
+		r = draw_small(d);
+	if (r == 0) {
+		put_head(d, p, sink);
+		sp_sink_write(sink, d->out.data, d->out.len);
+		put_foot(d, sink);
+	}
+	sp_buf_done(&d->out);
+	sp_trie_done(&d->trie);
+	free(d->sides[0]);
+	free(d->sides[1]);
+	return r;
+}
+
 int sp_out_svg(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
 	struct sp_view_opts o = opts->view;
-	struct drawing d = {0};
 	struct sp_view *v;
 	int r;
 
@@ -270,20 +401,13 @@ int sp_out_svg(const struct sp_profile *p, const struct sp_out_opts *opts, struc
 	r = sp_view_new(p, &o, &v);
 	if (r < 0)
 		return r;
-	d.v = v;
-	sp_buf_init(&d.out);
-	r = sp_trie_init(&d.trie);
-	if (r == 0)
-		r = build(&d);
-	if (r == 0)
-		r = draw_small(&d);
-	if (r == 0) {
-		put_head(&d, p, sink);
-		sp_sink_write(sink, d.out.data, d.out.len);
-		put_foot(&d, sink);
-	}
-	sp_buf_done(&d.out);
-	sp_trie_done(&d.trie);
+	r = write_drawing(&(struct drawing){.v = v}, p, sink);
 	sp_view_free(v);
 	return r;
+}
+
+int sp_diff_svg(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	return write_drawing(&(struct drawing){.v = d->views[SP_DIFF_NEW], .diff = d},
+		d->views[SP_DIFF_NEW]->profile, sink);
 }

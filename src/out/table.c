@@ -1,6 +1,7 @@
 /* Tables for spreadsheets and scripts: methods, classes, packages, threads, states and what --by
- * asked for, each with its own and its whole share. CSV has one row for each; JSON an array for
- * each table, and what was sampled and lost. */
+ * asked for, each with its own and its whole share, and Spark's stages. CSV has one row for each
+ * (of "stage run time", samples are tasks); JSON an array for each table, and what was sampled and
+ * lost. */
 #include "out/out.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "out/hot.h"
 #include "out/json.h"
 #include "out/number.h"
+#include "out/stages.h"
 
 /* One line of a table. Names are borrowed. */
 struct row {
@@ -163,7 +165,9 @@ static int count_roots(struct tables *t, enum sp_by by)
 		[SP_BY_EXECUTOR] = "executor",
 		[SP_BY_STAGE] = "stage",
 		[SP_BY_TASK] = "task",
-		[SP_BY_AREA] = "area"};
+		[SP_BY_AREA] = "area",
+		[SP_BY_APP] = "app",
+		[SP_BY_SQL] = "sql"};
 	struct table *table = &t->list[ROOTS];
 	const struct sp_view *v = t->v;
 	SP_AUTO_FREE uint32_t *rows = calloc(sp_view_frames(v) + 1ul, sizeof(*rows));
@@ -271,7 +275,8 @@ static void write_json_table(const struct table *table, struct sp_sink *sink)
 	sp_sink_puts(sink, "]");
 }
 
-static void write_json_event(const struct tables *t, const char *event, struct sp_sink *sink)
+static void write_json_event(const struct tables *t, const char *event,
+	const struct sp_stages *stages, struct sp_sink *sink)
 {
 	const char *sep = "";
 
@@ -288,7 +293,12 @@ static void write_json_event(const struct tables *t, const char *event, struct s
 		write_json_table(&t->list[i], sink);
 		sep = ",\n";
 	}
-	sp_sink_puts(sink, "}}");
+	sp_sink_puts(sink, "}");
+	if (stages->count) {
+		sp_sink_puts(sink, ",\n\"stages\":");
+		sp_stages_json(stages, t->v->profile, sink);
+	}
+	sp_sink_puts(sink, "}");
 }
 
 /* Calls for every event that is asked for, with its tables. */
@@ -299,6 +309,7 @@ static int each_event(
 
 	for (unsigned i = 0; i < p->event_count; i++) {
 		__attribute__((cleanup(tables_done))) struct tables t = {0};
+		__attribute__((cleanup(sp_stages_done))) struct sp_stages stages = {0};
 		struct sp_view_opts o = opts->view;
 		int r;
 
@@ -308,14 +319,18 @@ static int each_event(
 		o.style.annotate = false;
 		o.threads = false;
 		r = tables_init(&t, p, &o);
+		if (r == 0 && p->task_count)
+			r = sp_stages_init(&stages, p, i, o.areas);
 		if (r < 0)
 			return r;
 		if (json) {
 			sp_sink_puts(sink, first ? "" : ",\n");
-			write_json_event(&t, o.event, sink);
+			write_json_event(&t, o.event, &stages, sink);
 		}
 		for (int k = 0; k < TABLES && !json; k++)
 			write_csv_table(&t, k, o.event, sink);
+		if (!json)
+			sp_stages_csv(&stages, p, o.event, unit_name(t.v->event->unit), sink);
 		first = false;
 	}
 	return 0;

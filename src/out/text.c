@@ -3,6 +3,7 @@
 #include "out/out.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,12 @@
 #include "out/fit.h"
 #include "out/hot.h"
 #include "out/number.h"
+#include "out/stages.h"
 
 #define LABEL	  11 /* columns of "Truncated  " */
 #define BAR	  10
 #define THREADS	  10
+#define STAGES	  20
 #define MIN_WIDTH 50
 
 struct text {
@@ -129,6 +132,24 @@ static void write_count(const struct text *t, const char *label, uint64_t count,
 	labelled(t, label, words(t, &b));
 }
 
+/* A stack may have more frames than are kept, or its memory had changed before it was read. */
+static void write_truncated(const struct text *t)
+{
+	const struct sp_profile *p = t->p;
+	uint64_t deep = p->too_deep < p->truncated ? p->too_deep : p->truncated;
+	char what[160], n[SP_NUMBER_SIZE], m[SP_NUMBER_SIZE];
+
+	if (!p->depth_told || deep == p->truncated)
+		snprintf(what, sizeof(what), "the stack was deeper than could be kept");
+	else if (deep == 0)
+		snprintf(what, sizeof(what), "the stack moved on before all of it was read");
+	else
+		snprintf(what, sizeof(what),
+			"%s deeper than could be kept, %s moved on before all was read",
+			sp_number(deep, n), sp_number(p->truncated - deep, m));
+	write_count(t, "Truncated", p->truncated, what);
+}
+
 /* What was sampled, where, for how long, and what is missing. */
 static void write_head(const struct text *t)
 {
@@ -147,7 +168,7 @@ static void write_head(const struct text *t)
 		labelled(t, "Duration", sp_duration_format(p->duration_ns, n, sizeof(n)));
 	labelled(t, "Samples", sp_number(p->samples, n));
 	write_lost(t);
-	write_count(t, "Truncated", p->truncated, "the stack was deeper than could be kept");
+	write_truncated(t);
 	write_count(t, "Unknown", p->unknown, "a frame could not be told");
 	for (unsigned i = 0; i < p->note_count; i++)
 		labelled(t, "Note", string(t, p->notes[i].text_id));
@@ -239,6 +260,66 @@ static void write_threads(const struct text *t, const struct sp_view *v)
 	}
 }
 
+/* Words that are broken to fit behind @used columns. */
+static void to_end(const struct text *t, const char *text, size_t used)
+{
+	SP_AUTO_BUF struct sp_buf b;
+
+	sp_buf_init(&b);
+	sp_fit_wrap(text, used, used, t->width, &b);
+	sp_sink_printf(t->sink, "%s\n", words(t, &b));
+}
+
+/* "  45.2 %      8     12.3 s  5.0  shuffle 61 %, GC 12 %", and under it what it is called. */
+static void write_stage(const struct text *t, const struct sp_view *v, const struct sp_stages *s,
+	const struct sp_stage_row *r)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	char n[SP_NUMBER_SIZE], id[32];
+
+	sp_buf_init(&b);
+	sp_stages_areas(s, r, 4, &b);
+	snprintf(id, sizeof(id), "%d.%d", r->stage, r->attempt);
+	sp_sink_puts(t->sink, "  ");
+	percent(t, sp_percent(r->weight, v->weight));
+	sp_sink_printf(t->sink, "  %6u  %10s  %-7s  ", r->tasks,
+		sp_duration_format(r->run_ns, n, sizeof(n)), id);
+	to_end(t, words(t, &b), 38);
+	sp_buf_clear(&b);
+	sp_buf_adds(&b, sp_stages_name(t->p, r));
+	if (r->about && r->about->sql >= 0)
+		sp_buf_addf(&b, "%sSQL %lld", b.len ? "; " : "", (long long)r->about->sql);
+	if (sp_stages_lags(r))
+		sp_buf_addf(&b, "%sTID %lld took %s, %.1f times the median", b.len ? "; " : "",
+			(long long)r->max_task, sp_duration_format(r->max_ns, n, sizeof(n)),
+			(double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1));
+	if (b.len) {
+		sp_sink_printf(t->sink, "%38s", "");
+		to_end(t, words(t, &b), 38);
+	}
+}
+
+static int write_stages(const struct text *t, const struct sp_view *v)
+{
+	__attribute__((cleanup(sp_stages_done))) struct sp_stages s = {0};
+	char title[64], n[SP_NUMBER_SIZE];
+	int r;
+
+	if (t->p->task_count == 0)
+		return 0;
+	r = sp_stages_init(&s, t->p, (unsigned)(v->event - t->p->events), t->o->view.areas);
+	if (r < 0 || s.count == 0)
+		return r;
+	snprintf(title, sizeof(title), "Stages (%s)", sp_number(s.count, n));
+	heading(t, title);
+	sp_sink_puts(t->sink, "    share   tasks    run time  stage    work\n");
+	for (size_t i = 0; i < s.count && i < STAGES; i++)
+		write_stage(t, v, &s, &s.rows[i]);
+	if (s.count > STAGES)
+		sp_sink_printf(t->sink, "%38s%s more\n", "", sp_number(s.count - STAGES, n));
+	return 0;
+}
+
 static void write_methods(const struct text *t, const struct sp_view *v, const struct sp_hot *hot)
 {
 	size_t n = t->o->methods ? t->o->methods : 20;
@@ -304,6 +385,9 @@ static int write_view(const struct text *t, const struct sp_view *v)
 		return 0;
 	}
 	write_states(t, v);
+	r = write_stages(t, v);
+	if (r < 0)
+		return r;
 	write_threads(t, v);
 	write_methods(t, v, &hot);
 	write_stacks(t, v, &hot);

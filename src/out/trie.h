@@ -14,6 +14,7 @@ struct sp_trie_node {
 	/* What most samples say, by majority vote: two stacks of one name may differ in these. */
 	int32_t line;
 	uint8_t type;
+	uint8_t area; /* number + 1; 0: none of its own */
 	uint64_t line_votes, type_votes;
 	uint64_t total, self;
 };

@@ -5,13 +5,14 @@ const byId = (id) => document.getElementById(id);
 class App {
 	constructor(profile) {
 		this.profile = profile;
+		this.sideNames = profile.meta.diff ? ['base', 'new'] : ['A', 'B'];
 		this.model = new Model(profile);
-		this.colours = new Colours();
+		this.colours = new Colours(profile.meta.areas);
 		this.state = readAddress();
 		this.seconds = profile.meta.bucket / 1e9;
 		this.threadKeys = this.threadGroups();
 		this.found = null;
-		document.body.classList.toggle('still', !profile.meta.bucket);
+		document.body.classList.toggle('still', !profile.meta.bucket || !!profile.meta.diff);
 		document.body.classList.replace('loading', 'ready');
 		this.strip = new Strip(byId('strip'), profile, this.colours, {
 			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
@@ -79,13 +80,15 @@ class App {
 		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
 		options('thread', [['', `all (${formatNumber(weights.size)})`], ...list(groups), ...list(single)]);
 		byId('state').parentElement.hidden = !m.states.length;
-		byId('event').parentElement.hidden = byId('event').options.length < 2;
-		const title = m.title || m.target || '';
+		byId('thread').parentElement.hidden = weights.size < 2;
+		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
+		document.querySelector('[data-view=time]').hidden = !m.bucket;
+		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || m.target || '';
 		byId('title').textContent = title;
 		fillFoot(byId('foot'), m);
 	}
 	listen() {
-		for (const id of ['event', 'thread', 'state', 'by', 'colour'])
+		for (const id of ['event', 'thread', 'state', 'by', 'colour', 'as'])
 			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
 		for (const button of document.querySelectorAll('[data-view]'))
 			button.addEventListener('click', () => this.show(button.dataset.view));
@@ -141,7 +144,7 @@ class App {
 		this.search();
 		this.showSwitches();
 		this.draw();
-		const legend = `${s.colour}|${this.model.comparing}|${this.model.filter.event}`;
+		const legend = `${this.colouring()}|${this.model.filter.event}`;
 		if (legend !== this.legendKey && !(this.current && this.current.selected))
 			this.tellItem(null);
 		this.legendKey = legend;
@@ -155,8 +158,9 @@ class App {
 		const state = this.profile.meta.states.indexOf(s.state);
 		const filter = {
 			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
+			amounts: this.amounts(),
 		};
-		const lasting = `${event}|${s.thread}|${s.state}`, key = `${lasting}|${s.range}|${s.other}`;
+		const lasting = `${event}|${s.thread}|${s.state}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
 		if (key !== this.selectedKey) {
 			this.model.select(filter);
 			this.selectedKey = key;
@@ -168,6 +172,16 @@ class App {
 		} else {
 			this.strip.draw();
 		}
+	}
+	/* Whether what is compared is compared as it is, not as shares. */
+	amounts() {
+		const {diff} = this.profile.meta;
+		return (this.state.as || (diff && diff.absolute ? 'amounts' : 'shares')) === 'amounts';
+	}
+	/* What colours say: 'type', 'area', or 'change' where something is compared. */
+	colouring() {
+		const {colour} = this.state;
+		return this.model.comparing ? colour || 'change' : colour === 'area' ? 'area' : 'type';
 	}
 	search() {
 		const input = byId('search'), text = this.state.search;
@@ -188,8 +202,11 @@ class App {
 	}
 	showSwitches() {
 		const s = this.state;
-		for (const id of ['thread', 'state', 'by', 'colour'])
+		for (const id of ['thread', 'state', 'by'])
 			byId(id).value = s[id];
+		byId('colour').value = this.colouring();
+		byId('as').value = this.amounts() ? 'amounts' : 'shares';
+		byId('as').parentElement.hidden = byId('colour').lastElementChild.hidden = !this.model.comparing;
 		byId('event').value = String(this.model.filter.event);
 		if (byId('search').value !== s.search)
 			byId('search').value = s.search;
@@ -199,7 +216,6 @@ class App {
 		byId('recursion').setAttribute('aria-pressed', String(!!s.recursion));
 		byId('side-button').setAttribute('aria-pressed', String(!!s.side));
 		byId('side').hidden = !s.side;
-		byId('colour').disabled = this.model.comparing;
 		byId('recursion').disabled = s.view === 'time';
 		byId('up').disabled = s.view === 'sandwich';
 		this.showRange();
@@ -264,9 +280,10 @@ class App {
 			this.drawTable();
 	}
 	drawTable() {
-		const key = `${this.model.version}|${this.searchKey}|${this.state.sort}`;
+		const sort = this.state.sort || (this.model.comparing ? 'change' : 'self');
+		const key = `${this.model.version}|${this.searchKey}|${sort}`;
 		if (key !== this.tableKey) {
-			this.table.order = this.state.sort;
+			this.table.order = sort;
 			this.table.show(this.model, this.found && this.found.matched);
 			this.tableKey = key;
 		}
@@ -306,7 +323,8 @@ class App {
 		flame.icicle = !!this.state.up;
 		if (!this.profile.meta.bucket || only > 1) {
 			flame.show(() => ({rows: [], depth: 0, done: true, ensure() {}, dimmed: () => false}));
-			this.empty('Choose one thread above to see its stacks in the order of time.');
+			this.empty(this.profile.meta.bucket ? 'Choose one thread above to see its stacks in the order of time.'
+				: 'There are no times in this report.');
 			return;
 		}
 		const whole = this.strip.range || [0, this.strip.buckets], zoom = /^([\d.]+)_([\d.]+)$/.exec(this.state.zoom);
@@ -360,14 +378,13 @@ class App {
 	}
 	colourOf(item) {
 		const m = this.model, node = item.node || (item.best === undefined ? item.best = this.bestOf(item) : item.best);
-		if (m.comparing && item.node === undefined) {
-			const a = item.a / (m.a.total[0] || 1), b = item.b / (m.b.total[0] || 1);
-			return this.colours.byChange(a + b > 0 ? (b - a) / (a + b) * 1.4 : 0);
-		}
+		const by = this.colouring();
+		if (by === 'change' && item.node === undefined)
+			return this.colours.byChange(m.changeOf(item.a, item.b) * 1.4);
 		if (item.name < 0)
 			return this.colours.line;
-		if (this.state.colour === 'area')
-			return this.colours.byArea(item.name, areaOf(m.name(item.name), m.nodes.type[node]));
+		if (by === 'area')
+			return this.colours.byArea(item.name, m.nodes.area[node]);
 		return this.colours.byType(item.name, m.nodes.type[node], m.event.unit === 'bytes');
 	}
 	bestOf(item) {

@@ -3,18 +3,15 @@
  * one hue differ a little in lightness so that neighbours can be told apart. */
 const TYPE_HUES = [[36, 46], [84, 32], [142, 30], [172, 32], [214, 38], [46, 66], [12, 58]];
 const ALLOC_HUES = [[270, 34], [250, 38], [232, 42], [214, 42], [190, 34], [300, 28], [330, 40]];
-const AREA_HUES = {
-	gc: [350, 58], jit: [300, 26], python: [54, 62], codegen: [150, 36], shuffle: [28, 66], columnar: [190, 44],
-	serial: [268, 38], store: [96, 34], network: [222, 50], sql: [166, 30], spark: [40, 38], kernel: [8, 30],
-	jdk: [210, 12], scala: [0, 14], native: [228, 16], user: [325, 48],
-};
 const STATE_HUES = {
 	running: [142, 38], runnable: [40, 70], lock: [356, 58], net: [216, 52], disk: [276, 38], sleep: [212, 10], poll: [190, 26],
 	blocked: [20, 46], '': [142, 30],
 };
 
 class Colours {
-	constructor() {
+	/* @areas: [{name, colour: "#rrggbb"}]; of a colour its hue and saturation count, the theme gives the lightness. */
+	constructor(areas) {
+		this.areaHues = areas.map((a) => hueOf(a.colour));
 		this.media = matchMedia('(prefers-color-scheme: dark)');
 		this.forced = null;
 		this.cache = new Map();
@@ -54,7 +51,7 @@ class Colours {
 	}
 	byArea(name, area) {
 		const shift = (Math.imul(name + 7, 2654435761) >>> 27) % 7 - 3;
-		return this.cached(`a${area}.${shift}`, () => this.hsl(AREA_HUES[AREAS[area].id], shift));
+		return this.cached(`a${area}.${shift}`, () => this.hsl(this.areaHues[area], shift));
 	}
 	/* @change: from -1 (only in A) to 1 (only in B). */
 	byChange(change) {
@@ -69,8 +66,19 @@ class Colours {
 		return this.strong(STATE_HUES[name] || [hash(name) % 360, 30]);
 	}
 	area(index) {
-		return this.strong(AREA_HUES[AREAS[index].id]);
+		return this.strong(this.areaHues[index]);
 	}
+}
+
+/* "#rrggbb" as [hue, saturation in percent]. */
+function hueOf(colour) {
+	const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255);
+	const max = Math.max(r, g, b), min = Math.min(r, g, b), range = max - min;
+	if (!range)
+		return [0, 0];
+	const hue = max === r ? (g - b) / range : max === g ? 2 + (b - r) / range : 4 + (r - g) / range;
+	const saturation = range / (1 - Math.abs(max + min - 1));
+	return [Math.round((hue * 60 + 360) % 360), Math.round(Math.min(66, saturation * 80))];
 }
 
 function hash(s) {

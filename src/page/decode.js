@@ -148,7 +148,7 @@ async function readNodes(r, p) {
 	const n = r.get(), size = n + 1;
 	const nodes = {
 		count: size, parent: new Int32Array(size), name: new Int32Array(size), type: new Uint8Array(size),
-		line: new Int32Array(size), depth: new Int32Array(size), end: new Int32Array(size), height: new Int32Array(size),
+		area: new Uint8Array(size), line: new Int32Array(size), depth: new Int32Array(size), end: new Int32Array(size), height: new Int32Array(size),
 	};
 	const {parent, depth, end, height} = nodes;
 	parent[0] = -1;
@@ -164,6 +164,7 @@ async function readNodes(r, p) {
 	await r.column(nodes.type.subarray(1));
 	const last = new Int32Array(p.strings.length);
 	await r.column(nodes.line.subarray(1), (v, i) => last[nodes.name[i + 1]] += unzigzag(v));
+	await r.column(nodes.area.subarray(1), (v, i) => v ? v - 1 : nodes.area[parent[i + 1]]);
 	nodes.name[0] = -1;
 	for (let i = n; i >= 0; i--) {
 		if (end[i] === 0)
@@ -212,7 +213,7 @@ async function readData(base64) {
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;
-	if (r.get() !== 1)
+	if (r.get() !== 2)
 		throw new Error('the data is of another version than the page');
 	while (r.at < bytes.length) {
 		const id = r.get(), length = r.get();

@@ -17,11 +17,16 @@ Object.assign(App.prototype, {
 			about.push(`${formatShare(item.total, tree.root.total)} of the focus`);
 		about.push(`${tree.o.reverse ? 'begins here' : 'self'} ${formatWeight(self, event)}, ${formatShare(self, m.whole)}`);
 		if (m.comparing)
-			about.push(`A ${formatShare(item.a, m.a.total[0])} → B ${formatShare(item.b, m.b.total[0])}`);
+			about.push(this.tellChange(item));
 		return {name: item.name < 0 ? 'All samples of the selection' : dotted(m.name(item.name)), about};
 	},
+	tellChange(item) {
+		const m = this.model, [a, b] = this.sideNames, show = (v, side) => m.filter.amounts ? formatWeight(v, m.event) : formatShare(v, side.total[0]);
+		const word = !item.a ? `only in ${b}` : !item.b ? `vanished: only in ${a}` : '';
+		return `${a} ${show(item.a, m.a)} → ${b} ${show(item.b, m.b)}${word ? `, ${word}` : ''}`;
+	},
 	kindOf(node) {
-		const {type, line} = this.model.nodes, area = AREAS[this.model.nodeAreas()[node]].name;
+		const {type, line, area: areas} = this.model.nodes, area = this.profile.meta.areas[areas[node]].name;
 		const words = [TYPE_NAMES[type[node]]];
 		if (line[node])
 			words.push(`line ${line[node]}`);
@@ -32,7 +37,7 @@ Object.assign(App.prototype, {
 	wholeName() {
 		const s = this.state;
 		if (this.model.comparing)
-			return 'both ranges';
+			return this.profile.meta.diff ? 'both' : 'both ranges';
 		return s.range || s.thread || s.state ? 'the selection' : `all ${this.model.event.name}`;
 	},
 	hover(flame, item, e) {
@@ -77,6 +82,11 @@ Object.assign(App.prototype, {
 		facts.replaceChildren(element('div', {className: 'name', textContent: d.name, title: d.name}),
 			element('div', {className: 'about', textContent: d.about.join(' · ')}));
 	},
+	areaUsed(area) {
+		if (!this.usedAreas)
+			this.usedAreas = new Set(this.model.nodes.area.subarray(1));
+		return this.usedAreas.has(area);
+	},
 	/* What the colours of the graph mean. */
 	colourLegend() {
 		const legend = element('div', {className: 'legend'}), c = this.colours;
@@ -85,10 +95,11 @@ Object.assign(App.prototype, {
 			item.style.setProperty('--c', colour);
 			legend.append(item);
 		};
-		if (this.model.comparing)
-			[['less in B', -1], ['the same', 0], ['more in B', 1]].forEach(([text, change]) => add(text, c.byChange(change)));
-		else if (this.state.colour === 'area')
-			AREAS.forEach((a) => add(a.name, c.hsl(AREA_HUES[a.id])));
+		const by = this.colouring(), [, b] = this.sideNames;
+		if (by === 'change')
+			[[`less in ${b}`, -1], ['the same', 0], [`more in ${b}`, 1]].forEach(([text, change]) => add(text, c.byChange(change)));
+		else if (by === 'area')
+			this.profile.meta.areas.forEach((a, i) => this.areaUsed(i) && add(a.name, c.byArea(-7, i)));
 		else
 			TYPE_NAMES.forEach((t, i) => add(t, c.byType(-7, i, this.model.event.unit === 'bytes')));
 		return legend;
@@ -222,12 +233,12 @@ function fillFoot(foot, m) {
 		parts.push(span);
 	};
 	const reasons = m.reasons.filter((r) => r[1]).map(([text, count]) => `${text} ${formatNumber(count)}`).join(', ');
-	add('Samples', formatNumber(m.samples));
+	add('Samples', m.diff ? m.events.map((e, i) => `${formatNumber(e.samples)} in ${['base', 'new'][i]}`).join(', ') : formatNumber(m.samples));
 	add('Lost', formatNumber(m.lost) + (reasons ? ` (${reasons})` : ''), m.lost > 0);
 	add('Truncated', formatNumber(m.truncated));
 	add('Unknown', formatNumber(m.unknown));
 	add('Left out by filters', m.filtered ? formatNumber(m.filtered) : '');
-	add('Interval', m.events.filter((e) => e.interval && e.quantum).map((e) => `${e.name} ${formatWeight(e.interval, e)}`).join(', '));
+	add('Interval', m.events.filter((e) => e.interval && e.quantum).map((e, i) => `${m.diff ? ['base', 'new'][i] : e.name} ${formatWeight(e.interval, e)}`).join(', '));
 	add('Target', m.target);
 	add('JVM', m.runtime);
 	add('Host', m.host);

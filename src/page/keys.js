@@ -15,7 +15,7 @@ const KEYS = [
 	['1 2 3 4', 'flame graph, callers, time order, sandwich', null],
 	['i', 'root on top or at the bottom', (app) => byId('up').click()],
 	['r', 'collapse recursion', (app) => byId('recursion').click()],
-	['a', 'colour by area or by type', (app) => app.set({colour: app.state.colour === 'area' ? 'type' : 'area'})],
+	['a', 'colour by area, or by type or change', (app) => app.set({colour: app.colouring() === 'area' ? '' : 'area'})],
 	['t', 'show or hide the table', (app) => byId('side-button').click()],
 	['x', 'compare the range with another one', (app) => app.compare()],
 	['w', 'the whole recording', () => byId('whole').click()],

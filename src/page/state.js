@@ -2,8 +2,8 @@
 /* What is shown, as words of the address: a link or a bookmark shows the same picture. Only what
  * differs from the default is written. */
 const DEFAULTS = {
-	view: 'flame', event: '', thread: '', state: '', range: '', other: '', search: '', colour: 'type', by: 'state',
-	up: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: 'self', side: '1',
+	view: 'flame', event: '', thread: '', state: '', range: '', other: '', search: '', colour: '', as: '', by: 'state',
+	up: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', side: '1',
 };
 
 function readAddress() {

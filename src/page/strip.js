@@ -104,7 +104,7 @@ class Strip {
 	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area' or 'thread'. */
 	load(model, by) {
 		const rows = this.profile.events[model.filter.event], n = this.buckets + 1;
-		const areas = by === 'area' ? model.nodeAreas() : null;
+		const areas = model.nodes.area;
 		const lanes = new Map();
 		model.eachRow(null, (node, value, i) => {
 			const key = by === 'area' ? areas[node] : by === 'thread' ? rows.thread[i] : rows.state[i];
@@ -144,7 +144,7 @@ class Strip {
 	}
 	label(lane) {
 		if (this.by === 'area')
-			return AREAS[lane.key].name;
+			return this.profile.meta.areas[lane.key].name;
 		if (this.by === 'thread')
 			return lane.key < 0 ? 'no thread' : this.profile.threads[lane.key].name || `tid ${this.profile.threads[lane.key].tid}`;
 		return lane.key ? this.profile.meta.states[lane.key - 1] : 'samples';

@@ -33,33 +33,36 @@ class Table {
 		for (let i = 0; i < sums.total.length; i++)
 			if (sums.total[i] > 0 && (!this.matched || this.matched[i]))
 				ids.push(i);
-		const change = (i) => this.change(i);
+		const beyond = (i) => {
+			const {change, noise} = this.model.changeBeyond(i);
+			return Math.abs(change) - noise;
+		};
 		const orders = {
 			self: (x, y) => sums.self[y] - sums.self[x] || sums.total[y] - sums.total[x],
 			total: (x, y) => sums.total[y] - sums.total[x] || sums.self[y] - sums.self[x],
-			change: (x, y) => Math.abs(change(y)) - Math.abs(change(x)),
+			change: (x, y) => beyond(y) - beyond(x),
+			grew: (x, y) => this.change(y) - this.change(x),
+			shrank: (x, y) => this.change(x) - this.change(y),
 			name: (x, y) => this.model.name(x) < this.model.name(y) ? -1 : 1,
 		};
 		return ids.sort(orders[this.order] || orders.self);
 	}
-	/* Points of percent from A to B. */
 	change(i) {
-		const m = this.model, sums = m.methods();
-		return m.comparing ? sums.b[i] / (m.b.total[0] || 1) - sums.a[i] / (m.a.total[0] || 1) : 0;
+		return this.model.comparing ? this.model.changeBeyond(i).change : 0;
 	}
 	draw() {
 		const m = this.model, sums = m.methods(), ids = this.sorted();
 		const head = element('tr'), columns = [['self', 'Self'], ['total', 'Total'], ['name', 'Method']];
 		if (m.comparing)
-			columns.splice(2, 0, ['change', 'A → B']);
+			columns.splice(0, 2, ['change', {grew: 'Grew', shrank: 'Shrank'}[this.order] || 'Change'], ['noise', '± chance'], ['total', 'Total']);
 		for (const [id, label] of columns) {
-			const button = element('button', {textContent: label, title: `Sort by ${label.toLowerCase()}`});
-			const cell = element('th', {scope: 'col', className: id});
-			if (this.order === id)
-				cell.setAttribute('aria-sort', id === 'name' ? 'ascending' : 'descending');
+			const button = element('button', {textContent: label, title: this.titleOf(id, label), disabled: id === 'noise'});
+			const cell = element('th', {scope: 'col', className: id}), changes = ['change', 'grew', 'shrank'], at = changes.indexOf(this.order);
+			if (this.order === id || (id === 'change' && at > 0))
+				cell.setAttribute('aria-sort', id === 'name' || this.order === 'shrank' ? 'ascending' : 'descending');
 			button.addEventListener('click', () => {
-				this.order = id;
-				this.on.order(id);
+				this.order = id === 'change' ? changes[(at + 1) % 3] : id;
+				this.on.order(this.order);
 				this.draw();
 				this.table.querySelector(`th.${id} button`).focus();
 			});
@@ -76,20 +79,32 @@ class Table {
 		this.more.hidden = ids.length <= this.shown;
 		this.more.textContent = `Show more of ${formatNumber(ids.length)}`;
 	}
+	titleOf(id, label) {
+		return {change: 'Sort by change beyond chance, then by growth, then by shrinking',
+			noise: 'A change up to this is what chance makes of equal programs'}[id] || `Sort by ${label.toLowerCase()}`;
+	}
+	/* The change of a method, and what chance may have done. */
+	changeCells(row, id) {
+		const m = this.model, {change, noise} = m.changeBeyond(id), sums = m.methods(), amounts = m.filter.amounts;
+		const show = (v) => amounts ? formatWeight(v, m.event) : (100 * v).toFixed(2);
+		const within = Math.abs(change) <= noise, word = !sums.a[id] ? 'new' : !sums.b[id] ? 'vanished' : '';
+		const title = `${formatShare(sums.a[id], m.a.total[0])} → ${formatShare(sums.b[id], m.b.total[0])}` +
+			`${word ? `, ${word}` : ''}; ${within ? 'within' : 'beyond'} what chance makes`;
+		row.append(element('td', {className: `number ${within ? 'within' : change > 0 ? 'grew' : 'shrank'}`, title,
+			textContent: `${change > 0 ? '+' : change < 0 ? '−' : ''}${show(Math.abs(change))}`}),
+		element('td', {className: 'number within', title, textContent: show(noise)}));
+	}
 	row(id, sums) {
 		const m = this.model, row = element('tr'), full = dotted(m.name(id)), short = shortName(m.name(id));
 		row.dataset.name = id;
-		for (const key of ['self', 'total']) {
+		if (m.comparing)
+			this.changeCells(row, id);
+		for (const key of m.comparing ? ['total'] : ['self', 'total']) {
 			const cell = element('td', {className: 'number', title: formatWeight(sums[key][id], m.event)});
 			const bar = element('span', {className: 'bar'});
 			bar.style.width = `${100 * sums[key][id] / (this.most[key] || 1)}%`;
 			cell.append(bar, element('span', {textContent: formatShare(sums[key][id], m.whole)}));
 			row.append(cell);
-		}
-		if (m.comparing) {
-			const points = 100 * this.change(id);
-			row.append(element('td', {className: `number ${points > 0 ? 'grew' : 'shrank'}`,
-				textContent: `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(2)}`}));
 		}
 		const cell = element('th', {scope: 'row'}), button = element('button', {textContent: short, title: full});
 		cell.append(button);

@@ -50,14 +50,7 @@ class Tree {
 			if (d.wb)
 				d.b += d.wb[k];
 		}
-		d.total = this.weigh(d.a, d.b);
-	}
-	weigh(a, b) {
-		const m = this.model;
-		if (!m.comparing)
-			return a;
-		const sa = m.a.total[0] || 1, sb = m.b.total[0] || 1;
-		return (a / sa + b / sb) / 2 * m.whole;
+		d.total = this.model.weigh(d.a, d.b);
 	}
 	children(d) {
 		if (!d.children) {

@@ -15,6 +15,7 @@
 
 enum builtin {
 	CODEGEN,
+	SQL,
 	SHUFFLE,
 	SERIALISATION,
 	COMPRESSION,
@@ -34,22 +35,23 @@ enum builtin {
 };
 
 static const struct sp_area builtins[BUILTINS] = {
-	[CODEGEN] = {"Spark SQL", "#e6550d"},
-	[SHUFFLE] = {"shuffle", "#8c6bb1"},
-	[SERIALISATION] = {"serialisation", "#dd1c77"},
-	[COMPRESSION] = {"compression", "#c994c7"},
-	[NETWORK] = {"network", "#3182bd"},
-	[STORAGE] = {"HDFS/S3", "#08519c"},
-	[FORMATS] = {"Parquet/ORC", "#31a354"},
-	[GC] = {"GC", "#636363"},
-	[JIT] = {"JIT", "#969696"},
-	[PYTHON] = {"Python wait", "#fec44f"},
-	[WAIT] = {"idle", "#d9d9d9"},
-	[KERNEL] = {"kernel", "#a63603"},
-	[JVM] = {"JVM", "#bdbdbd"},
-	[SPARK] = {"Spark", "#fd8d3c"},
-	[YOURS] = {"your code", "#74c476"},
-	[OTHER] = {"other", "#cccccc"},
+	[CODEGEN] = {"SQL codegen", "#2e9e5b"},
+	[SQL] = {"Spark SQL", "#35b0a0"},
+	[SHUFFLE] = {"shuffle", "#e07b2c"},
+	[SERIALISATION] = {"serialisation", "#8b5fd0"},
+	[COMPRESSION] = {"compression", "#c067c9"},
+	[NETWORK] = {"network", "#3b6fd6"},
+	[STORAGE] = {"HDFS/S3", "#6a9e2f"},
+	[FORMATS] = {"Parquet/ORC", "#2aa5c0"},
+	[GC] = {"GC", "#d63a55"},
+	[JIT] = {"JIT", "#9a5f86"},
+	[PYTHON] = {"Python wait", "#d9b81f"},
+	[WAIT] = {"idle", "#b8bec6"},
+	[KERNEL] = {"kernel", "#b5533c"},
+	[JVM] = {"JVM", "#7f8ca3"},
+	[SPARK] = {"Spark", "#b98d3e"},
+	[YOURS] = {"your code", "#e0529c"},
+	[OTHER] = {"other", "#c2c2c2"},
 };
 
 /* NEUTRAL: work done for the caller. */
@@ -60,6 +62,9 @@ static const struct {
 	int area;
 } table[] = {
 	{"*PythonRunner*", PYTHON},
+	{"*GeneratedIteratorForCodegenStage*", CODEGEN},
+	{"*catalyst/expressions/GeneratedClass*", CODEGEN},
+	{"org/apache/spark/sql/catalyst/expressions/codegen/*", CODEGEN},
 	{"org/apache/spark/api/python/*", PYTHON},
 	{"org/apache/spark/sql/execution/python/*", PYTHON},
 	{"org/apache/spark/shuffle/*", SHUFFLE},
@@ -101,8 +106,8 @@ static const struct {
 	{"io/delta/*", FORMATS},
 	{"org/apache/hudi/*", FORMATS},
 	{"org/apache/spark/sql/execution/datasources/*", FORMATS},
-	{"org/apache/spark/sql/*", CODEGEN},
-	{"org/apache/spark/unsafe/*", CODEGEN},
+	{"org/apache/spark/sql/*", SQL},
+	{"org/apache/spark/unsafe/*", SQL},
 	{"org/codehaus/janino/*", CODEGEN},
 	{"org/codehaus/commons/compiler/*", CODEGEN},
 	{"java/util/concurrent/ThreadPoolExecutor.getTask", WAIT},
@@ -305,27 +310,37 @@ int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_t
 	return number(a, YOURS);
 }
 
+int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f)
+{
+	static const struct sp_style full;
+	const struct sp_method *m = sp_dict_get_method(d, f->method);
+
+	if (!m || (!m->native && !m->name_id))
+		return NEUTRAL; /* the class of an object is no work */
+	sp_buf_clear(&a->text);
+	sp_framename(d, f, &full, &a->text);
+	return sp_area_of_frame(a, sp_buf_str(&a->text), (enum sp_frame_type)f->type);
+}
+
+unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java)
+{
+	if (leaf == SP_FRAME_KERNEL)
+		return (unsigned)number(a, KERNEL);
+	return (unsigned)number(a, java ? OTHER : JVM);
+}
+
 unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,
 	const struct sp_frame_ref *frames, uint32_t count)
 {
-	static const struct sp_style full;
-	bool java = false;
+	bool java = count == 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct sp_method *m = sp_dict_get_method(d, frames[i].method);
-		int area;
+		int area = sp_area_of_ref(a, d, &frames[i]);
 
-		if (!m || (!m->native && !m->name_id))
-			continue; /* the class of an object is no work */
-		java |= !m->native;
-		sp_buf_clear(&a->text);
-		sp_framename(d, &frames[i], &full, &a->text);
-		area = sp_area_of_frame(
-			a, sp_buf_str(&a->text), (enum sp_frame_type)frames[i].type);
 		if (area >= 0)
 			return (unsigned)area;
+		java |= frames[i].type < SP_FRAME_NATIVE;
 	}
-	if (count && frames[0].type == SP_FRAME_KERNEL)
-		return (unsigned)number(a, KERNEL);
-	return (unsigned)number(a, java || !count ? OTHER : JVM);
+	return sp_area_unclear(
+		a, count ? (enum sp_frame_type)frames[0].type : SP_FRAME_NATIVE, java);
 }

@@ -7,6 +7,8 @@
 #ifndef SP_PROF_AREA_H
 #define SP_PROF_AREA_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "prof/dict.h"
 
@@ -31,6 +33,13 @@ const struct sp_area *sp_areas_get(const struct sp_areas *a, unsigned area);
 /* The area that a frame belongs to by itself, or -1: frames of the JDK and of the C library do what
  * their callers want. @name: full, with slashes ("org/apache/spark/…"), or a function. */
 int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_type type);
+
+/* The same of a frame of @d; the class of an allocated object has none. */
+int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f);
+
+/* The area of a stack none of whose frames has one: "kernel", "JVM" or "other". @java: it has a
+ * frame of Java. */
+unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java);
 
 /* The area of a stack: of the frame nearest to the leaf that has one; else "kernel" if the leaf is
  * there, else "JVM" or "other". @d is the dictionary of @stack. */

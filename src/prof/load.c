@@ -49,7 +49,8 @@ static void *read_chunks(void *ctx)
 	struct sp_jfr_visitor v = {.ctx = &r->l,
 		.want = sp_loading_want,
 		.fields = sp_loading_fields,
-		.event = sp_loading_event};
+		.event = sp_loading_event,
+		.known = r->l.known};
 
 	for (size_t i = r->number; i < s->count; i += s->readers) {
 		struct sp_jfr_stats st = {0};
@@ -139,6 +140,13 @@ static void readers_done(struct reader **readers)
 	free(*readers);
 }
 
+static bool needs_tasks(const struct sp_load_opts *o)
+{
+	return o->tasks || o->by == SP_BY_STAGE || o->by == SP_BY_TASK || o->by == SP_BY_APP ||
+	       o->by == SP_BY_SQL || o->by == SP_BY_EXECUTOR || o->stage || o->task || o->sql ||
+	       o->executor_id;
+}
+
 int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
 	struct sp_profile **ret, struct sp_err *err)
 {
@@ -161,7 +169,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	share->opts = opts;
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
-	if (opts->by == SP_BY_STAGE || opts->by == SP_BY_TASK)
+	spans.lock = &share->lock;
+	if (needs_tasks(opts))
 		r = sp_spans_read(&spans, fd);
 	for (size_t i = 0; i < opts->event_count && !leaks_wanted; i++)
 		leaks_wanted = strcmp(opts->events[i], "leak") == 0;
@@ -174,7 +183,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	for (size_t i = 0; i < n && r == 0; i++) {
 		readers[i].share = share;
 		readers[i].number = i;
-		r = sp_loading_init(&readers[i].l, opts, &spans, symbols, &share->lock);
+		r = sp_loading_init(&readers[i].l, opts, needs_tasks(opts) ? &spans : NULL, symbols,
+			&share->lock);
 		readers[i].l.leaks = leaks_wanted ? &leaks : NULL;
 	}
 	if (r == 0)

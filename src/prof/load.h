@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "elf/symbols.h"
 #include "prof/profile.h"
+#include "prof/stagenames.h"
 
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
 #define SP_LOAD_DICT_CAP (1ull << 30)
@@ -18,6 +19,15 @@ enum sp_by {
 	SP_BY_STAGE,
 	SP_BY_TASK,
 	SP_BY_AREA,
+	SP_BY_APP,
+	SP_BY_SQL,
+};
+
+/* --tasks-only and --all-threads. */
+enum sp_tasks_only {
+	SP_TASKS_ONLY_WALL, /* of wall on an executor: idle pools would drown the picture */
+	SP_TASKS_ONLY,
+	SP_TASKS_AND_ALL,
 };
 
 /* What is taken of a recording; all zero takes everything. Strings are borrowed. */
@@ -30,6 +40,11 @@ struct sp_load_opts {
 	uint64_t min_duration_ns; /* locks, parks and waits that took less are left out; what has no
 				     duration stays */
 	enum sp_by by;
+	bool tasks;		       /* rows name their tasks; set by what needs it as well */
+	enum sp_tasks_only tasks_only; /* only with tasks */
+	/* Only these; as they stand on the command line, NULL: all */
+	const char *stage, *task, *sql, *executor_id;
+	const struct sp_stage_names *names; /* what the driver called its stages; NULL: not told */
 	const char *executor; /* SP_BY_EXECUTOR: its name where the recording does not say it */
 	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */
 	unsigned readers; /* threads that read chunks of one file at once; 0: one */

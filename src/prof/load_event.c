@@ -97,8 +97,8 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
-	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock)
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
+	struct sp_symbols *symbols, pthread_mutex_t *lock)
 {
 	static const char *const first[] = {"cpu", "wall"};
 	int r;
@@ -108,6 +108,7 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
 	l->spans = spans;
 	l->symbols = symbols;
 	l->lock = lock;
+	l->known = sp_jfr_known_new(); /* none: slower */
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
@@ -122,6 +123,7 @@ void sp_loading_done(struct sp_loading *l)
 {
 	sp_profile_free(l->p);
 	free(l->thread_wanted);
+	sp_jfr_known_free(l->known);
 	sp_roots_free(l->roots);
 	sp_classed_free(l);
 }
@@ -220,6 +222,14 @@ static bool thread_wanted(struct sp_loading *l, uint32_t thread)
 	return l->thread_wanted[thread] == 2;
 }
 
+/* Samples of CPU time have no state of their own: who is sampled runs. */
+static uint8_t state_of(const struct kind *k, const struct sp_jfr_event *e)
+{
+	uint8_t state = e->state < SP_STATES ? e->state : SP_STATE_UNKNOWN;
+
+	return state == SP_STATE_UNKNOWN && k == kinds ? SP_STATE_RUNNING : state;
+}
+
 static bool sample_wanted(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e)
 {
 	const struct sp_load_opts *o = l->opts;
@@ -229,7 +239,7 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 		return false;
 	if (o->to_ns && e->start_ns > o->to_ns)
 		return false;
-	if (o->states && !l->state_wanted[e->state < SP_STATES ? e->state : 0])
+	if (o->states && !l->state_wanted[state_of(k, e)])
 		return false;
 	if (o->min_duration_ns && k->unit == SP_UNIT_NS && (k->duration || k->measured) && took &&
 		took < o->min_duration_ns)
@@ -237,24 +247,11 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 	return thread_wanted(l, e->thread);
 }
 
-/* What was never freed is another event, made of the same samples. */
-static int add_leak(struct sp_loading *l, const struct sp_jfr_event *e, struct sp_sample s)
-{
-	int event;
-
-	if (!sp_leaks_has(l->leaks, e->start_ns, e->picked[ADDRESS]))
-		return 0;
-	event = sp_profile_event(l->p, "leak", SP_UNIT_BYTES, 0, true);
-	if (event < 0)
-		return event;
-	s.event = (uint32_t)event;
-	return sp_profile_add_at(l->p, &s, e->start_ns, 0);
-}
-
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
 	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+	uint8_t state = state_of(k, e);
 
 	if (!sample_wanted(l, k, e))
 		return 0;
@@ -267,7 +264,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		l->events[wanted - 1] = event + 1;
 	}
 	s.event = (uint32_t)l->events[wanted - 1] - 1;
-	s.state = state_id(l, e->state);
+	s.state = state_id(l, state);
 	if (k->fields[WEIGHT] && k->fields[COUNT] && k->fields[COUNT][0])
 		s.count = e->picked[COUNT];
 	if (k->duration)
@@ -279,14 +276,14 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (s.stack == 0)
 			return -ENOMEM;
 	}
-	if (l->opts->by == SP_BY_STAGE || l->opts->by == SP_BY_TASK) {
-		int r = sp_roots_find(l, e, &s.root);
+	if (l->spans) {
+		int r = sp_roots_find(l, e, &s.task);
 
 		if (r < 0)
 			return r;
 	}
 	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
-		int r = add_leak(l, e, s);
+		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], &s);
 
 		if (r < 0)
 			return r;
@@ -328,7 +325,7 @@ static int read_series(struct sp_loading *l, enum what what, const struct sp_jfr
 
 static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 {
-	char name[32], value[64];
+	char name[32], value[1024];
 
 	text(e, "name", name, sizeof(name));
 	text(e, "value", value, sizeof(value));
@@ -338,6 +335,8 @@ static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 		l->interval = strtoull(value, NULL, 10);
 	else if (strcmp(name, "wall") == 0)
 		l->wall_interval = strtoull(value, NULL, 10);
+	else if (strcmp(name, "note") == 0)
+		sp_profile_note(l->p, value);
 }
 
 /* "… --executor-id 3 …" of a Spark executor's command line. */
@@ -366,6 +365,11 @@ static void read_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
 	read_executor(l, e);
 	text(e, "jvmName", name, sizeof(name));
 	text(e, "jvmVersion", version, sizeof(version));
+	/* HotSpot's version begins with its name, and goes on with how it was built. */
+	if (name[0] && strncmp(version, name, strlen(name)) == 0) {
+		version[strcspn(version, ")") + (strchr(version, ')') != NULL)] = 0;
+		name[0] = 0;
+	}
 	n = snprintf(line, sizeof(line), "%s%s%s", name, name[0] && version[0] ? " " : "", version);
 	if (n > 0)
 		l->p->runtime_id = sp_dict_string(l->p->dict, line, (size_t)n);
@@ -429,6 +433,9 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case COUNTS:
 		lost = number(e, "lost");
 		l->lost = lost > l->lost ? lost : l->lost;
+		l->depth_told |= field(e, "tooDeep") != NULL;
+		if (number(e, "tooDeep") > l->too_deep)
+			l->too_deep = number(e, "tooDeep");
 		break;
 	case LOST:
 		read_lost(l, e);
@@ -462,6 +469,9 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 		keep_reason(l, other->reasons[i].text, other->reasons[i].count);
 	if (other->lost > l->lost)
 		l->lost = other->lost;
+	if (other->too_deep > l->too_deep)
+		l->too_deep = other->too_deep;
+	l->depth_told |= other->depth_told;
 	if (!l->event[0])
 		snprintf(l->event, sizeof(l->event), "%s", other->event);
 	l->interval = l->interval ? l->interval : other->interval;

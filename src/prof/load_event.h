@@ -14,15 +14,18 @@
 struct sp_loading {
 	struct sp_profile *p;		 /* owned */
 	const struct sp_load_opts *opts; /* borrowed */
-	const struct sp_spans *spans;	 /* borrowed; NULL: none were looked for */
+	struct sp_spans *spans;		 /* borrowed; NULL: tasks are not asked for */
 	const struct sp_leaks *leaks;	 /* borrowed; NULL: not asked for */
 	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
 	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
+	struct sp_jfr_known *known;	 /* owned */
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;
 	bool ours;     /* sparkprof wrote it */
 	uint64_t lost; /* the recording's own sum, reasons or not */
+	uint64_t too_deep;
+	bool depth_told;
 	struct {
 		char text[128];
 		uint64_t count;
@@ -32,7 +35,7 @@ struct sp_loading {
 	bool state_wanted[SP_STATES];
 	uint8_t *thread_wanted; /* owned, by thread id: 0 not looked at, 1 no, 2 yes */
 	size_t thread_cap;
-	struct sp_roots *roots;	    /* owned: what --by says of a thread and stack */
+	struct sp_roots *roots;	    /* owned: tasks by thread and stack */
 	struct sp_classed *classed; /* owned: stacks with the class of an object on top */
 	size_t classed_size, classed_count;
 	int events[32];	   /* event index + 1 by kind */
@@ -41,14 +44,18 @@ struct sp_loading {
 };
 
 /* @opts and @spans are borrowed. Returns 0 or -ENOMEM; sp_loading_done in any case. */
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
-	const struct sp_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock);
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
+	struct sp_symbols *symbols, pthread_mutex_t *lock);
 void sp_loading_done(struct sp_loading *l);
 
 /* For sp_jfr_visitor: ctx is a struct sp_loading. */
 int sp_loading_want(void *ctx, const char *type);
 const char *const *sp_loading_fields(void *ctx, int wanted);
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e);
+
+/* Native memory of that time and address: adds it to the event "leak" if it was never freed. */
+int sp_loading_leak(
+	struct sp_loading *l, uint64_t time_ns, uint64_t address, const struct sp_sample *s);
 
 /* Adds what one reading of the file counted. */
 void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from);

@@ -3,9 +3,13 @@
 #include "prof/load_event.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "prof/timeline.h"
+#include "prof/tasks.h"
 
 static void settle_lost(struct sp_loading *l)
 {
@@ -17,6 +21,8 @@ static void settle_lost(struct sp_loading *l)
 	}
 	if (l->lost > told)
 		sp_profile_lost(l->p, "reason not told", l->lost - told);
+	l->p->too_deep = l->too_deep;
+	l->p->depth_told = l->depth_told;
 }
 
 /* Weights of events that count alike: samples times the interval. */
@@ -146,29 +152,34 @@ static int keep_events(struct sp_loading *l)
 	return sp_profile_keep_events(l->p, mask);
 }
 
+/* One root for all: of the application, or of the executor. */
+static void set_all_roots(struct sp_loading *l, const char *kind, const char *name)
+{
+	SP_AUTO_BUF struct sp_buf b;
+	struct sp_profile *p = l->p;
+	uint32_t root;
+
+	sp_buf_init(&b);
+	sp_buf_addf(&b, "[%s%s]", kind, name);
+	root = sp_dict_string(p->dict, sp_buf_str(&b), b.len);
+	for (size_t i = 0; i < p->row_count; i++)
+		p->rows[i].root = root;
+	sp_profile_reindex(p);
+}
+
 /* Says so where --by found nothing to put there. */
-static void settle_roots(struct sp_loading *l)
+static void check_tasks(struct sp_loading *l)
 {
 	struct sp_profile *p = l->p;
-	const char *name = l->executor[0] ? l->executor : l->opts->executor;
-	uint32_t root = 0;
 	bool found = false;
 
-	if (l->opts->by == SP_BY_EXECUTOR) {
-		root = sp_dict_string(p->dict, name ? name : "?", name ? strlen(name) : 1);
-		for (size_t i = 0; i < p->row_count; i++)
-			p->rows[i].root = root;
-		sp_profile_reindex(p);
-	}
-	if (l->opts->by != SP_BY_STAGE && l->opts->by != SP_BY_TASK)
-		return;
 	for (size_t i = 0; i < p->row_count && !found; i++)
-		found = strncmp(sp_dict_get_string(p->dict, p->rows[i].root, NULL), "[no ", 4) != 0;
+		found = p->rows[i].task != 0;
 	if (!found)
 		sp_profile_note(p, "no stage or task is known here: the recording has no "
 				   "profiler.Span events and no thread that Spark named after a "
 				   "task; try --by thread");
-	else if (!l->ours && !(l->spans && l->spans->count))
+	else if (!l->ours && !l->spans->count)
 		sp_profile_note(p,
 			"stages and tasks are taken from thread names, and this "
 			"recording keeps only the last name of each thread: the split is "
@@ -189,6 +200,139 @@ static int drop_empty(struct sp_profile *p)
 	return mask == all ? 0 : sp_profile_keep_events(p, mask);
 }
 
+static int settle_roots(struct sp_loading *l)
+{
+	const struct sp_load_opts *o = l->opts;
+	const char *app = l->spans && l->spans->app_id ? l->spans->app_id : "?";
+	const char *name = l->executor[0] ? l->executor : o->executor;
+
+	if (o->by == SP_BY_EXECUTOR && l->spans->executor)
+		set_all_roots(l, strcmp(l->spans->executor, "driver") == 0 ? "" : "executor ",
+			l->spans->executor);
+	else if (o->by == SP_BY_EXECUTOR)
+		set_all_roots(l, "", name ? name : "?");
+	else if (o->by == SP_BY_APP)
+		set_all_roots(l, "app ", app);
+	if (o->by != SP_BY_STAGE && o->by != SP_BY_TASK && o->by != SP_BY_SQL)
+		return 0;
+	check_tasks(l);
+	return sp_profile_root_tasks(l->p, o->by);
+}
+
+/* "5" or "5.1"; checked when the command line was read. */
+static void set_filter(const struct sp_load_opts *o, struct sp_task_filter *f)
+{
+	char *end;
+
+	*f = (struct sp_task_filter){-1, -1, -1, -1, o->tasks_only == SP_TASKS_ONLY, -1};
+	if (o->stage) {
+		f->stage = strtoll(o->stage, &end, 10);
+		if (*end == '.')
+			f->attempt = strtoll(end + 1, NULL, 10);
+	}
+	if (o->task)
+		f->task = strtoll(o->task, NULL, 10);
+	if (o->sql)
+		f->sql = strtoll(o->sql, NULL, 10);
+}
+
+/* Which rows of wall go: on an executor all that are not in a task. */
+static int32_t idle_event(const struct sp_loading *l)
+{
+	const char *executor = l->spans->executor;
+
+	if (l->opts->tasks_only != SP_TASKS_ONLY_WALL || !executor ||
+		strcmp(executor, "driver") == 0)
+		return -1;
+	for (unsigned i = 0; i < l->p->event_count; i++)
+		if (strcmp(event_name(l->p, i), "wall") == 0)
+			return (int32_t)i;
+	return -1;
+}
+
+static void note_idle(struct sp_loading *l, uint64_t all, uint64_t shown)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		"wall shows threads inside of tasks only, %.1f %% of all threads' time; "
+		"--all-threads shows the rest",
+		all ? 100.0 * (double)shown / (double)all : 0);
+	sp_profile_note(l->p, text);
+}
+
+static int settle_filter(struct sp_loading *l)
+{
+	struct sp_profile *p = l->p;
+	struct sp_task_filter f;
+	bool ran = false, asked;
+	uint64_t all = 0;
+	int r;
+
+	set_filter(l->opts, &f);
+	asked = f.stage >= 0 || f.task >= 0 || f.sql >= 0;
+	f.event = idle_event(l);
+	f.tasks_only |= f.event >= 0;
+	for (size_t i = 0; i < p->row_count && !ran; i++)
+		ran = p->rows[i].task != 0;
+	if (f.tasks_only && !ran && !asked)
+		sp_profile_note(p, "no task ran while this was recorded: all threads are shown");
+	f.tasks_only &= ran;
+	if (!asked && !f.tasks_only)
+		return 0;
+	if (f.event >= 0)
+		all = p->events[f.event].weight;
+	r = sp_profile_filter_tasks(p, &f);
+	if (r == 0 && f.event >= 0 && !asked)
+		note_idle(l, all, p->events[f.event].weight);
+	return r;
+}
+
+/* Everything of another executor goes. */
+static int settle_executor(struct sp_loading *l)
+{
+	const char *is = l->spans->executor ? l->spans->executor : l->executor;
+
+	if (strncmp(is, "executor ", 9) == 0)
+		is += 9;
+	if (!l->opts->executor_id || strcmp(is, l->opts->executor_id) == 0)
+		return 0;
+	return sp_profile_filter_tasks(
+		l->p, &(struct sp_task_filter){INT64_MAX, -1, -1, -1, false, -1});
+}
+
+static int settle_names(struct sp_loading *l)
+{
+	const struct sp_stage_names *n = l->opts->names;
+	const char *is = l->spans->app_id ? l->spans->app_id : "";
+	char text[256];
+	int r = sp_stage_names_apply(n, l->p);
+
+	if (r == 0 && *is && n->app_id && strcmp(is, n->app_id) != 0) {
+		snprintf(text, sizeof(text),
+			"the event log is of %s, this is of %s: its stages are not named",
+			n->app_id, is);
+		sp_profile_note(l->p, text);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int settle_tasks(struct sp_loading *l)
+{
+	int r;
+
+	if (!l->spans)
+		return 0;
+	r = sp_spans_settle(l->spans, l->p);
+	if (r == 0 && l->opts->names)
+		r = settle_names(l);
+	if (r == 0)
+		r = settle_filter(l);
+	if (r == 0)
+		r = settle_executor(l);
+	return r < 0 ? r : settle_roots(l);
+}
+
 int sp_loading_settle(struct sp_loading *l)
 {
 	int r = 0;
@@ -202,6 +346,20 @@ int sp_loading_settle(struct sp_loading *l)
 		r = keep_events(l);
 	drop_stackless(l);
 	settle_lost(l);
-	settle_roots(l);
-	return r;
+	return r < 0 ? r : settle_tasks(l);
+}
+
+int sp_loading_leak(
+	struct sp_loading *l, uint64_t time_ns, uint64_t address, const struct sp_sample *s)
+{
+	struct sp_sample leak = *s;
+	int event;
+
+	if (!sp_leaks_has(l->leaks, time_ns, address))
+		return 0;
+	event = sp_profile_event(l->p, "leak", SP_UNIT_BYTES, 0, true);
+	if (event < 0)
+		return event;
+	leak.event = (uint32_t)event;
+	return sp_profile_add_at(l->p, &leak, time_ns, 0);
 }

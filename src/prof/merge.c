@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "prof/tasks.h"
 #include "prof/timeline.h"
 
 struct merge {
@@ -135,6 +136,8 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 			from->lost[i].count);
 	for (unsigned i = 0; i < from->note_count; i++)
 		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
+	p->too_deep += from->too_deep;
+	p->depth_told |= from->depth_told;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
 		p->start_ns = from->start_ns;
 	if (from_end > end)
@@ -163,14 +166,46 @@ static int merge_series(struct sp_profile *p, const struct sp_profile *from)
 	return r;
 }
 
+/* Rows of @from name their tasks behind those that are here. */
+static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->task_count && r == 0; i++) {
+		struct sp_task_run t = from->tasks[i];
+
+		t.label = string(m, t.label);
+		t.app = string(m, t.app);
+		t.executor = string(m, t.executor);
+		r = sp_profile_add_task(p, &t);
+	}
+	for (size_t i = 0; i < from->stage_count && r == 0; i++) {
+		const struct sp_stage *s = &from->stages[i];
+		struct sp_stage *to = sp_profile_stage(p, string(m, s->app), s->stage, s->attempt);
+
+		if (!to)
+			return -ENOMEM;
+		to->sql = s->sql >= 0 ? s->sql : to->sql;
+		to->job = s->job >= 0 ? s->job : to->job;
+		to->name = s->name ? string(m, s->name) : to->name;
+		to->group = s->group ? string(m, s->group) : to->group;
+		to->description = s->description ? string(m, s->description) : to->description;
+		to->call_site = s->call_site ? string(m, s->call_site) : to->call_site;
+	}
+	return r;
+}
+
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 {
 	__attribute__((cleanup(merge_done))) struct merge m = {0};
 	uint32_t events[SP_PROFILE_EVENTS] = {0};
+	size_t tasks = p->task_count;
 	int r = merge_init(&m, p->dict, from->dict);
 
 	if (r == 0)
 		r = merge_events(p, from, events);
+	if (r == 0)
+		r = merge_tasks(&m, p, from);
 	for (size_t i = 0; i < from->row_count && r == 0; i++) {
 		struct sp_sample s = from->rows[i];
 
@@ -178,6 +213,7 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 		s.thread = thread(&m, s.thread);
 		s.state = string(&m, s.state);
 		s.root = string(&m, s.root);
+		s.task = s.task ? s.task + (uint32_t)tasks : 0;
 		s.event = events[s.event];
 		r = m.full ? -ENOMEM : add_row(p, from, &s);
 	}
@@ -188,6 +224,10 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 	merge_words(p, from);
 	if (!p->target_id)
 		p->target_id = string(&m, from->target_id);
+	if (p->app_id && p->app_id != string(&m, from->app_id))
+		p->app_id = p->app_name = 0;
+	if (p->executor_id != string(&m, from->executor_id))
+		p->executor_id = 0;
 	if (!p->runtime_id)
 		p->runtime_id = string(&m, from->runtime_id);
 	return 0;

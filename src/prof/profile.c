@@ -32,6 +32,8 @@ void sp_profile_free(struct sp_profile *p)
 	free(p->rows);
 	free(p->index);
 	free(p->verdicts);
+	free(p->tasks);
+	free(p->stages);
 	free(p);
 }
 
@@ -57,7 +59,8 @@ static uint64_t hash_key(const struct sp_sample *s)
 {
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
-	h = (h ^ ((uint64_t)s->state << 32 | (s->event + s->root * 64))) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ ((uint64_t)s->state << 32 | (s->event + s->root * 64 + s->task * 0x9e3779b1u))) *
+	    0x9e3779b97f4a7c15ull;
 	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
 	return h ^ (h >> 29);
@@ -67,7 +70,7 @@ static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
 	       a->event == b->event && a->bucket == b->bucket && a->span == b->span &&
-	       a->root == b->root;
+	       a->root == b->root && a->task == b->task;
 }
 
 /* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "prof/dict.h"
+#include "prof/taskname.h"
 
 enum sp_unit {
 	SP_UNIT_NS,    /* cpu, wall, lock: weights are nanoseconds */
@@ -34,6 +35,7 @@ struct sp_sample {
 	uint64_t count, weight;
 	uint32_t bucket,
 		span;  /* first bucket of time, and how many more it lies in; see timeline.h */
+	uint32_t task; /* index of tasks[] + 1; 0: none, or they were not asked for */
 	uint32_t root; /* string: what --by puts below the stack ("stage 7"); 0: nothing */
 };
 
@@ -63,6 +65,26 @@ struct sp_remark {
 	uint64_t count;	  /* 0 for plain sentences */
 };
 
+/* An attempt of a Spark task on a thread, or another span of a thread's time that has a label. */
+struct sp_task_run {
+	struct sp_taskname name;   /* all -1: no task */
+	uint32_t tid;		   /* OS thread */
+	uint64_t start_ns, end_ns; /* since 1970; 0: only the thread's name told of it */
+	uint32_t label;		   /* string: of a span that is no task */
+	uint32_t app, executor;	   /* strings: where it ran; 0 unknown */
+	bool begun, ended;	   /* within the recording; else it lies over its border */
+	bool helper;		   /* not the task's own thread, but one that works for it */
+};
+
+/* What is known of a stage attempt. Strings; 0 unknown. */
+struct sp_stage {
+	int32_t stage, attempt;
+	int64_t sql, job; /* -1: none, or not known */
+	uint32_t app;
+	uint32_t name; /* as the driver has it */
+	uint32_t group, description, call_site;
+};
+
 #define SP_PROFILE_EVENTS  32
 #define SP_PROFILE_REMARKS 32
 
@@ -80,7 +102,9 @@ struct sp_profile {
 	unsigned event_count;
 
 	uint64_t samples;   /* all events; without the lost ones */
-	uint64_t truncated; /* samples whose stack was deeper than could be kept */
+	uint64_t truncated; /* samples whose stack has frames missing below */
+	uint64_t too_deep;  /* of them, those with more frames than are kept */
+	bool depth_told;    /* the recording says how many those are */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
 	uint64_t lost_total;
 	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */
@@ -91,12 +115,18 @@ struct sp_profile {
 	uint64_t start_ns, duration_ns; /* wall clock; 0 unknown */
 	uint64_t origin_ns, bucket_ns;	/* buckets of time count from here; 0: no row has a time */
 	struct sp_series series[SP_SERIES_KINDS]; /* see timeline.h */
+	struct sp_task_run *tasks;		  /* owned; see tasks.h */
+	size_t task_count, task_cap;
+	struct sp_stage *stages; /* owned */
+	size_t stage_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */
 	uint32_t target_id;  /* string: "executor 3 of application_… (pid 4711)" */
 	uint32_t runtime_id; /* string: "OpenJDK 17.0.15+6" */
 	uint32_t title_id;   /* string: --title */
 	uint32_t command_id; /* string: the command line that recorded it; 0 unknown */
 	uint32_t host_id;    /* string: where the target ran; 0 unknown */
+	/* strings: Spark's own words for the target; 0 unknown, or several */
+	uint32_t app_id, app_name, executor_id, spark_id;
 };
 
 /* @cap: bytes that the dictionary may take. Returns 0 or -errno; *ret belongs to the caller. */

@@ -1,21 +1,17 @@
-/* Stages and tasks of samples: see roots.h. Answers are kept by thread, by stack and by span. */
+/* Tasks of samples: see roots.h. Answers are kept by thread and by stack. */
 #include "prof/roots.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
-enum { UNSEEN, NO, YES };
+enum { UNSEEN, TASK, IDLE, OTHER };
 
 struct sp_roots {
-	uint32_t none;
-	uint32_t *threads; /* root + 1 by thread id */
+	uint32_t *threads; /* task + 1 by thread id */
 	size_t thread_cap;
-	uint8_t *stacks; /* whether it runs a task, by stack id */
+	uint8_t *stacks; /* what it says, by stack id */
 	size_t stack_cap;
-	uint32_t *spans; /* root + 1 by number of the span */
 };
 
 void sp_roots_free(struct sp_roots *r)
@@ -24,27 +20,14 @@ void sp_roots_free(struct sp_roots *r)
 		return;
 	free(r->threads);
 	free(r->stacks);
-	free(r->spans);
 	free(r);
 }
 
 static struct sp_roots *roots(struct sp_loading *l)
 {
-	const char *none = l->opts->by == SP_BY_STAGE ? "[no stage]" : "[no task]";
-	struct sp_roots *r = l->roots;
-
-	if (r)
-		return r;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return NULL;
-	r->none = sp_dict_string(l->p->dict, none, strlen(none));
-	r->spans = calloc(l->spans ? l->spans->count + 1 : 1, sizeof(*r->spans));
-	if (!r->spans || !r->none) {
-		sp_roots_free(r);
-		return NULL;
-	}
-	return l->roots = r;
+	if (!l->roots)
+		l->roots = calloc(1, sizeof(*l->roots));
+	return l->roots;
 }
 
 /* Grows an array so that index @n exists, new entries zero. */
@@ -64,18 +47,8 @@ static int ensure(void *array, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
-/* The label in @text as a string id + 1; 1 where it says none. */
-static uint32_t label(struct sp_loading *l, const char *text, bool whole)
-{
-	SP_AUTO_BUF struct sp_buf b;
-
-	sp_buf_init(&b);
-	if (!sp_spans_label(l->opts->by, text, &b) && whole)
-		sp_buf_adds(&b, text);
-	return b.len ? sp_dict_string(l->p->dict, b.data, b.len) + 1 : 1;
-}
-
-static bool runs_task(struct sp_loading *l, uint32_t stack)
+/* What a stack says by itself: a pool's thread that waits for its next job is in none. */
+static uint8_t judge(struct sp_loading *l, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(l->p->dict, stack);
 
@@ -85,38 +58,48 @@ static bool runs_task(struct sp_loading *l, uint32_t stack)
 
 		if (strstr(cls, "executor/Executor$TaskRunner") ||
 			strstr(cls, "executor.Executor$TaskRunner"))
-			return true;
+			return TASK;
+		if (strcmp(cls, "java/util/concurrent/ThreadPoolExecutor") == 0 &&
+			strcmp(sp_dict_get_string(l->p->dict, m->name_id, NULL), "getTask") == 0)
+			return IDLE;
 	}
-	return false;
+	return OTHER;
 }
 
-int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_root)
+/* The task that the thread's name tells of, as a number of the spans; 0: none. */
+static uint32_t named(struct sp_loading *l, const struct sp_thread *t)
+{
+	const char *name = t ? sp_dict_get_string(l->p->dict, t->name_id, NULL) : "";
+	struct sp_taskname task;
+
+	/* Other threads have words like "task-result-getter-1" in their names. */
+	if (!sp_taskname_parse(name, &task))
+		return 0;
+	return sp_spans_name(l->spans, &task);
+}
+
+int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_task)
 {
 	struct sp_roots *r = roots(l);
 	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
-	const struct sp_span *span;
+	bool last = true;
 
 	if (!r || ensure(&r->threads, &r->thread_cap, e->thread, sizeof(*r->threads)) < 0 ||
 		ensure(&r->stacks, &r->stack_cap, e->stack, 1) < 0)
 		return -ENOMEM;
-	*ret_root = r->none;
-	span = l->spans && t ? sp_spans_find(l->spans, t->tid, e->start_ns) : NULL;
-	if (span) {
-		uint32_t *known = &r->spans[span - l->spans->list];
-
-		if (!*known)
-			*known = label(l, span->tag, true);
-		*ret_root = *known > 1 ? *known - 1 : r->none;
-		return 0;
-	}
-	if (!r->threads[e->thread])
-		r->threads[e->thread] =
-			t ? label(l, sp_dict_get_string(l->p->dict, t->name_id, NULL), false) : 1;
-	if (r->threads[e->thread] == 1)
-		return 0;
 	if (r->stacks[e->stack] == UNSEEN)
-		r->stacks[e->stack] = runs_task(l, e->stack) ? YES : NO;
-	if (r->stacks[e->stack] == YES)
-		*ret_root = r->threads[e->thread] - 1;
+		r->stacks[e->stack] = judge(l, e->stack);
+	*ret_task = 0;
+	if (r->stacks[e->stack] == IDLE)
+		return 0;
+	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns) : 0;
+	if (*ret_task || r->stacks[e->stack] != TASK)
+		return 0;
+	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
+	if (*ret_task || !last)
+		return 0;
+	if (!r->threads[e->thread])
+		r->threads[e->thread] = named(l, t) + 1;
+	*ret_task = r->threads[e->thread] - 1;
 	return 0;
 }

@@ -8,55 +8,170 @@
 
 #include "base/cleanup.h"
 #include "jfr/reader.h"
+#include "prof/tasks.h"
 
 #define DICT_CAP (64u << 20)
+#define NEAR_NS	 20000000ull
 
-static int want_span(void *ctx, const char *type)
-{
-	return strcmp(type, "profiler.Span") == 0;
-}
+enum { SPAN = 1, TASK, STAGE, APPLICATION };
 
 struct reading {
 	struct sp_spans *s;
 	struct sp_dict *dict;
+	bool ours; /* sparkprof.Task is there: profiler.Span says the same again */
 };
 
-static int add_span(void *ctx, const struct sp_jfr_event *e)
+static int want_span(void *ctx, const char *type)
 {
 	struct reading *r = ctx;
-	struct sp_spans *s = r->s;
-	const struct sp_thread *t = sp_dict_get_thread(r->dict, e->thread);
-	SP_AUTO_BUF struct sp_buf label = {0};
-	const struct sp_jfr_value *tag = NULL;
-	struct sp_span *x;
 
+	if (strcmp(type, "sparkprof.Task") == 0) {
+		r->ours = true;
+		return TASK;
+	}
+	if (strcmp(type, "profiler.Span") == 0)
+		return SPAN;
+	if (strcmp(type, "sparkprof.Stage") == 0)
+		return STAGE;
+	return strcmp(type, "sparkprof.Application") == 0 ? APPLICATION : 0;
+}
+
+static const struct sp_jfr_value *field(const struct sp_jfr_event *e, const char *name)
+{
 	for (uint32_t i = 0; i < e->count; i++)
-		if (strcmp(e->values[i].name, "tag") == 0 && e->values[i].kind == SP_JFR_V_TEXT)
-			tag = &e->values[i];
-	if (!t || !tag)
+		if (strcmp(e->values[i].name, name) == 0)
+			return &e->values[i];
+	return NULL;
+}
+
+static int64_t number(const struct sp_jfr_event *e, const char *name)
+{
+	const struct sp_jfr_value *v = field(e, name);
+
+	return v && v->kind == SP_JFR_V_INT ? (int64_t)v->u : -1;
+}
+
+/* Keeps a text field in *to; where there is none, or an empty one, *to stays. */
+static int keep(const struct sp_jfr_event *e, const char *name, char **to)
+{
+	const struct sp_jfr_value *v = field(e, name);
+	char *s;
+
+	if (!v || v->kind != SP_JFR_V_TEXT || v->len == 0)
 		return 0;
+	s = strndup(v->s, v->len);
+	if (!s)
+		return -ENOMEM;
+	free(*to);
+	*to = s;
+	return 0;
+}
+
+static int add_span(struct sp_spans *s, const struct sp_span *x)
+{
 	if (s->count == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 256;
+		void *to = reallocarray(s->list, cap, sizeof(*s->list));
 
-		x = reallocarray(s->list, cap, sizeof(*x));
-		if (!x)
+		if (!to)
 			return -ENOMEM;
-		s->list = x;
+		s->list = to;
 		s->cap = cap;
 	}
-	x = &s->list[s->count];
-	*x = (struct sp_span){
-		t->tid, e->start_ns, e->start_ns + e->duration_ns, strndup(tag->s, tag->len)};
-	if (!x->tag)
-		return -ENOMEM;
-	s->count++;
-	s->stages += sp_spans_label(SP_BY_TASK, x->tag, &label);
+	s->list[s->count++] = *x;
 	return 0;
+}
+
+static struct sp_span span_of(const struct reading *r, const struct sp_jfr_event *e)
+{
+	const struct sp_thread *t = sp_dict_get_thread(r->dict, e->thread);
+
+	return (struct sp_span){.run = {.name = {-1, -1, -1, -1, -1},
+					.tid = t ? t->tid : 0,
+					.start_ns = e->start_ns,
+					.end_ns = e->start_ns + e->duration_ns,
+					.begun = true,
+					.ended = true}};
+}
+
+static int read_task(struct reading *r, const struct sp_jfr_event *e)
+{
+	struct sp_span x = span_of(r, e);
+
+	x.run.name = (struct sp_taskname){number(e, "taskId"), (int32_t)number(e, "stage"),
+		(int32_t)number(e, "stageAttempt"), (int32_t)number(e, "index"),
+		(int32_t)number(e, "attempt")};
+	x.run.begun = number(e, "begun") == 1;
+	x.run.ended = number(e, "ended") == 1;
+	x.run.helper = number(e, "helper") == 1;
+	return add_span(r->s, &x);
+}
+
+static int read_span(struct reading *r, const struct sp_jfr_event *e)
+{
+	struct sp_span x = span_of(r, e);
+	SP_AUTO_FREE char *tag = NULL;
+	int n = keep(e, "tag", &tag);
+
+	if (n < 0 || !tag || r->ours)
+		return n;
+	if (!sp_spans_parse(tag, &x.run.name))
+		x.label = sp_steal_ptr(tag);
+	n = add_span(r->s, &x);
+	if (n < 0)
+		free(x.label);
+	return n;
+}
+
+static int read_stage(struct sp_spans *s, const struct sp_jfr_event *e)
+{
+	struct sp_span_stage *x = reallocarray(s->stages, s->stage_count + 1, sizeof(*s->stages));
+	int r;
+
+	if (!x)
+		return -ENOMEM;
+	s->stages = x;
+	x += s->stage_count++;
+	*x = (struct sp_span_stage){
+		.stage = (int32_t)number(e, "stage"), .attempt = (int32_t)number(e, "attempt")};
+	x->sql = number(e, "sqlExecution");
+	r = keep(e, "jobGroup", &x->group);
+	if (r == 0)
+		r = keep(e, "description", &x->description);
+	return r < 0 ? r : keep(e, "callSite", &x->call_site);
+}
+
+static int read_application(struct sp_spans *s, const struct sp_jfr_event *e)
+{
+	int r = keep(e, "appId", &s->app_id);
+
+	if (r == 0)
+		r = keep(e, "appName", &s->app_name);
+	if (r == 0)
+		r = keep(e, "executorId", &s->executor);
+	return r < 0 ? r : keep(e, "sparkVersion", &s->spark);
+}
+
+static int read_event(void *ctx, const struct sp_jfr_event *e)
+{
+	struct reading *r = ctx;
+
+	switch (e->wanted) {
+	case SPAN:
+		return read_span(r, e);
+	case TASK:
+		return read_task(r, e);
+	case STAGE:
+		return read_stage(r->s, e);
+	default:
+		return read_application(r->s, e);
+	}
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct sp_span *x = a, *y = b;
+	const struct sp_task_run *x = &((const struct sp_span *)a)->run;
+	const struct sp_task_run *y = &((const struct sp_span *)b)->run;
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
@@ -66,7 +181,7 @@ static int by_start(const void *a, const void *b)
 int sp_spans_read(struct sp_spans *s, int fd)
 {
 	struct reading r = {.s = s};
-	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = add_span};
+	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = read_event};
 	int n = sp_dict_new(&r.dict, DICT_CAP);
 
 	if (n < 0)
@@ -83,74 +198,183 @@ int sp_spans_read(struct sp_spans *s, int fd)
 void sp_spans_done(struct sp_spans *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		free(s->list[i].tag);
+		free(s->list[i].label);
+	for (size_t i = 0; i < s->stage_count; i++) {
+		free(s->stages[i].group);
+		free(s->stages[i].description);
+		free(s->stages[i].call_site);
+	}
 	free(s->list);
+	free(s->named);
+	free(s->stages);
+	free(s->app_id);
+	free(s->app_name);
+	free(s->executor);
+	free(s->spark);
 	memset(s, 0, sizeof(*s));
 }
 
-const struct sp_span *sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
+/* The first span of the list behind that place. */
+static size_t behind(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
 {
 	size_t low = 0, high = s->count;
 
-	while (low < high) { /* the first one behind the place */
+	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct sp_span *x = &s->list[mid];
+		const struct sp_task_run *x = &s->list[mid].run;
 
 		if (x->tid < tid || (x->tid == tid && x->start_ns <= time_ns))
 			low = mid + 1;
 		else
 			high = mid;
 	}
+	return low;
+}
+
+uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
+{
+	size_t low = behind(s, tid, time_ns);
+
 	/* spans of one thread nest: a few steps back is where the innermost open one is */
 	for (size_t i = low, left = 64; i-- > 0 && left-- > 0;) {
-		if (s->list[i].tid != tid)
-			return NULL;
-		if (s->list[i].end_ns >= time_ns)
-			return &s->list[i];
+		if (s->list[i].run.tid != tid)
+			return 0;
+		if (s->list[i].run.end_ns >= time_ns)
+			return (uint32_t)i + 1;
 	}
-	return NULL;
+	return 0;
 }
 
-/* The number ("7" or "7.0") behind @word, blanks, '=', ':' or '-' between them. NULL: none. */
-static const char *number_after(const char *text, const char *word, size_t *ret_len)
+static bool same_name(const struct sp_taskname *a, const struct sp_taskname *b)
 {
-	size_t n = strlen(word);
+	return a->task_id == b->task_id && a->stage == b->stage && a->index == b->index &&
+	       a->stage_attempt == b->stage_attempt && a->attempt == b->attempt;
+}
 
-	for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word)) {
-		const char *from = p + n + strspn(p + n, " =:-#");
-		size_t len = strspn(from, "0123456789.");
+uint32_t sp_spans_near(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, bool *ret_last)
+{
+	size_t next = behind(s, tid, time_ns);
+	const struct sp_task_run *b = next < s->count ? &s->list[next].run : NULL;
+	const struct sp_task_run *a = next > 0 ? &s->list[next - 1].run : NULL;
+	uint64_t after, before;
 
-		while (len && from[len - 1] == '.')
-			len--;
-		if (len && isdigit((unsigned char)*from)) {
-			*ret_len = len;
-			return from;
+	b = b && b->tid == tid ? b : NULL;
+	a = a && a->tid == tid ? a : NULL;
+	before = a ? time_ns - a->end_ns : UINT64_MAX;
+	after = b ? b->start_ns - time_ns : UINT64_MAX;
+	*ret_last = b == NULL;
+	if (before > NEAR_NS && after > NEAR_NS)
+		return 0;
+	return (uint32_t)(after < before ? next + 1 : next);
+}
+
+/* A name may outlive its span; it tells of no other task. */
+static uint32_t known_task(const struct sp_spans *s, const struct sp_taskname *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].run.name.task_id == name->task_id && !s->list[i].run.helper)
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+uint32_t sp_spans_name(struct sp_spans *s, const struct sp_taskname *name)
+{
+	size_t i = known_task(s, name);
+	void *to;
+
+	if (i)
+		return (uint32_t)i;
+	pthread_mutex_lock(s->lock);
+	while (i < s->named_count && !same_name(&s->named[i], name))
+		i++;
+	if (i == s->named_count) {
+		to = reallocarray(s->named, i + 1, sizeof(*s->named));
+		if (to) {
+			s->named = to;
+			s->named[s->named_count++] = *name;
 		}
 	}
-	return NULL;
+	i = i < s->named_count ? s->count + i + 1 : 0;
+	pthread_mutex_unlock(s->lock);
+	return (uint32_t)i;
 }
 
-bool sp_spans_label(enum sp_by by, const char *text, struct sp_buf *out)
+/* The number ("7" or "7.0") behind @word, blanks, '=', ':' or '-' between them. False: none. */
+static bool number_after(const char *text, const char *word, int64_t *ret, int32_t *ret_second)
 {
-	size_t stage_len = 0, task_len = 0, tid_len = 0;
-	const char *stage = number_after(text, "stage", &stage_len);
-	const char *tid = number_after(text, "TID", &tid_len);
-	const char *task = number_after(text, "task", &task_len);
+	for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word)) {
+		const char *from = p + strlen(word) + strspn(p + strlen(word), " =:-#");
+		char *end;
 
-	if (by == SP_BY_STAGE) {
-		if (stage)
-			sp_buf_addf(out, "stage %.*s", (int)stage_len, stage);
-		return stage != NULL;
+		if (!isdigit((unsigned char)*from))
+			continue;
+		*ret = strtoll(from, &end, 10);
+		if (ret_second && *end == '.' && isdigit((unsigned char)end[1]))
+			*ret_second = (int32_t)strtol(end + 1, NULL, 10);
+		return true;
 	}
-	if (!task && !tid)
-		return false;
-	if (!stage && !tid && strstr(text, "for task ")) /* Spark up to 3.0 has the TID alone */
-		sp_buf_addf(out, "TID %.*s", (int)task_len, task);
-	else if (task)
-		sp_buf_addf(out, "task %.*s", (int)task_len, task);
-	if (stage)
-		sp_buf_addf(out, "%sin stage %.*s", task ? " " : "", (int)stage_len, stage);
-	if (tid)
-		sp_buf_addf(out, "%s(TID %.*s)", task || stage ? " " : "", (int)tid_len, tid);
-	return true;
+	return false;
+}
+
+bool sp_spans_parse(const char *text, struct sp_taskname *ret)
+{
+	struct sp_taskname t = {-1, -1, -1, -1, -1};
+	int64_t stage = -1, index = -1;
+	bool any;
+
+	if (sp_taskname_parse(text, ret))
+		return true;
+	any = number_after(text, "stage", &stage, &t.stage_attempt);
+	any |= number_after(text, "TID", &t.task_id, NULL);
+	any |= number_after(text, "task", &index, &t.attempt);
+	t.stage = (int32_t)stage;
+	t.index = (int32_t)index;
+	if (any)
+		*ret = t;
+	return any;
+}
+
+static uint32_t intern(struct sp_profile *p, const char *s)
+{
+	return s ? sp_dict_string(p->dict, s, strlen(s)) : 0;
+}
+
+static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sp_span_stage *from = &s->stages[i];
+		struct sp_stage *to = sp_profile_stage(p, p->app_id, from->stage, from->attempt);
+
+		if (!to)
+			return -ENOMEM;
+		to->sql = from->sql;
+		to->group = intern(p, from->group);
+		to->description = intern(p, from->description);
+		to->call_site = intern(p, from->call_site);
+	}
+	return 0;
+}
+
+int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p)
+{
+	int r = 0;
+
+	p->app_id = intern(p, s->app_id);
+	p->app_name = intern(p, s->app_name);
+	p->executor_id = intern(p, s->executor);
+	p->spark_id = intern(p, s->spark);
+	for (size_t i = 0; i < s->count + s->named_count && r == 0; i++) {
+		struct sp_task_run t = {0};
+
+		if (i < s->count) {
+			t = s->list[i].run;
+			t.label = intern(p, s->list[i].label);
+		} else {
+			t.name = s->named[i - s->count];
+		}
+		t.app = p->app_id;
+		t.executor = p->executor_id;
+		r = sp_profile_add_task(p, &t);
+	}
+	return r < 0 ? r : settle_stages(s, p);
 }

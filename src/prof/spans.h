@@ -1,34 +1,58 @@
-/* Which task a thread was working on: spans of time by thread (profiler.Span), and thread names as
- * Spark's executors write them. Inside of src/prof. */
+/* Which task a thread was working on: spans of time by thread (sparkprof.Task, or profiler.Span of
+ * others), and what recordings say of the stages. Inside of src/prof. */
 #ifndef SP_PROF_SPANS_H
 #define SP_PROF_SPANS_H
 
 #include "base/buf.h"
 #include "prof/load.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct sp_span {
-	uint32_t tid;
-	uint64_t start_ns, end_ns;
-	char *tag; /* owned */
+	struct sp_task_run run; /* strings are not set */
+	char *label;		/* owned: of a span that is no task; NULL */
+};
+
+struct sp_span_stage {
+	int32_t stage, attempt;
+	int64_t sql;
+	char *group, *description, *call_site; /* owned; NULL */
 };
 
 struct sp_spans {
 	struct sp_span *list; /* owned; by tid, then start */
 	size_t count, cap;
-	size_t stages; /* of how many tags name a stage or task */
+	/* Tasks that only a thread's name tells of, behind those of the list. */
+	struct sp_taskname *named; /* owned */
+	size_t named_count;
+	pthread_mutex_t *lock; /* borrowed: readers share what is named */
+	struct sp_span_stage *stages;
+	size_t stage_count;
+	char *app_id, *app_name, *executor, *spark; /* owned; NULL: not told */
 };
 
 /* Reads all spans of a recording. Returns 0 or -ENOMEM; a damaged file gives those before. */
 int sp_spans_read(struct sp_spans *s, int fd);
 void sp_spans_done(struct sp_spans *s);
 
-/* The innermost span of a thread at a time, or NULL. */
-const struct sp_span *sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns);
+/* The number of the innermost span of a thread at a time, + 1; 0: none. */
+uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns);
 
-/* Appends "stage 7.0" or "task 3.0 in stage 7.0 (TID 42)" as a thread's name or a span's tag says
- * it. Returns false, with nothing appended, where it says none. */
-bool sp_spans_label(enum sp_by by, const char *text, struct sp_buf *out);
+/* The same for a sample beside all spans that runs a task by its stack: the nearest span of the
+ * thread, where it is near (Spark names a task a moment after it began). *ret_last: the thread has
+ * no later span, so the recording may have been cut before one was written. */
+uint32_t sp_spans_near(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, bool *ret_last);
+
+/* The number of a task that a thread's name told, + 1, as if it stood behind the list; 0: out of
+ * memory. */
+uint32_t sp_spans_name(struct sp_spans *s, const struct sp_taskname *name);
+
+/* Reads the numbers in a thread's name or a span's tag, as Spark and others write them: "… task 3.0
+ * in stage 7.0 (TID 42)", "stage=12,task=5". Returns false where there is no stage and no task. */
+bool sp_spans_parse(const char *text, struct sp_taskname *ret);
+
+/* Puts spans, stages and what the JVM was into the profile. Returns 0 or -ENOMEM. */
+int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p);
 
 #endif

@@ -48,8 +48,9 @@ bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_place *
 	}
 	if (sp_walk_word(w, sp, &word) && sp_java_return_ok(w, word)) {
 		ret->ret = word;
-		/* an adapter still has to set r13 */
-		ret->sp = r13_ok && r13 > sp && !adapter ? r13 : sp + 8;
+		/* an adapter sets r13 and moves the return address down through rax; before
+		 * that, r13 is anything */
+		ret->sp = r13_ok && r13 > sp && (!adapter || word == rax) ? r13 : sp + 8;
 		return true;
 	}
 	if (adapter && sp_walk_word(w, sp - 8, &word) && word == rax && sp_java_return_ok(w, rax)) {

@@ -14,7 +14,7 @@
 
 #define LINE	    1024u
 #define CACHE_BYTES (256u << 10)
-#define STABLE_MAX  16
+#define STABLE_MAX  32
 
 struct line {
 	uint64_t tag; /* address / LINE */
@@ -125,8 +125,8 @@ static int live_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return 0;
 }
 
-/* Committed parts of the code heaps: HotSpot never gives them back, so they need no system call and
- * are always fresh. A range that grew replaces its older self. */
+/* Committed parts of the code heaps, which HotSpot never gives back, and libraries that stay: they
+ * need no system call and are always fresh. A range that grew replaces its older self. */
 static void live_stable(void *ctx, uint64_t from, uint64_t to)
 {
 	struct sp_mem_live *l = ctx;

@@ -350,6 +350,30 @@ static bool runtime_place(struct sp_walk *w, const struct sp_blob *b, struct sp_
 	return sp_call_before(w->u->mem, ret->ret, &target) ? target == b->code_begin : false;
 }
 
+/* The end of C2's ExceptionBlob: frame and return address are popped already, and the handler in
+ * the same compiled method, where it will jump to, is in rax and then in r8. */
+static bool handed_over(struct sp_walk *w, struct sp_place *ret)
+{
+	static const unsigned handlers[] = {SP_REG_R8, SP_REG_RAX};
+	uint64_t sp = w->regs.r[SP_ARCH_SP], word;
+	const struct sp_blob *b;
+
+	if (!sp_walk_word(w, sp - 8, &word) || !sp_java_return_ok(w, word) ||
+		sp_walk_blob(w, word, &b) < 0 || b->kind != SP_BLOB_NMETHOD)
+		return false;
+	*ret = (struct sp_place){.ret = word,
+		.sp = sp,
+		.fp = w->regs.r[SP_ARCH_FP],
+		.fp_known = sp_walk_knows(w, SP_ARCH_FP)};
+	for (unsigned i = 0; i < sizeof(handlers) / sizeof(*handlers); i++) {
+		uint64_t to = w->regs.r[handlers[i]];
+
+		if (sp_walk_knows(w, handlers[i]) && to > b->code_begin && to < b->code_end)
+			return true;
+	}
+	return false;
+}
+
 bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
 {
 	bool cut = w->cut;
@@ -365,6 +389,8 @@ bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *re
 	if (b->kind == SP_BLOB_RUNTIME && place_for(w, b, epilogue_state(w, b), ret) &&
 		(sp_java_return_ok(w, ret->ret) || (ret->ret_slot == w->regs.r[SP_ARCH_FP] + 8 &&
 							   sp_walk_in_java(w, ret->ret))))
+		return true;
+	if (b->kind == SP_BLOB_RUNTIME && handed_over(w, ret))
 		return true;
 	if (place_for(w, b, NONE, ret) && plausible(w, ret))
 		return true;

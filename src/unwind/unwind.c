@@ -331,6 +331,11 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	memcpy(w.regs.r, snap->regs, sizeof(w.regs.r));
 	w.regs.known = snap->known & SP_REG_ALL;
 	w.anchor = snap->anchor;
+	if (!sp_walk_knows(&w, SP_ARCH_PC) && recover(&w)) {
+		w.exact = false;
+		loop(&w);
+		return;
+	}
 	if (!sp_walk_knows(&w, SP_ARCH_PC) || !sp_walk_knows(&w, SP_ARCH_SP) ||
 		sp < snap->stack_addr || sp - snap->stack_addr > snap->stack_len) {
 		if (max && sp_walk_knows(&w, SP_ARCH_PC)) {

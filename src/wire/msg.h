@@ -25,7 +25,7 @@ enum sp_msg_type {
 	SP_MSG_START,	/* launcher: text: options (agent/args.h), who, outputs (kept for a later
 			 * launcher, not read); fd: the output */
 	SP_MSG_STARTED, /* agent */
-	SP_MSG_PROGRESS, /* agent: enum sp_progress_num */
+	SP_MSG_PROGRESS, /* agent: enum sp_progress_num; text: Spark stages that run now */
 	SP_MSG_STOP,	 /* launcher */
 	SP_MSG_STOPPED,	 /* agent: enum sp_progress_num; text: outputs; fd: the recording, for a
 			  * launcher that did not start it */

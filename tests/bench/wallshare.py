@@ -10,7 +10,7 @@ error      the worst of the three shares' differences from the truth, in points.
            weights (sparkprof: timeSpan; async-profiler: samples) over the method on the stack: spinning, sleeping or
            locking.
 The aim is for the threads that do one thing each. Those that do all three show more: a piece shorter than the
-interval may pass unseen, and a thread that was woken and waits for a core stands nowhere that the kernel tells."""
+interval may pass unseen, and what a thread waited for a core is told in one sum for all its reasons."""
 import tempfile
 import time
 

@@ -147,7 +147,7 @@ def test_threads_states_and_by(sparkprof, recordings, tmp_path):
     sparkprof("report", wall, "-f", out)
     assert 0 < some < total(out)
     for by, root in [("thread", rb"\[.*tid=\d+\]"), ("area", rb"\[(JIT|your code|idle|other|GC|JVM|compression|network)\]"),
-                     ("executor", rb"wall")]:
+                     ("executor", rb"\[wall\]")]:
         sparkprof("report", wall, "--by", by, "-f", tmp_path / "by.collapsed")
         assert total(tmp_path / "by.collapsed") == total(out)
         assert any(re.match(root + b";", line) for line in lines(tmp_path / "by.collapsed")), by

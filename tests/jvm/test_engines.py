@@ -52,6 +52,18 @@ def test_other_collectors(target, tmp_path, gc):
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
 
 
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_stacks_of_code_that_is_deoptimised_all_the_time(target, tmp_path, jdk):
+    _, r = record(target, tmp_path, "Deopt", 4, jdk=jdk, event="cpu", interval="300us", capture="signal")
+    mine = [s for s in r.cpu() if s.thread == "main"]
+    assert len(mine) > 500
+    # What deoptimisation lays out has no method until it is filled in. Nothing else may be unknown.
+    bad = [s.stack for s in mine for i, f in enumerate(s.stack)
+           if "[unknown]" in f and not any(b in "".join(s.stack[:i]) for b in ("DeoptimizationBlob", "UncommonTrapBlob"))]
+    assert len(bad) <= 0.002 * len(mine), bad
+    assert r.counts()["unknown"] <= 0.005 * len(mine) + 2
+
+
 @pytest.mark.parametrize("mode", ["-Xint", "-Xmixed"])
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, mode):

@@ -104,7 +104,7 @@ static inline void script_events(
 		(const union sp_jfr_val[]){{now}, {5000}, {flush}, {script_string(d, "G1New", 0)},
 			{script_string(d, "G1 Pause", 0)}, {4000}, {3000}});
 	sp_jfrw_event(w, SP_JFR_COUNTS,
-		(const union sp_jfr_val[]){{now}, {flush * samples}, {3}, {2}, {1}});
+		(const union sp_jfr_val[]){{now}, {flush * samples}, {3}, {2}, {1}, {2}});
 	sp_jfrw_event(w, SP_JFR_LOST, (const union sp_jfr_val[]){{now}, {.s = "ring full"}, {3}});
 }
 

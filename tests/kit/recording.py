@@ -36,10 +36,12 @@ class Recording:
         assert done.returncode == 0, done.stderr
         self.samples = []
         self.others = collections.defaultdict(list)
+        self.times = collections.defaultdict(list)  # when each of them began, ns
         for line in done.stdout.splitlines():
             kind, time, rest = line.split("\t", 2)
             if kind not in ("jdk.ExecutionSample", "profiler.WallClockSample"):
                 self.others[kind].append(rest)
+                self.times[kind].append(int(time))
                 continue
             thread, tid, jid, state, span, n, cut, stack = rest.split("\t")
             self.samples.append(Sample(kind, int(time), thread, int(tid), int(jid), state, int(span), int(n),

@@ -105,7 +105,7 @@ def test_ranges_compare(browser, small):
     assert browser.eval("sparkprof.model.comparing")
     root = json.loads(browser.eval(f"JSON.stringify([{FLAME}.tree.root.a, {FLAME}.tree.root.b])"))
     assert root[0] == pytest.approx(root[1], rel=0.1)
-    assert browser.eval("[...document.querySelectorAll('.hot thead th')].map((t) => t.textContent).join()") == "Self,Total,A → B,Method"
+    assert browser.eval("[...document.querySelectorAll('.hot thead th')].map((t) => t.textContent).join()") == "Change,± chance,Total,Method"
     # what only one of the two has is visible: its whole width is drawn
     vanished = browser.eval("""(() => {
         const m = sparkprof.model, s = m.methods();
@@ -311,3 +311,65 @@ def test_svg_zooms_and_is_quiet(browser, make):
         browser.eval("document.querySelectorAll('#frames > g')[3].dispatchEvent(new MouseEvent('click'))")
         assert browser.eval("+document.querySelectorAll('#frames > g')[3].querySelector('rect').getAttribute('width')") >= wide
         quiet(browser, svg)
+
+
+def areas_by_method(browser):
+    return browser.eval("""(() => {
+        const {name, area, count} = sparkprof.model.nodes, found = {};
+        for (let i = 1; i < count; i++)
+            found[sparkprof.model.name(name[i])] = sparkprof.profile.meta.areas[area[i]].name;
+        return found;
+    })()""")
+
+
+def test_areas_are_those_of_the_report_and_of_the_users_file(browser, sparkprof, tmp_path):
+    (tmp_path / "x.collapsed").write_text(
+        "java/lang/Thread.run;com/acme/etl/Job.map;java/util/HashMap.get 5\n"
+        "java/lang/Thread.run;org/apache/spark/shuffle/sort/ShuffleInMemorySorter.insertRecord;java/util/HashMap.put 3\n"
+        "java/lang/Thread.run;com/other/Thing.go 2\n")
+    (tmp_path / "areas").write_text("[enrichment] #ff0000\ncom/acme/etl/*\n")
+    r = sparkprof("report", tmp_path / "x.collapsed", "--areas", tmp_path / "areas", "-f", tmp_path / "x.html")
+    assert r.returncode == 0, r.stderr
+    browser.open(tmp_path / "x.html", "colour=area")
+    assert areas_by_method(browser) == {
+        "java/lang/Thread.run": "other", "com/acme/etl/Job.map": "enrichment", "java/util/HashMap.get": "enrichment",
+        "org/apache/spark/shuffle/sort/ShuffleInMemorySorter.insertRecord": "shuffle", "java/util/HashMap.put": "shuffle",
+        "com/other/Thing.go": "your code"}
+    assert browser.eval("sparkprof.colours.areaHues[0][0]") == 0
+    assert "enrichment" in browser.eval("document.querySelector('#facts .legend').textContent")
+    quiet(browser, tmp_path)
+
+
+def test_comparison_of_two_recordings(browser, sparkprof, tmp_path):
+    base, new = tmp_path / "base.collapsed", tmp_path / "new.collapsed"
+    base.write_text("m;same 8000\nm;grew 1000\nm;wobbled 50\nm;gone 500\n")
+    new.write_text("m;same 16000\nm;grew 6000\nm;wobbled 110\nm;fresh;<b>x 400\n")
+    out = [tmp_path / "d.html", tmp_path / "d.svg", tmp_path / "d.json"]
+    r = sparkprof("diff", base, new, *[w for o in out for w in ("-f", o)])
+    assert r.returncode == 0, r.stderr
+    browser.open(out[0])
+    assert "base.collapsed" in browser.eval("document.getElementById('title').textContent")
+    drawn = browser.eval(f"{FLAME}.layout.rows[2].items.map((i) => [sparkprof.model.name(i.name), i.a, i.b])")
+    assert {d[0]: d[1:] for d in drawn} == {"same": [8000, 16000], "grew": [1000, 6000], "wobbled": [50, 110], "gone": [500, 0], "fresh": [0, 400]}
+    # the table judges as the other formats do
+    for method in json.loads(out[2].read_text())["methods"]:
+        told = browser.eval(f"""(() => {{
+            const m = sparkprof.model, id = [...Array(m.strings.length).keys()].find((i) => m.name(i) === {json.dumps(method["name"])});
+            return m.changeBeyond(id);
+        }})()""")
+        assert told["change"] == pytest.approx(method["change"], abs=1e-6)
+        assert told["noise"] == pytest.approx(method["noise"], rel=1e-3)
+    cells = browser.eval("[...document.querySelectorAll('.hot tbody tr')].map((r) => [r.querySelector('th').textContent, r.cells[0].className])")
+    assert dict(cells) == {"m": "number within", "same": "number shrank", "grew": "number grew", "gone": "number shrank",
+                           "fresh": "number grew", "<b>x": "number grew", "wobbled": "number within"}
+    colours = browser.eval(f"Object.fromEntries({FLAME}.layout.rows[2].items.map((i) => [sparkprof.model.name(i.name), sparkprof.colourOf(i)]))")
+    assert colours["gone"] != colours["grew"] != colours["same"]
+    whole = browser.eval("sparkprof.model.whole")
+    browser.eval("sparkprof.set({as: 'amounts'})")
+    assert browser.eval("sparkprof.model.changeBeyond(sparkprof.model.nodes.name[1]).change") == 22510 - 9550
+    assert browser.eval("sparkprof.model.whole") == whole
+    quiet(browser, out[0])
+    browser.open(out[1], ready="document.querySelector('#frames > g')")
+    titles = browser.eval("[...document.querySelectorAll('#frames title')].map((t) => t.textContent).join('\\n')")
+    assert "gone (base 5.24 % → new 0.00 %, vanished)" in titles and "<b>x" in titles
+    quiet(browser, out[1])

@@ -1,6 +1,7 @@
 """An executor that a real YARN started: found by its names, entered, left alone."""
 import json
 import os
+import re
 
 import pytest
 
@@ -63,3 +64,20 @@ def test_status_by_pid_and_by_application(app, executor, sparkprof):
 def test_list_in_the_executor(executor, sparkprof):
     r = sparkprof("list", executor)
     assert r.returncode == 0 and "wall" in r.stdout, r.stderr
+
+
+def test_stages_and_identity_with_no_driver_to_ask(app, executor, sparkprof, tmp_path):
+    """The driver's UI is off: what is told of stages comes from the tasks' own properties."""
+    files = [tmp_path / f"x.{ext}" for ext in ("collapsed", "json", "jfr")]
+    r = sparkprof("-e", "wall", "-d", 4, "--by", "stage", *[w for f in files for w in ("-f", f)], executor, timeout=120)
+    assert r.returncode == 0, r.stderr
+    roots = {line.split(";")[0] for line in files[0].read_text().splitlines()}
+    assert roots and all(re.fullmatch(r"\[stage \d+\.\d\]", x) for x in roots), roots
+    [event] = json.loads(files[1].read_text())["events"]
+    rows = event["stages"]
+    assert {f"[stage {s['stage']}.{s['attempt']}]" for s in rows} >= roots
+    assert all(s["app"] == app.id and s["tasks"] > 0 for s in rows)
+    assert any("busy.py" in s.get("call_site", "") and s["sql"] >= 0 for s in rows)
+    for by, root in (("app", f"[app {app.id}]"), ("executor", "[executor 1]")):
+        r = sparkprof("report", files[2], "--by", by, "-f", files[0])
+        assert r.returncode == 0 and {x.split(";")[0] for x in files[0].read_text().splitlines()} == {root}

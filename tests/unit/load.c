@@ -85,7 +85,8 @@ static void lost(const char *reason, uint64_t n)
 
 static void counts(uint64_t n)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}};
+	union sp_jfr_val v[] = {
+		{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}, {.u = 0}};
 
 	sp_jfrw_event(w, SP_JFR_COUNTS, v);
 }
@@ -229,4 +230,35 @@ Test(load, damage_gives_what_can_be_read_or_a_sentence)
 		else
 			cr_assert(err.text[0], "at %ld", (long)n);
 	}
+}
+
+/* Appends the recording of one stack of a method called @name to @to, and starts a new one. */
+static void append_recording(int to, const char *name)
+{
+	uint8_t data[65536];
+	ssize_t n;
+
+	setting("event", "cpu");
+	setting("interval", "1");
+	sp_jfrw_sample(w, 1, 0, java_stack("a/A", name), SP_STATE_RUNNING);
+	cr_assert(sp_jfrw_close(w) == 0);
+	n = pread(fd, data, sizeof(data), 0);
+	cr_assert(n > 0 && n < (ssize_t)sizeof(data) && write(to, data, (size_t)n) == n);
+	teardown();
+	setup();
+}
+
+Test(load, equal_keys_and_bytes_of_other_methods_are_other_stacks)
+{
+	static const char *const names[] = {"one", "one", "two", "one"};
+	int joined = memfd_create("joined", MFD_CLOEXEC);
+	struct sp_profile *p = NULL;
+
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		append_recording(joined, names[i]);
+	cr_assert(lseek(joined, 0, SEEK_SET) == 0 && sp_load(joined, NULL, &p, NULL) == 0);
+	expect_collapsed(p, NULL, "a/A.one 3\na/A.two 1\n");
+	sp_jfrw_close(w);
+	sp_profile_free(p);
+	close(joined);
 }

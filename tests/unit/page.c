@@ -209,7 +209,7 @@ Test(pagedata, columns_add_up)
 	uint64_t rows, groups, sum = 0, count = 0;
 	struct reader r;
 
-	cr_assert_eq(sp_pagedata(p, &(struct sp_out_opts){0}, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b), 0);
 	r = section(&b, 6, 0);
 	cr_assert(r.at);
 	cr_expect_eq(get(&r), 0); /* cpu */
@@ -240,7 +240,7 @@ Test(pagedata, quanta_are_shared_out)
 
 	for (uint32_t i = 0; i < 1000; i++)
 		add_at(p, 1, 1790000000000000000ull + i * 1000000ull, 20000 + i);
-	cr_assert_eq(sp_pagedata(p, &(struct sp_out_opts){0}, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b), 0);
 	r = section(&b, 6, 0);
 	get(&r);
 	rows = get(&r);
@@ -263,7 +263,7 @@ Test(pagedata, filters_are_those_of_all_formats)
 	SP_AUTO_BUF struct sp_buf b = {0};
 	struct reader r;
 
-	cr_assert_eq(sp_pagedata(p, &o, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &o, &b), 0);
 	r = section(&b, 5, 0);
 	cr_expect_eq(get(&r), 2, "two stacks hold hashCode");
 	cr_expect_null(section(&b, 6, 1).at, "one event was asked for");

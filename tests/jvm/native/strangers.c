@@ -3,6 +3,7 @@
  *   timer     a SIGPROF handler and a CPU timer of its own that counts its ticks
  *   fork      a thread that forks in a loop; each child spins in child_spin() and leaves
  *   over      takes SIGPROF over from whoever has it first, sends it, and passes it on
+ *   segv      takes SIGSEGV over from the JVM, counts, and passes it on
  *   threads   threads that spin for a millisecond, which the JVM never hears of
  * Counts go to the file named by STRANGER at VM death. */
 #include <errno.h>
@@ -131,6 +132,30 @@ static void *usurper(void *arg)
 	return NULL;
 }
 
+/* The JVM's own handler is there by the time that it runs Java code. */
+static void *faulter(void *arg)
+{
+	struct sigaction sa;
+
+	do {
+		usleep(20000);
+		sigaction(SIGSEGV, NULL, &below);
+	} while (below.sa_handler == SIG_DFL);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_sigaction = pass_on;
+	sa.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+	sigaction(SIGSEGV, &sa, NULL);
+	for (;;) {
+		struct sigaction now;
+
+		usleep(20000);
+		sigaction(SIGSEGV, NULL, &now);
+		counts[3] += now.sa_sigaction != pass_on; /* somebody took it from us */
+		save();
+	}
+	return NULL;
+}
+
 static void *saver(void *arg)
 {
 	for (;;) {
@@ -170,6 +195,8 @@ int Agent_OnLoad(void *vm, char *options, void *reserved)
 		pthread_create(&t, NULL, forker, NULL);
 	if (strcmp(mode, "over") == 0)
 		pthread_create(&t, NULL, usurper, NULL);
+	if (strcmp(mode, "segv") == 0)
+		pthread_create(&t, NULL, faulter, NULL);
 	if (strcmp(mode, "threads") == 0)
 		pthread_create(&t, NULL, starter, NULL);
 	if (strcmp(mode, "timer") == 0) {

@@ -49,7 +49,7 @@ public class Events {
                         + (e.hasField("samples") ? e.getInt("samples") : 1) + "\t"
                         + (trace != null && trace.isTruncated()) + "\t" + stack(e));
                 } else {
-                    out.write(e.toString().replaceAll("\\s+", " "));
+                    out.write(e.toString().replaceAll("\\s+", " ") + " ns = " + e.getDuration().toNanos());
                 }
                 out.write("\n");
             }

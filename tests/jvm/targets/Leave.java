@@ -5,6 +5,7 @@ public class Leave {
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9), sink = 0;
         while (System.nanoTime() < end)
             sink += Split.spin(1);
+        System.out.println("leaving " + System.currentTimeMillis());
         if (args[1].equals("exit"))
             System.exit(Integer.parseInt(args[2]));
         if (args[1].equals("halt"))

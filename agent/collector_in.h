@@ -1,0 +1,48 @@
+/* Inside of the collector: what it holds. Nobody else includes this. */
+#ifndef SP_AGENT_COLLECTOR_IN_H
+#define SP_AGENT_COLLECTOR_IN_H
+
+#include "collector.h"
+#include "metrics.h"
+#include "record.h"
+#include "reports.h"
+#include "somebody.h"
+#include "stacks.h"
+#include "wall.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct sp_collector {
+	struct sp_capture *capture;
+	const struct sp_engine *engine;
+	struct sp_walls *wall;
+	uint64_t wall_ns;
+	int out_fd;
+
+	struct sp_stacks *stacks;
+	struct sp_dict *dict;
+	struct sp_intern *intern; /* borrowed from stacks */
+	struct sp_record *record;
+	struct sp_metrics_reader *metrics;
+	struct sp_callers callers;
+
+	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
+	uint64_t next_flush_ns, end_ns;
+	struct sp_somebody somebody;
+	bool ring_filling; /* more than an eighth at the last look: look sooner */
+
+	pthread_t thread;
+	bool started, finished;
+	pthread_mutex_t finish_lock; /* stop and the JVM's end may come together */
+	_Atomic uint32_t wake;	     /* futex: bumped to interrupt the sleep */
+	_Atomic uint32_t stop;
+	pthread_mutex_t lock; /* the requests below */
+	pthread_cond_t done;
+	uint64_t flush_wanted, flush_done;
+	int flush_status;
+	struct sp_err flush_err, finish_err;
+	int finish_status;
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* See somebody.h. */
+#include "somebody.h"
+
+#include <stdio.h>
+
+static void look_at(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_somebody *s = ctx;
+
+	s->seen |= atomic_load(&t->sig->wanted) != 0;
+}
+
+void sp_somebody_look(struct sp_somebody *s, struct sp_capture *c)
+{
+	if (!c->args->thread[0] && !c->args->filter[0])
+		s->seen = true;
+	if (!s->seen)
+		sp_threads_each(c->threads, true, look_at, s);
+}
+
+void sp_somebody_say(struct sp_somebody *s, struct sp_capture *c)
+{
+	const struct sp_args *a = c->args;
+	char line[sizeof(a->thread) + 160];
+
+	sp_somebody_look(s, c);
+	if (s->seen)
+		return;
+	if (a->thread[0])
+		snprintf(line, sizeof(line),
+			"--thread: no thread was called '%s'%s; -e wall -t shows what there is",
+			a->thread, a->filter[0] ? " among those of --filter" : "");
+	else
+		snprintf(line, sizeof(line),
+			"--filter: the target had none of these threads; give them as its own "
+			"/proc/PID/task numbers them");
+	c->say(c->say_ctx, line);
+}

@@ -1,0 +1,286 @@
+/* See taskcontext.h. */
+#include "taskcontext.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ACC_STATIC 8
+
+/* What was looked up, once; all of it belongs to the JVM's one jvmside thread. */
+static struct {
+	bool looked, usable;
+	jfieldID locals, table, value; /* Thread, ThreadLocalMap, its Entry */
+	jfieldID target, holder, task; /* Thread: to JDK 18, and since */
+	jclass worker;		       /* global: ThreadPoolExecutor.Worker */
+	jfieldID state;		       /* AbstractQueuedSynchronizer: a worker holds itself */
+	jmethodID property;
+	jweak context; /* TaskContextImpl */
+	jfieldID stage, stage_attempt, partition, attempt, task_id, properties;
+} tc;
+
+static bool failed(JNIEnv *env)
+{
+	if (!(*env)->ExceptionCheck(env))
+		return false;
+	(*env)->ExceptionClear(env);
+	return true;
+}
+
+static jfieldID field(JNIEnv *env, const char *cls, const char *name, const char *sig)
+{
+	jclass c = (*env)->FindClass(env, cls);
+	jfieldID id = c ? (*env)->GetFieldID(env, c, name, sig) : NULL;
+
+	return failed(env) ? NULL : id;
+}
+
+static void look_up(JNIEnv *env)
+{
+	static const char map[] = "java/lang/ThreadLocal$ThreadLocalMap";
+	jclass c;
+
+	tc.looked = true;
+	tc.locals = field(
+		env, "java/lang/Thread", "threadLocals", "Ljava/lang/ThreadLocal$ThreadLocalMap;");
+	tc.table = field(env, map, "table", "[Ljava/lang/ThreadLocal$ThreadLocalMap$Entry;");
+	tc.value = field(
+		env, "java/lang/ThreadLocal$ThreadLocalMap$Entry", "value", "Ljava/lang/Object;");
+	tc.target = field(env, "java/lang/Thread", "target", "Ljava/lang/Runnable;");
+	tc.holder = field(env, "java/lang/Thread", "holder", "Ljava/lang/Thread$FieldHolder;");
+	tc.task = tc.holder ? field(env, "java/lang/Thread$FieldHolder", "task",
+				      "Ljava/lang/Runnable;")
+			    : NULL;
+	tc.state =
+		field(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer", "state", "I");
+	c = (*env)->FindClass(env, "java/util/concurrent/ThreadPoolExecutor$Worker");
+	if (!failed(env) && c)
+		tc.worker = (*env)->NewGlobalRef(env, c);
+	c = (*env)->FindClass(env, "java/util/Properties");
+	if (!failed(env) && c)
+		tc.property = (*env)->GetMethodID(
+			env, c, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;");
+	tc.usable = !failed(env) && tc.locals && tc.table && tc.value && tc.property;
+}
+
+static int busy(JNIEnv *env, jobject thread)
+{
+	jobject run = NULL, holder;
+
+	if (!tc.worker || !tc.state)
+		return -1;
+	if (tc.target) {
+		run = (*env)->GetObjectField(env, thread, tc.target);
+	} else if (tc.task) {
+		holder = (*env)->GetObjectField(env, thread, tc.holder);
+		run = holder ? (*env)->GetObjectField(env, holder, tc.task) : NULL;
+	}
+	if (!run || !(*env)->IsInstanceOf(env, run, tc.worker))
+		return -1;
+	return (*env)->GetIntField(env, run, tc.state) == 1;
+}
+
+int sp_taskcontext_busy(JNIEnv *env, jobject thread)
+{
+	int r;
+
+	if ((*env)->PushLocalFrame(env, 16) < 0) {
+		failed(env);
+		return -1;
+	}
+	if (!tc.looked)
+		look_up(env);
+	r = busy(env, thread);
+	(*env)->PopLocalFrame(env, NULL);
+	return r;
+}
+
+/* Is @c TaskContextImpl? Remembers it, with its fields, where it is seen first. */
+static bool is_context(JNIEnv *env, jvmtiEnv *ti, jclass c)
+{
+	char *sig = NULL;
+	bool yes;
+
+	if (tc.context && (*env)->IsSameObject(env, tc.context, c))
+		return true;
+	if ((*ti)->GetClassSignature(ti, c, &sig, NULL) != JVMTI_ERROR_NONE)
+		return false;
+	yes = strcmp(sig, "Lorg/apache/spark/TaskContextImpl;") == 0;
+	(*ti)->Deallocate(ti, (unsigned char *)sig);
+	if (!yes)
+		return false;
+	tc.stage = (*env)->GetFieldID(env, c, "stageId", "I");
+	tc.stage_attempt = (*env)->GetFieldID(env, c, "stageAttemptNumber", "I");
+	tc.partition = (*env)->GetFieldID(env, c, "partitionId", "I");
+	tc.attempt = (*env)->GetFieldID(env, c, "attemptNumber", "I");
+	tc.task_id = (*env)->GetFieldID(env, c, "taskAttemptId", "J");
+	tc.properties = (*env)->GetFieldID(env, c, "localProperties", "Ljava/util/Properties;");
+	if (failed(env))
+		return false;
+	if (tc.context)
+		(*env)->DeleteWeakGlobalRef(env, tc.context);
+	tc.context = (*env)->NewWeakGlobalRef(env, c);
+	return tc.context != NULL;
+}
+
+/* The context among a thread's locals: BarrierTaskContext is looked into by nobody here, for its
+ * thread has a name that tells all but the properties. */
+static jobject find_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
+{
+	jobject map = (*env)->GetObjectField(env, thread, tc.locals);
+	jobjectArray table = map ? (*env)->GetObjectField(env, map, tc.table) : NULL;
+	jsize n = table ? (*env)->GetArrayLength(env, table) : 0;
+
+	for (jsize i = 0; i < n; i++) {
+		jobject e = (*env)->GetObjectArrayElement(env, table, i), v = NULL;
+		jclass c = NULL;
+
+		if (e) {
+			v = (*env)->GetObjectField(env, e, tc.value);
+			c = v ? (*env)->GetObjectClass(env, v) : NULL;
+			(*env)->DeleteLocalRef(env, e);
+		}
+		if (c && is_context(env, ti, c))
+			return v;
+		if (c)
+			(*env)->DeleteLocalRef(env, c);
+		if (v)
+			(*env)->DeleteLocalRef(env, v);
+	}
+	return NULL;
+}
+
+/* A property as text, "" where there is none; cut at a character where it is too long. */
+static void property(JNIEnv *env, jobject props, const char *key, char *buf, size_t size)
+{
+	jstring k = (*env)->NewStringUTF(env, key);
+	jstring v = k ? (*env)->CallObjectMethod(env, props, tc.property, k) : NULL;
+	jsize n;
+
+	buf[0] = 0;
+	if (failed(env) || !v)
+		return;
+	n = (*env)->GetStringLength(env, v);
+	if ((size_t)(*env)->GetStringUTFLength(env, v) >= size && (size_t)n * 3 >= size)
+		n = (jsize)(size / 3) - 1;
+	(*env)->GetStringUTFRegion(env, v, 0, n, buf);
+	if (failed(env))
+		buf[0] = 0;
+	(*env)->DeleteLocalRef(env, k);
+	(*env)->DeleteLocalRef(env, v);
+}
+
+static void read_properties(JNIEnv *env, jobject context, struct sp_stage_about *a)
+{
+	jobject props = (*env)->GetObjectField(env, context, tc.properties);
+	char sql[24];
+
+	a->sql = -1;
+	if (!props)
+		return;
+	property(env, props, "spark.jobGroup.id", a->group, sizeof(a->group));
+	property(env, props, "spark.job.description", a->description, sizeof(a->description));
+	property(env, props, "callSite.short", a->call_site, sizeof(a->call_site));
+	property(env, props, "spark.scheduler.pool", a->pool, sizeof(a->pool));
+	property(env, props, "streaming.sql.batchId", a->batch, sizeof(a->batch));
+	property(env, props, "sql.streaming.queryId", a->query, sizeof(a->query));
+	property(env, props, "spark.sql.execution.id", sql, sizeof(sql));
+	if (sql[0] >= '0' && sql[0] <= '9')
+		a->sql = strtoll(sql, NULL, 10);
+}
+
+static bool read_context(
+	JNIEnv *env, jobject c, struct sp_taskname *name, struct sp_stage_about *about)
+{
+	if (!c)
+		return false;
+	name->stage = (*env)->GetIntField(env, c, tc.stage);
+	name->stage_attempt = (*env)->GetIntField(env, c, tc.stage_attempt);
+	name->index = (*env)->GetIntField(env, c, tc.partition);
+	name->attempt = (*env)->GetIntField(env, c, tc.attempt);
+	name->task_id = (*env)->GetLongField(env, c, tc.task_id);
+	memset(about, 0, sizeof(*about));
+	about->stage = name->stage;
+	about->attempt = name->stage_attempt;
+	read_properties(env, c, about);
+	return true;
+}
+
+/* The first field of that class that holds a TaskContext. */
+static jobject field_of(JNIEnv *env, jvmtiEnv *ti, jobject thread, jclass c)
+{
+	jfieldID *fields = NULL;
+	jobject found = NULL;
+	jint n = 0;
+
+	if ((*ti)->GetClassFields(ti, c, &n, &fields) != JVMTI_ERROR_NONE)
+		return NULL;
+	for (jint i = 0; i < n && !found; i++) {
+		char *sig = NULL;
+		jint access = 0;
+
+		if ((*ti)->GetFieldName(ti, c, fields[i], NULL, &sig, NULL) != JVMTI_ERROR_NONE)
+			continue;
+		if ((*ti)->GetFieldModifiers(ti, c, fields[i], &access) == JVMTI_ERROR_NONE &&
+			!(access & ACC_STATIC) &&
+			strcmp(sig, "Lorg/apache/spark/TaskContext;") == 0)
+			found = (*env)->GetObjectField(env, thread, fields[i]);
+		(*ti)->Deallocate(ti, (unsigned char *)sig);
+	}
+	(*ti)->Deallocate(ti, (unsigned char *)fields);
+	return found;
+}
+
+/* The context that a thread's object, or that of one of its classes, holds. */
+static jobject held_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
+{
+	jclass c = (*env)->GetObjectClass(env, thread);
+	jobject found = NULL;
+
+	for (int depth = 0; c && depth < 8 && !found; depth++) {
+		found = field_of(env, ti, thread, c);
+		c = (*env)->GetSuperclass(env, c);
+	}
+	if (!found || !is_context(env, ti, (*env)->GetObjectClass(env, found)))
+		return NULL;
+	return found;
+}
+
+typedef jobject find_fn(JNIEnv *env, jvmtiEnv *ti, jobject thread);
+
+static bool read_by(JNIEnv *env, jvmtiEnv *ti, jobject thread, find_fn *find,
+	struct sp_taskname *ret_name, struct sp_stage_about *ret_about)
+{
+	bool found;
+
+	if ((*env)->PushLocalFrame(env, 32) < 0) {
+		failed(env);
+		return false;
+	}
+	if (!tc.looked)
+		look_up(env);
+	found = tc.usable && read_context(env, find(env, ti, thread), ret_name, ret_about);
+	failed(env);
+	(*env)->PopLocalFrame(env, NULL);
+	return found;
+}
+
+bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+	struct sp_stage_about *ret_about)
+{
+	return read_by(env, ti, thread, find_context, ret_name, ret_about);
+}
+
+bool sp_taskcontext_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+	struct sp_stage_about *ret_about)
+{
+	return read_by(env, ti, thread, held_context, ret_name, ret_about);
+}
+
+void sp_taskcontext_done(JNIEnv *env)
+{
+	if (tc.worker)
+		(*env)->DeleteGlobalRef(env, tc.worker);
+	if (tc.context)
+		(*env)->DeleteWeakGlobalRef(env, tc.context);
+	memset(&tc, 0, sizeof(tc));
+}

@@ -1,0 +1,290 @@
+/* See tasks.h. Open tasks are few (one per core of the executor): a plain array. */
+#include "tasks.h"
+
+#include "pages.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUE  8192 /* ended tasks between two looks of the collector; a power of two */
+#define STAGES 4096 /* stage attempts remembered as known; a power of two */
+#define ABOUTS 64
+
+struct sp_tasks {
+	pthread_mutex_t lock;
+	struct sp_task *open, *queue;
+	uint64_t *known; /* stage << 32 | attempt, + 1; an older one gives way */
+	struct sp_stage_about *abouts;
+	uint32_t open_count, about_count;
+	uint64_t head, tail, lost;
+};
+
+int sp_tasks_new(struct sp_tasks **ret)
+{
+	struct sp_tasks *ts = calloc(1, sizeof(*ts));
+
+	if (!ts)
+		return -ENOMEM;
+	pthread_mutex_init(&ts->lock, NULL);
+	ts->open = sp_pages_map(SP_TASKS_OPEN * sizeof(*ts->open));
+	ts->queue = sp_pages_map(QUEUE * sizeof(*ts->queue));
+	ts->known = sp_pages_map(STAGES * sizeof(*ts->known));
+	ts->abouts = sp_pages_map(ABOUTS * sizeof(*ts->abouts));
+	if (!ts->open || !ts->queue || !ts->known || !ts->abouts) {
+		sp_tasks_free(ts);
+		return -ENOMEM;
+	}
+	*ret = ts;
+	return 0;
+}
+
+void sp_tasks_free(struct sp_tasks *ts)
+{
+	if (!ts)
+		return;
+	sp_pages_unmap(ts->open, SP_TASKS_OPEN * sizeof(*ts->open));
+	sp_pages_unmap(ts->queue, QUEUE * sizeof(*ts->queue));
+	sp_pages_unmap(ts->known, STAGES * sizeof(*ts->known));
+	sp_pages_unmap(ts->abouts, ABOUTS * sizeof(*ts->abouts));
+	pthread_mutex_destroy(&ts->lock);
+	free(ts);
+}
+
+static struct sp_task *find(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+{
+	for (uint32_t i = 0; i < ts->open_count; i++) {
+		struct sp_task *t = &ts->open[i];
+
+		if (t->tid == tid && (task_id == -2 || t->name.task_id == task_id))
+			return t;
+	}
+	return NULL;
+}
+
+static void remove_open(struct sp_tasks *ts, struct sp_task *t)
+{
+	*t = ts->open[--ts->open_count];
+}
+
+static void put(struct sp_tasks *ts, const struct sp_task *t)
+{
+	if (t->feeder && t->name.task_id < 0)
+		return; /* whose it was never came out */
+	if (ts->tail - ts->head == QUEUE)
+		ts->lost++;
+	else
+		ts->queue[ts->tail++ & (QUEUE - 1)] = *t;
+}
+
+static void end(struct sp_tasks *ts, struct sp_task *t, uint64_t end_ns, bool ended)
+{
+	if (!t->over)
+		t->end_ns = end_ns > t->start_ns ? end_ns : t->start_ns;
+	t->ended = ended || t->over;
+	put(ts, t);
+	remove_open(ts, t);
+}
+
+static uint64_t key_of(int32_t stage, int32_t attempt)
+{
+	return ((uint64_t)(uint32_t)stage << 32 | (uint32_t)attempt) + 1;
+}
+
+static uint64_t *known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+{
+	uint64_t h = key_of(stage, attempt) * 0x9e3779b97f4a7c15ull;
+
+	return &ts->known[h >> 40 & (STAGES - 1)];
+}
+
+static bool is_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+{
+	return stage >= 0 && *known(ts, stage, attempt) == key_of(stage, attempt);
+}
+
+bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
+{
+	struct sp_task *t;
+	bool unknown;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, task->tid, -2);
+	if (t)
+		end(ts, t, task->start_ns, true);
+	if (ts->open_count < SP_TASKS_OPEN)
+		ts->open[ts->open_count++] = *task;
+	else
+		ts->lost++;
+	unknown = !is_known(ts, task->name.stage, task->name.stage_attempt);
+	pthread_mutex_unlock(&ts->lock);
+	return unknown;
+}
+
+void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t end_ns)
+{
+	struct sp_task *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid, task_id);
+	if (t && t->feeder && t->name.task_id < 0 && !t->over) {
+		t->over = true; /* it may still come out */
+		t->end_ns = end_ns;
+	} else if (t && !t->over) {
+		end(ts, t, end_ns, true);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_tasks_resolve(struct sp_tasks *ts, uint32_t tid, const struct sp_taskname *name)
+{
+	struct sp_task *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid, -1);
+	if (t && t->feeder) {
+		if (name)
+			t->name = *name;
+		if (t->over)
+			end(ts, t, t->end_ns, true);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_tasks_forget(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+{
+	struct sp_task *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid, task_id);
+	if (t)
+		remove_open(ts, t);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_tasks_learn(
+	struct sp_tasks *ts, uint32_t tid, int64_t task_id, const struct sp_taskname *name)
+{
+	struct sp_task *t;
+
+	pthread_mutex_lock(&ts->lock);
+	t = find(ts, tid, task_id);
+	if (t)
+		t->name = *name;
+	pthread_mutex_unlock(&ts->lock);
+}
+
+uint32_t sp_tasks_open(struct sp_tasks *ts, struct sp_task *list, uint32_t max)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&ts->lock);
+	n = ts->open_count < max ? ts->open_count : max;
+	memcpy(list, ts->open, n * sizeof(*list));
+	pthread_mutex_unlock(&ts->lock);
+	return n;
+}
+
+const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size)
+{
+	uint64_t last = 0, next;
+	size_t at = 0;
+
+	buf[0] = 0;
+	pthread_mutex_lock(&ts->lock);
+	for (;; last = next) {
+		next = UINT64_MAX;
+		for (uint32_t i = 0; i < ts->open_count; i++) {
+			const struct sp_taskname *n = &ts->open[i].name;
+			uint64_t key = key_of(n->stage, n->stage_attempt);
+
+			if (n->stage >= 0 && key > last && key < next)
+				next = key;
+		}
+		if (next == UINT64_MAX)
+			break;
+		if (size - at < 32) {
+			snprintf(buf + at, size - at, "%s…", at ? ", " : "");
+			break;
+		}
+		at += (size_t)snprintf(buf + at, size - at, "%s%u.%u", at ? ", " : "",
+			(unsigned)((next - 1) >> 32), (unsigned)(next - 1));
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return buf;
+}
+
+bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+{
+	bool yes;
+
+	pthread_mutex_lock(&ts->lock);
+	yes = find(ts, tid, task_id) != NULL;
+	pthread_mutex_unlock(&ts->lock);
+	return yes;
+}
+
+bool sp_tasks_stage_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+{
+	bool yes;
+
+	pthread_mutex_lock(&ts->lock);
+	yes = is_known(ts, stage, attempt);
+	pthread_mutex_unlock(&ts->lock);
+	return yes;
+}
+
+void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about)
+{
+	pthread_mutex_lock(&ts->lock);
+	/* With the list full the stage stays unknown, and is told again by its next task. */
+	if (ts->about_count < ABOUTS && !is_known(ts, about->stage, about->attempt)) {
+		ts->abouts[ts->about_count++] = *about;
+		*known(ts, about->stage, about->attempt) = key_of(about->stage, about->attempt);
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_tasks_close(struct sp_tasks *ts, uint64_t now_ns)
+{
+	pthread_mutex_lock(&ts->lock);
+	while (ts->open_count)
+		end(ts, &ts->open[0], now_ns, false);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+bool sp_tasks_next(struct sp_tasks *ts, struct sp_task *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&ts->lock);
+	any = ts->head < ts->tail;
+	if (any)
+		*ret = ts->queue[ts->head++ & (QUEUE - 1)];
+	pthread_mutex_unlock(&ts->lock);
+	return any;
+}
+
+bool sp_tasks_next_stage(struct sp_tasks *ts, struct sp_stage_about *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&ts->lock);
+	any = ts->about_count > 0;
+	if (any)
+		*ret = ts->abouts[--ts->about_count];
+	pthread_mutex_unlock(&ts->lock);
+	return any;
+}
+
+uint64_t sp_tasks_lost(struct sp_tasks *ts)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&ts->lock);
+	n = ts->lost;
+	pthread_mutex_unlock(&ts->lock);
+	return n;
+}

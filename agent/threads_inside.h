@@ -1,0 +1,39 @@
+/* Inside of the thread registry: its state, and its index by thread id. Context: under its lock. */
+#ifndef SP_AGENT_THREADS_INSIDE_H
+#define SP_AGENT_THREADS_INSIDE_H
+
+#include "threads.h"
+#include "threads_proc.h"
+
+#include <pthread.h>
+
+#define SP_TINDEX_SIZE (SP_THREADS_MAX * 2)
+
+struct sp_threads {
+	pthread_mutex_t lock;
+	const struct sp_args *args;
+	struct sp_sig_thread *slots; /* SP_THREADS_MAX, mapped, touched as used */
+	struct sp_tinfo *infos;
+	_Atomic uint32_t *index;
+	uint32_t used, live; /* slots ever used; threads alive */
+	uint32_t tombs, scan;
+	uint32_t agents[8];
+	uint32_t agent_count;
+	bool want_bounds, want_list;
+	bool hooked;
+	struct sp_thread_hooks hooks;
+	struct sp_proc_tasks proc;
+	uint64_t next_scan_ns;
+	struct sp_namelog *old_names;
+};
+
+/* The slot that the index has for @tid, whatever its state. */
+struct sp_tinfo *sp_tindex_find(struct sp_threads *ts, uint32_t tid);
+void sp_tindex_put(struct sp_threads *ts, uint32_t tid, uint32_t slot);
+void sp_tindex_remove(struct sp_threads *ts, uint32_t tid, uint32_t slot);
+
+/* Many threads came and went: long probes. A handler that looks meanwhile may miss its slot and
+ * copies through the kernel instead. */
+void sp_tindex_rebuild(struct sp_threads *ts);
+
+#endif

@@ -1,0 +1,201 @@
+/* See eventlog.h. Of the many kinds of events four are looked at; the others are told by the start
+ * of their line and cost no more than that. */
+#include "in/eventlog.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "in/jsontext.h"
+#include "in/lines.h"
+#include "in/temporary.h"
+#include "in/unpack.h"
+
+struct reading {
+	struct sp_stage_names *names;
+	uint64_t events;
+};
+
+/* Keeps a text in *to, where there is one. */
+static void keep(struct sp_json v, char **to)
+{
+	char *s = sp_json_text(v);
+
+	if (!s)
+		return;
+	free(*to);
+	*to = s;
+}
+
+static int read_stage(struct reading *r, struct sp_json e)
+{
+	struct sp_json info = sp_json_get(e, "Stage Info");
+	int64_t id = sp_json_int(sp_json_get(info, "Stage ID"), -1);
+	int64_t attempt = sp_json_int(sp_json_get(info, "Stage Attempt ID"), 0);
+	struct sp_stage_name *s;
+
+	if (id < 0 || id > INT32_MAX || attempt < 0 || attempt > INT32_MAX)
+		return 0;
+	s = sp_stage_names_add(r->names, (int32_t)id, (int32_t)attempt);
+	if (!s)
+		return -ENOMEM;
+	keep(sp_json_get(info, "Stage Name"), &s->name);
+	return 0;
+}
+
+static int read_job(struct reading *r, struct sp_json e)
+{
+	struct sp_json ids = sp_json_get(e, "Stage IDs"), props = sp_json_get(e, "Properties"), id;
+	int64_t job = sp_json_int(sp_json_get(e, "Job ID"), -1);
+	int64_t sql = sp_json_int(sp_json_get(props, "spark.sql.execution.id"), -1);
+	size_t at = 0;
+
+	while ((id = sp_json_next(ids, &at)).p) {
+		int64_t stage = sp_json_int(id, -1);
+		struct sp_stage_name *s;
+
+		if (stage < 0 || stage > INT32_MAX)
+			continue;
+		s = sp_stage_names_add(r->names, (int32_t)stage, -1);
+		if (!s)
+			return -ENOMEM;
+		if (s->job >= 0)
+			continue; /* the first job runs a stage, later ones find its output */
+		s->job = job;
+		s->sql = sql;
+		keep(sp_json_get(props, "spark.job.description"), &s->description);
+		keep(sp_json_get(props, "spark.jobGroup.id"), &s->group);
+	}
+	return 0;
+}
+
+static int read_event(struct reading *r, const char *line, size_t len)
+{
+	static const char start[] = "{\"Event\":\"";
+	const char *kind = line + sizeof(start) - 1;
+	struct sp_json e = {line, line + len};
+
+	if (len < sizeof(start) || memcmp(line, start, sizeof(start) - 1) != 0)
+		return 0;
+	r->events++;
+#define IS(name) (strncmp(kind, name "\"", sizeof(name)) == 0)
+	if (IS("SparkListenerStageSubmitted") || IS("SparkListenerStageCompleted"))
+		return read_stage(r, e);
+	if (IS("SparkListenerJobStart"))
+		return read_job(r, e);
+	if (IS("SparkListenerApplicationStart")) {
+		keep(sp_json_get(e, "App ID"), &r->names->app_id);
+		keep(sp_json_get(e, "App Name"), &r->names->app_name);
+	}
+#undef IS
+	return 0;
+}
+
+static int read_lines(struct reading *r, int fd, struct sp_err *err)
+{
+	struct sp_lines l;
+	size_t len;
+	char *line;
+	int n = 0;
+
+	sp_lines_init(&l, fd);
+	while (n == 0 && (line = sp_lines_next(&l, &len)))
+		n = read_event(r, line, len);
+	if (n == 0 && l.error)
+		n = l.error;
+	sp_lines_done(&l);
+	return n < 0 ? sp_err_set(err, n, "cannot be read: %s", strerror(-n)) : 0;
+}
+
+static int read_file(struct reading *r, int dir, const char *name, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), plain = -1;
+	struct sp_err cut = {0};
+	struct stat st;
+	void *data;
+	int n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return sp_err_set(err, -EINVAL, "%s: is not a file", name);
+	if (st.st_size == 0)
+		return 0;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
+	plain = sp_in_temporary();
+	n = plain < 0 ? plain : sp_unpack(data, (size_t)st.st_size, plain, &cut);
+	munmap(data, (size_t)st.st_size);
+	if (n < 0 && n != -EBADMSG) /* one in progress is always cut */
+		return sp_err_set(err, n, "%s: cannot be unpacked: %s", name, strerror(-n));
+	if (lseek(plain, 0, SEEK_SET) < 0)
+		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
+	n = read_lines(r, plain, err);
+	return n < 0 ? sp_err_prefix(err, n, "%s", name) : 0;
+}
+
+/* "events_12_app-…": 12, and -1 for what is no part of a rolling log. */
+static long part_number(const char *name)
+{
+	return strncmp(name, "events_", 7) == 0 ? strtol(name + 7, NULL, 10) : -1;
+}
+
+static int is_part(const struct dirent *d)
+{
+	return part_number(d->d_name) >= 0;
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	long x = part_number((*a)->d_name), y = part_number((*b)->d_name);
+
+	return x < y ? -1 : x > y;
+}
+
+static int read_rolling(struct reading *r, const char *path, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent **parts = NULL;
+	int n, e = 0;
+
+	if (dir < 0)
+		return sp_err_set(err, -errno, "%s", strerror(errno));
+	n = scandirat(dir, ".", &parts, is_part, by_number);
+	if (n < 0)
+		return sp_err_set(err, -errno, "%s", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		if (e == 0)
+			e = read_file(r, dir, parts[i]->d_name, err);
+		free(parts[i]);
+	}
+	free(parts);
+	if (n == 0)
+		return sp_err_set(err, -EBADMSG,
+			"is a directory without events_…; give the log itself, or its directory "
+			"eventlog_v2_…");
+	return e;
+}
+
+int sp_eventlog_read(const char *path, struct sp_stage_names *ret, struct sp_err *err)
+{
+	struct reading r = {.names = ret};
+	struct stat st;
+	int n;
+
+	if (stat(path, &st) < 0)
+		return sp_err_set(err, -errno, "--event-log: %s: %s", path, strerror(errno));
+	n = S_ISDIR(st.st_mode) ? read_rolling(&r, path, err) : read_file(&r, AT_FDCWD, path, err);
+	if (n < 0)
+		return sp_err_prefix(err, n, "--event-log: %s", path);
+	if (r.events == 0)
+		return sp_err_set(err, -EBADMSG, "--event-log: %s: has no events of Spark", path);
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* Stacks known from earlier chunks: see known.h. Two tables by key; the bytes of a stack are kept
+ * as their length and a 64-bit hash. */
+#include "jfr/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST (1u << 20) /* entries a table may hold: 24 bytes each */
+
+struct entry {
+	uint64_t key, hash;
+	uint32_t len, id; /* id 0: free */
+};
+
+struct table {
+	struct entry *slots;
+	uint32_t count, size;
+};
+
+struct sp_jfr_known {
+	struct table methods, stacks;
+	uint64_t layout;
+};
+
+struct sp_jfr_known *sp_jfr_known_new(void)
+{
+	return calloc(1, sizeof(struct sp_jfr_known));
+}
+
+static void clear(struct table *t)
+{
+	free(t->slots);
+	*t = (struct table){0};
+}
+
+void sp_jfr_known_free(struct sp_jfr_known *k)
+{
+	if (!k)
+		return;
+	clear(&k->methods);
+	clear(&k->stacks);
+	free(k);
+}
+
+/* Where @key is or belongs; the table has slots. */
+static struct entry *find(const struct table *t, uint64_t key)
+{
+	uint32_t mask = t->size - 1, i = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+
+	while (t->slots[i].id && t->slots[i].key != key)
+		i = (i + 1) & mask;
+	return &t->slots[i];
+}
+
+/* The same with room for one more; NULL when there is none. */
+static struct entry *find_room(struct table *t, uint64_t key)
+{
+	struct table to = {.count = t->count, .size = t->size ? t->size * 2 : 1024};
+
+	if (t->size && t->count < t->size / 2)
+		return find(t, key);
+	to.slots = to.size / 2 <= MOST ? calloc(to.size, sizeof(*to.slots)) : NULL;
+	if (!to.slots)
+		return NULL;
+	for (uint32_t i = 0; i < t->size; i++)
+		if (t->slots[i].id)
+			*find(&to, t->slots[i].key) = t->slots[i];
+	free(t->slots);
+	*t = to;
+	return find(t, key);
+}
+
+void sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout)
+{
+	if (k->layout != layout)
+		clear(&k->stacks);
+	k->layout = layout;
+}
+
+void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
+{
+	struct entry *e = find_room(&k->methods, key);
+
+	if (!e || (e->id && e->id != id)) {
+		clear(&k->stacks);
+		clear(&k->methods);
+		e = find_room(&k->methods, key);
+	}
+	if (!e || e->id)
+		return;
+	*e = (struct entry){.key = key, .id = id};
+	k->methods.count++;
+}
+
+static uint64_t hash_bytes(const uint8_t *p, size_t len)
+{
+	uint64_t a = 0x9e3779b97f4a7c15ull ^ len, b = 0xff51afd7ed558ccdull, v;
+
+	for (; len >= 16; p += 16, len -= 16) { /* two chains: the multiplications overlap */
+		memcpy(&v, p, 8);
+		a = (a ^ v) * 0xff51afd7ed558ccdull;
+		a ^= a >> 32;
+		memcpy(&v, p + 8, 8);
+		b = (b ^ v) * 0xc4ceb9fe1a85ec53ull;
+		b ^= b >> 29;
+	}
+	for (; len > 0; p += len < 8 ? len : 8, len -= len < 8 ? len : 8) {
+		v = 0;
+		memcpy(&v, p, len < 8 ? len : 8);
+		a = (a ^ v) * 0xff51afd7ed558ccdull;
+		a ^= a >> 32;
+	}
+	a = (a ^ b) * 0xc4ceb9fe1a85ec53ull;
+	return a ^ a >> 32;
+}
+
+uint32_t sp_jfr_known_stack(
+	const struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len)
+{
+	const struct entry *e = k->stacks.size ? find(&k->stacks, key) : NULL;
+
+	return e && e->id && e->len == len && e->hash == hash_bytes(data, len) ? e->id : 0;
+}
+
+void sp_jfr_known_keep(
+	struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len, uint32_t id)
+{
+	struct entry *e = id && len <= UINT32_MAX ? find_room(&k->stacks, key) : NULL;
+
+	if (!e)
+		return;
+	k->stacks.count += e->id == 0;
+	*e = (struct entry){key, hash_bytes(data, len), (uint32_t)len, id};
+}

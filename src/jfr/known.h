@@ -1,0 +1,30 @@
+/* Stacks known from earlier chunks. Recorders write a stack that stays in use into the constants of
+ * every chunk, under the same key and with the same bytes; decoding it once is enough, as long as
+ * the methods it refers to are still the same. Inside of src/jfr; one reader, one dictionary. */
+#ifndef SP_JFR_KNOWN_H
+#define SP_JFR_KNOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_jfr_known;
+
+/* Returns NULL when out of memory. */
+struct sp_jfr_known *sp_jfr_known_new(void);
+void sp_jfr_known_free(struct sp_jfr_known *k);
+
+/* A chunk begins whose stacks are laid out as @layout says (any hash of it), and a method of it:
+ * what differs from the chunks before makes all stacks unknown. */
+void sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout);
+void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id);
+
+/* The stack of that key and those bytes as an id of the dictionary; 0: not known. */
+uint32_t sp_jfr_known_stack(
+	const struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len);
+
+/* Keeps it, or does not when there is no memory for it. */
+void sp_jfr_known_keep(
+	struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len, uint32_t id);
+
+#endif

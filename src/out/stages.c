@@ -1,0 +1,282 @@
+/* See stages.h. */
+#include "out/stages.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/json.h"
+#include "out/number.h"
+#include "prof/tasks.h"
+
+static struct sp_stage_row *row_of(
+	struct sp_stages *s, const struct sp_profile *p, const struct sp_task_run *t)
+{
+	struct sp_stage_row *r;
+	void *to;
+
+	for (size_t i = s->count; i-- > 0;) {
+		r = &s->rows[i];
+		if (r->stage == t->name.stage && r->attempt == t->name.stage_attempt &&
+			r->app == t->app)
+			return r;
+	}
+	to = reallocarray(s->rows, s->count + 1, sizeof(*s->rows));
+	if (!to)
+		return NULL;
+	s->rows = to;
+	r = &s->rows[s->count++];
+	*r = (struct sp_stage_row){.app = t->app,
+		.stage = t->name.stage,
+		.attempt = t->name.stage_attempt,
+		.max_task = -1};
+	r->about = sp_profile_find_stage(p, t->app, t->name.stage, t->name.stage_attempt);
+	return r;
+}
+
+/* Counts the tasks; @row_by_task is filled with row number + 1. */
+static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t *row_by_task)
+{
+	for (size_t i = 0; i < p->task_count; i++) {
+		const struct sp_task_run *t = &p->tasks[i];
+		uint64_t took = t->end_ns - t->start_ns;
+		struct sp_stage_row *r;
+		uint64_t *to;
+
+		if (t->name.stage < 0)
+			continue;
+		r = row_of(s, p, t);
+		if (!r)
+			return -ENOMEM;
+		row_by_task[i] = (uint32_t)(r - s->rows) + 1;
+		if (t->helper)
+			continue;
+		r->tasks++;
+		r->run_ns += took;
+		if (!t->begun || !t->ended)
+			continue;
+		to = reallocarray(r->lengths, r->length_count + 1, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		r->lengths = to;
+		r->lengths[r->length_count++] = took;
+		if (took > r->max_ns || r->max_task < 0) {
+			r->max_ns = took;
+			r->max_task = t->name.task_id;
+		}
+	}
+	return 0;
+}
+
+/* Areas are looked up once for each stack. */
+static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsigned event,
+	const uint32_t *row_by_task)
+{
+	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(p->dict) + 1ul, 1);
+
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_sample *x = &p->rows[i];
+		struct sp_stage_row *r;
+
+		if (x->event != event || !x->task || !row_by_task[x->task - 1])
+			continue;
+		r = &s->rows[row_by_task[x->task - 1] - 1];
+		if (!known[x->stack]) {
+			const struct sp_stack *st = sp_dict_get_stack(p->dict, x->stack);
+
+			known[x->stack] =
+				(uint8_t)(sp_area_of_stack(s->areas, p->dict,
+						  st ? st->frames : NULL, st ? st->count : 0) +
+					  1);
+		}
+		r->samples += x->count;
+		r->weight += x->weight;
+		r->areas[known[x->stack] - 1] += x->weight;
+	}
+	return 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct sp_stage_row *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->run_ns != y->run_ns)
+		return x->run_ns > y->run_ns ? -1 : 1;
+	return x->stage < y->stage ? -1 : x->stage > y->stage;
+}
+
+int sp_stages_init(
+	struct sp_stages *s, const struct sp_profile *p, unsigned event, struct sp_areas *areas)
+{
+	SP_AUTO_FREE uint32_t *row_by_task = calloc(p->task_count + 1, sizeof(*row_by_task));
+	int r = row_by_task ? 0 : -ENOMEM;
+
+	*s = (struct sp_stages){.areas = areas};
+	if (r == 0 && !areas) {
+		r = sp_areas_new(&s->areas, NULL, NULL);
+		s->own_areas = r == 0;
+	}
+	if (r == 0)
+		r = count_tasks(s, p, row_by_task);
+	if (r == 0)
+		r = count_samples(s, p, event, row_by_task);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->count; i++) {
+		struct sp_stage_row *x = &s->rows[i];
+
+		if (!x->length_count)
+			continue;
+		qsort(x->lengths, x->length_count, sizeof(*x->lengths), by_length);
+		x->median_ns = x->lengths[x->length_count / 2];
+	}
+	if (s->count)
+		qsort(s->rows, s->count, sizeof(*s->rows), by_weight);
+	return 0;
+}
+
+void sp_stages_done(struct sp_stages *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->rows[i].lengths);
+	free(s->rows);
+	if (s->own_areas)
+		sp_areas_free(s->areas);
+}
+
+bool sp_stages_lags(const struct sp_stage_row *r)
+{
+	return r->length_count >= 3 && r->max_ns > 2 * r->median_ns;
+}
+
+const char *sp_stages_name(const struct sp_profile *p, const struct sp_stage_row *r)
+{
+	const struct sp_stage *a = r->about;
+	uint32_t id = !a	       ? 0
+		      : a->name	       ? a->name
+		      : a->description ? a->description
+		      : a->call_site   ? a->call_site
+				       : a->group;
+
+	return sp_dict_get_string(p->dict, id, NULL);
+}
+
+void sp_stages_areas(
+	const struct sp_stages *s, const struct sp_stage_row *r, unsigned max, struct sp_buf *out)
+{
+	bool told[SP_AREAS] = {false};
+	unsigned n = sp_areas_count(s->areas);
+
+	for (unsigned k = 0; k < max; k++) {
+		unsigned best = n;
+
+		for (unsigned i = 0; i < n; i++)
+			if (!told[i] && r->areas[i] && (best == n || r->areas[i] > r->areas[best]))
+				best = i;
+		if (best == n)
+			return;
+		told[best] = true;
+		sp_buf_addf(out, "%s%s %.0f %%", k ? ", " : "", sp_areas_get(s->areas, best)->name,
+			sp_percent(r->areas[best], r->weight));
+	}
+}
+
+void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const char *event,
+	const char *unit, struct sp_sink *sink)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		all += s->rows[i].weight;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct sp_stage_row *r = &s->rows[i];
+
+		sp_csv_field(sink, event);
+		sp_sink_printf(sink,
+			",stages,%d.%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%.4f,%.4f\r\n",
+			r->stage, r->attempt, r->samples, r->weight, r->weight, unit,
+			sp_percent(r->weight, all), sp_percent(r->weight, all));
+		sp_csv_field(sink, event);
+		sp_sink_printf(sink, ",stage run time,%d.%d,%u,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
+			r->stage, r->attempt, r->tasks, r->run_ns, r->run_ns);
+		for (unsigned k = 0; k < sp_areas_count(s->areas); k++) {
+			if (!r->areas[k])
+				continue;
+			sp_csv_field(sink, event);
+			sp_sink_printf(sink,
+				",stage area,%d.%d %s,,%" PRIu64 ",%" PRIu64 ",%s,%.4f,%.4f\r\n",
+				r->stage, r->attempt, sp_areas_get(s->areas, k)->name, r->areas[k],
+				r->areas[k], unit, sp_percent(r->areas[k], r->weight),
+				sp_percent(r->areas[k], r->weight));
+		}
+	}
+}
+
+static void json_text(
+	struct sp_sink *sink, const char *key, const struct sp_profile *p, uint32_t id)
+{
+	if (!id)
+		return;
+	sp_sink_printf(sink, ",\"%s\":", key);
+	sp_json_string(sink, sp_dict_get_string(p->dict, id, NULL));
+}
+
+static void json_row(const struct sp_stages *s, const struct sp_profile *p,
+	const struct sp_stage_row *r, struct sp_sink *sink)
+{
+	const char *sep = "";
+
+	sp_sink_printf(sink,
+		"{\"stage\":%d,\"attempt\":%d,\"tasks\":%u,\"run_ns\":%" PRIu64
+		",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64,
+		r->stage, r->attempt, r->tasks, r->run_ns, r->samples, r->weight);
+	if (r->length_count)
+		sp_sink_printf(sink,
+			",\"median_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"max_task\":%" PRId64
+			",\"lags\":%s",
+			r->median_ns, r->max_ns, r->max_task, sp_stages_lags(r) ? "true" : "false");
+	json_text(sink, "app", p, r->app);
+	if (r->about) {
+		if (r->about->sql >= 0)
+			sp_sink_printf(sink, ",\"sql\":%" PRId64, r->about->sql);
+		if (r->about->job >= 0)
+			sp_sink_printf(sink, ",\"job\":%" PRId64, r->about->job);
+		json_text(sink, "name", p, r->about->name);
+		json_text(sink, "description", p, r->about->description);
+		json_text(sink, "call_site", p, r->about->call_site);
+		json_text(sink, "job_group", p, r->about->group);
+	}
+	sp_sink_puts(sink, ",\"areas\":{");
+	for (unsigned k = 0; k < sp_areas_count(s->areas); k++) {
+		if (!r->areas[k])
+			continue;
+		sp_sink_puts(sink, sep);
+		sp_json_string(sink, sp_areas_get(s->areas, k)->name);
+		sp_sink_printf(sink, ":%" PRIu64, r->areas[k]);
+		sep = ",";
+	}
+	sp_sink_puts(sink, "}}");
+}
+
+void sp_stages_json(const struct sp_stages *s, const struct sp_profile *p, struct sp_sink *sink)
+{
+	sp_sink_puts(sink, "[");
+	for (size_t i = 0; i < s->count; i++) {
+		sp_sink_puts(sink, i ? ",\n" : "\n");
+		json_row(s, p, &s->rows[i], sink);
+	}
+	sp_sink_puts(sink, "]");
+}

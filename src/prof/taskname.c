@@ -1,0 +1,98 @@
+/* See taskname.h. Called for every rename of a thread: no allocation, no scanf. */
+#include "prof/taskname.h"
+
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool skip(const char **p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*p, word, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+static bool number(const char **p, int64_t max, int64_t *ret)
+{
+	int64_t v = 0;
+	const char *s = *p;
+
+	for (; *s >= '0' && *s <= '9'; s++) {
+		v = v * 10 + (*s - '0');
+		if (v > max)
+			return false;
+	}
+	if (s == *p)
+		return false;
+	*ret = v;
+	*p = s;
+	return true;
+}
+
+/* "3.0" */
+static bool pair(const char **p, int32_t *ret_first, int32_t *ret_second)
+{
+	int64_t a, b;
+
+	if (!number(p, INT32_MAX, &a) || !skip(p, ".") || !number(p, INT32_MAX, &b))
+		return false;
+	*ret_first = (int32_t)a;
+	*ret_second = (int32_t)b;
+	return true;
+}
+
+bool sp_taskname_parse(const char *name, struct sp_taskname *ret)
+{
+	struct sp_taskname t = {-1, -1, -1, -1, -1};
+	const char *p = name, *whole;
+
+	if (!skip(&p, "Executor task launch worker for task "))
+		return false;
+	whole = p;
+	if (pair(&p, &t.index, &t.attempt) && skip(&p, " in stage ") &&
+		pair(&p, &t.stage, &t.stage_attempt) && skip(&p, " (TID ") &&
+		number(&p, INT64_MAX / 16, &t.task_id) && *p == ')') {
+		*ret = t;
+		return true;
+	}
+	p = whole;
+	t = (struct sp_taskname){-1, -1, -1, -1, -1};
+	if (!number(&p, INT64_MAX / 16, &t.task_id) || *p)
+		return false;
+	*ret = t;
+	return true;
+}
+
+bool sp_taskname_idle(const char *name)
+{
+	return strncmp(name, "Executor task idle worker", 25) == 0;
+}
+
+bool sp_taskname_feeder(const char *name)
+{
+	static const char *const starts[] = {"stdout writer for ", "stdin writer for ",
+		"stderr reader for ", "ScriptTransformation", "Thread-ScriptTransformation"};
+
+	for (size_t i = 0; i < SP_COUNT(starts); i++)
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+const char *sp_taskname_tag(const struct sp_taskname *t, char *buf, size_t size)
+{
+	if (t->stage < 0)
+		snprintf(buf, size, "TID %lld", (long long)t->task_id);
+	else if (t->index < 0)
+		snprintf(buf, size, "stage %d.%d (TID %lld)", t->stage, t->stage_attempt,
+			(long long)t->task_id);
+	else
+		snprintf(buf, size, "task %d.%d in stage %d.%d (TID %lld)", t->index, t->attempt,
+			t->stage, t->stage_attempt, (long long)t->task_id);
+	return buf;
+}

@@ -1,0 +1,180 @@
+/* See tasks.h. */
+#include "prof/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task)
+{
+	if (p->task_count == p->task_cap) {
+		size_t cap = p->task_cap ? p->task_cap * 2 : 64;
+		void *to = reallocarray(p->tasks, cap, sizeof(*p->tasks));
+
+		if (!to || cap > UINT32_MAX / 2)
+			return -ENOMEM;
+		p->tasks = to;
+		p->task_cap = cap;
+	}
+	p->tasks[p->task_count++] = *task;
+	return 0;
+}
+
+const struct sp_stage *sp_profile_find_stage(
+	const struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt)
+{
+	for (size_t i = 0; i < p->stage_count; i++) {
+		const struct sp_stage *s = &p->stages[i];
+
+		if (s->stage == stage && s->app == app && (s->attempt == attempt || attempt < 0))
+			return s;
+	}
+	return NULL;
+}
+
+struct sp_stage *sp_profile_stage(
+	struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt)
+{
+	const struct sp_stage *old = sp_profile_find_stage(p, app, stage, attempt);
+	void *to;
+
+	if (old)
+		return &p->stages[old - p->stages];
+	to = reallocarray(p->stages, p->stage_count + 1, sizeof(*p->stages));
+	if (!to)
+		return NULL;
+	p->stages = to;
+	p->stages[p->stage_count] = (struct sp_stage){
+		.stage = stage, .attempt = attempt, .app = app, .sql = -1, .job = -1};
+	return &p->stages[p->stage_count++];
+}
+
+const struct sp_task_run *sp_profile_task(const struct sp_profile *p, const struct sp_sample *row)
+{
+	return row->task && row->task <= p->task_count ? &p->tasks[row->task - 1] : NULL;
+}
+
+static int64_t sql_of(const struct sp_profile *p, const struct sp_task_run *t)
+{
+	const struct sp_stage *s =
+		t->name.stage < 0
+			? NULL
+			: sp_profile_find_stage(p, t->app, t->name.stage, t->name.stage_attempt);
+
+	return s ? s->sql : -1;
+}
+
+static void label_task(const struct sp_taskname *n, struct sp_buf *out)
+{
+	if (n->index >= 0 && n->attempt >= 0)
+		sp_buf_addf(out, "task %d.%d", n->index, n->attempt);
+	else if (n->index >= 0)
+		sp_buf_addf(out, "task %d", n->index);
+	if (n->task_id >= 0)
+		sp_buf_addf(out, "%sTID %lld", n->index >= 0 ? " " : "", (long long)n->task_id);
+}
+
+static void label(
+	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out)
+{
+	const struct sp_taskname *n = &t->name;
+
+	if (t->label && by != SP_BY_SQL)
+		sp_buf_adds(out, sp_dict_get_string(p->dict, t->label, NULL));
+	else if (by == SP_BY_STAGE && n->stage >= 0 && n->stage_attempt >= 0)
+		sp_buf_addf(out, "stage %d.%d", n->stage, n->stage_attempt);
+	else if (by == SP_BY_STAGE && n->stage >= 0)
+		sp_buf_addf(out, "stage %d", n->stage);
+	else if (by == SP_BY_SQL && sql_of(p, t) >= 0)
+		sp_buf_addf(out, "sql %lld", (long long)sql_of(p, t));
+	else if (by == SP_BY_TASK)
+		label_task(n, out);
+}
+
+void sp_task_label(
+	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out)
+{
+	size_t before;
+
+	sp_buf_addc(out, '[');
+	before = out->len;
+	if (t)
+		label(p, t, by, out);
+	if (out->len == before)
+		sp_buf_adds(out, by == SP_BY_STAGE ? "no stage"
+				 : by == SP_BY_SQL ? "no sql"
+						   : "no task");
+	sp_buf_addc(out, ']');
+}
+
+struct rooting {
+	uint32_t *roots; /* by row.task */
+};
+
+static void set_root(void *ctx, struct sp_sample *row)
+{
+	const struct rooting *r = ctx;
+
+	row->root = r->roots[row->task];
+}
+
+int sp_profile_root_tasks(struct sp_profile *p, enum sp_by by)
+{
+	SP_AUTO_FREE uint32_t *roots = calloc(p->task_count + 1, sizeof(*roots));
+	struct rooting r = {roots};
+
+	if (!roots)
+		return -ENOMEM;
+	for (size_t i = 0; i <= p->task_count; i++) {
+		SP_AUTO_BUF struct sp_buf b;
+
+		sp_buf_init(&b);
+		sp_task_label(p, i ? &p->tasks[i - 1] : NULL, by, &b);
+		roots[i] = b.failed ? 0 : sp_dict_string(p->dict, b.data, b.len);
+		if (!roots[i])
+			return -ENOMEM;
+	}
+	sp_profile_rekey(p, set_root, &r);
+	return 0;
+}
+
+static bool passes(
+	const struct sp_profile *p, const struct sp_task_filter *f, const struct sp_task_run *t)
+{
+	if (f->stage >= 0 && (!t || t->name.stage != f->stage))
+		return false;
+	if (f->attempt >= 0 && (!t || t->name.stage_attempt != f->attempt))
+		return false;
+	if (f->task >= 0 && (!t || t->name.task_id != f->task))
+		return false;
+	return f->sql < 0 || (t && sql_of(p, t) == f->sql);
+}
+
+int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f)
+{
+	SP_AUTO_FREE bool *pass = calloc(p->task_count + 1, sizeof(*pass));
+	size_t n = p->row_count;
+	int r = 0;
+
+	if (!pass)
+		return -ENOMEM;
+	for (size_t i = 0; i <= p->task_count; i++)
+		pass[i] = passes(p, f, i ? &p->tasks[i - 1] : NULL);
+	for (unsigned i = 0; i < p->event_count; i++)
+		p->events[i].samples = p->events[i].weight = 0;
+	p->samples = p->truncated = p->unknown = 0;
+	p->row_count = 0;
+	if (p->index)
+		memset(p->index, 0, p->index_size * sizeof(*p->index));
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct sp_sample s = p->rows[i]; /* those read are behind us */
+
+		if (!pass[s.task] || (f->tasks_only && !s.task &&
+					     (f->event < 0 || s.event == (uint32_t)f->event)))
+			continue;
+		r = sp_profile_add(p, &s);
+	}
+	return r;
+}

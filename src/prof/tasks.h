@@ -1,0 +1,43 @@
+/* Spark in a profile: the tasks that ran, what is known of their stages, and choosing samples by
+ * them. A row of the profile names its task by index + 1. */
+#ifndef SP_PROF_TASKS_H
+#define SP_PROF_TASKS_H
+
+#include "base/buf.h"
+#include "prof/load.h"
+
+/* Adds to the end of profile.tasks. Returns 0 or -ENOMEM. */
+int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task);
+
+/* The stage attempt of an application, added where it is new; NULL when out of memory. Valid until
+ * the next call. */
+struct sp_stage *sp_profile_stage(
+	struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt);
+
+/* What is known of a task's stage; NULL: nothing. An attempt of -1 is any. */
+const struct sp_stage *sp_profile_find_stage(
+	const struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt);
+
+/* The task of a row, NULL where it has none. */
+const struct sp_task_run *sp_profile_task(const struct sp_profile *p, const struct sp_sample *row);
+
+/* Appends what --by puts below a stack: "[stage 5.0]", "[task 3.0 TID 345]", "[sql 12]"; "[no
+ * stage]" where @t is NULL or does not tell. */
+void sp_task_label(
+	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out);
+
+/* Gives each row the root that @by asks for. Returns 0 or -ENOMEM. */
+int sp_profile_root_tasks(struct sp_profile *p, enum sp_by by);
+
+/* Which samples are shown. */
+struct sp_task_filter {
+	int64_t stage, attempt; /* -1: any */
+	int64_t task, sql;	/* -1: any */
+	bool tasks_only;
+	int32_t event; /* tasks_only: of this event alone; -1: of all */
+};
+
+/* Leaves out the rows that do not pass. Returns 0 or -ENOMEM. */
+int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f);
+
+#endif

@@ -1,0 +1,73 @@
+"""Names of threads and spans of tasks at the very moment, against a program that renames its threads as Spark does."""
+import re
+import statistics
+
+import pytest
+from kit import recording
+
+NAME = re.compile(r"task (\d+)\.0 in stage (\d+)\.0 \(TID (\d+)\)")
+
+
+def record(target, file, *args, jdk=17, event="ctimer", interval="1ms"):
+    t = target("Tasks", *args, jvm=[recording.option(file, event=event, interval=interval)], wait=False, jdk=jdk)
+    t.proc.wait(timeout=120)
+    assert t.proc.returncode == 0
+    return t, recording.Recording(file)
+
+
+def told(t):
+    """What the program says of its tasks: {id: (begin, end)}, ns."""
+    return {int(i): (int(b), int(e)) for _, i, b, e in (line.split() for line in t.stdout().splitlines() if line.startswith("task "))}
+
+
+def spans(r):
+    """sparkprof.Task as the JDK's reader prints it."""
+    found = {}
+    for begin, text in zip(r.times["sparkprof.Task"], r.others["sparkprof.Task"]):
+        fields = dict(re.findall(r"(\w+) = (\S+)", text))
+        found[int(fields["taskId"])] = {**fields, "from": begin, "to": begin + int(fields["ns"])}
+    return found
+
+
+def misnamed(r):
+    """Samples inside of even() and odd(), and those whose thread does not have a name of that stage."""
+    inside, wrong = 0, []
+    for s in r.samples:
+        for stage, method in enumerate(("Tasks.even ", "Tasks.odd ")):
+            if any(f.startswith(method) for f in s.stack):
+                inside += 1
+                m = NAME.search(s.thread)
+                if not m or int(m[2]) != stage:
+                    wrong.append((stage, s.thread))
+    return inside, wrong
+
+
+@pytest.mark.parametrize("jdk,names", [(11, ""), (17, ""), (21, "idle"), (25, ""), (25, "idle")])
+def test_every_sample_has_the_name_of_its_moment(target, tmp_path, jdk, names):
+    t, r = record(target, tmp_path / "x.jfr", 200, 6, names, jdk=jdk)
+    inside, wrong = misnamed(r)
+    assert inside > 30
+    assert not wrong, f"{len(wrong)} of {inside}: {wrong[:5]}"
+    truth, found = told(t), spans(r)
+    assert len(truth) == 200 and set(found) == set(truth)
+    assert all((int(f["stage"]), int(f["index"])) == (i % 2, i // 2) for i, f in found.items())
+    assert len(r.others["profiler.Span"]) == 200
+    # A loaded machine delays some: the middle tells what is built in.
+    begins = [found[i]["from"] - truth[i][0] for i in truth]
+    clocks = statistics.median(begins)  # the program's clock does not count from 1970
+    assert statistics.median(abs(b - clocks) for b in begins) < 1e6
+    assert statistics.median(abs(found[i]["to"] - truth[i][1] - clocks) for i in truth) < (1e6 if names else 1e7)
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 25])
+def test_nothing_is_left_and_nothing_said(target, sparkprof, tmp_path, jdk):
+    """Two visits to a running program: the same words on its output as without any."""
+    t = target("Tasks", 4, 5, "idle", "wait", jdk=jdk, jvm=["-XX:+EnableDynamicAgentLoading"] if jdk > 20 else [])
+    for n in range(2):
+        r = sparkprof("-d", 0.3, "-f", tmp_path / f"{n}.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+    assert t.stdout() == "ready\n" and t.stderr() == ""
+    t.proc.stdin.write(b"\n")
+    t.proc.stdin.close()
+    t.proc.wait(60)
+    assert t.stderr() == "" and len(told(t)) == 4 and len(t.stdout().splitlines()) == 5

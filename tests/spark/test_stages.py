@@ -1,0 +1,135 @@
+"""Stages and tasks of real executors, against their own logs and event logs."""
+import collections
+import json
+import re
+import subprocess
+
+import pytest
+
+from kit import recording, spark, stages
+from kit.parts import SPARKPROF
+
+
+class Run:
+    """Several kinds of stages at once on one executor, recorded from before the first to behind the last."""
+
+    def __init__(self, tmp, sparkprof, version, jdk, event, args=(), master="local-cluster[1,2,1024]"):
+        self.log = stages.Logging(tmp)
+        self.file = tmp / "x.jfr"
+        local = master.startswith("local[")
+        conf = self.log.conf(**{"spark.eventLog.rolling.enabled": str(local).lower()}, **({"spark.driver.extraJavaOptions": self.log.jvm()} if local else {}))
+        with spark.App(job="fair.py", args=(60_000, 1, *args), version=version, jdk=jdk, conf=conf, jvm="" if local else self.log.jvm(),
+                       master=master, timeout=300) as app:
+            self.id = app.id
+            pid = app.driver if local else app.executors()[0]
+            r = sparkprof("start", "--attach-timeout=60s", "-e", event, "-i", "2ms" if event != "wall" else "10ms", "-f", self.file, pid)
+            assert r.returncode == 0, r.stderr
+            app.proc.stdin.write(b"go\n")
+            app.proc.stdin.flush()
+            while b"done" not in app.text and app.proc.poll() is None:
+                app.text += app.proc.stdout.read() or b""
+            r = sparkprof("stop", "--attach-timeout=60s", pid)
+            assert r.returncode == 0, r.stderr
+            app.proc.stdin.close()
+            app.proc.wait(60)
+
+    def tasks(self):
+        """{TID: fields} of the recording's sparkprof.Task, helping threads left out."""
+        r = self.recording = recording.Recording(self.file)
+        found = {}
+        for begin, text in zip(r.times["sparkprof.Task"], r.others["sparkprof.Task"]):
+            f = dict(re.findall(r"(\w+) = ([-\w]+)", text))
+            if f["helper"] == "false":
+                found[int(f["taskId"])] = {**f, "from": begin, "to": begin + int(f["ns"])}
+        return found
+
+
+@pytest.fixture(scope="module", params=[("3.5.7", 17, "wall", "local-cluster[1,2,1024]"), ("4.3.0", 25, "cpu", "local[2]")],
+                ids=lambda p: f"{p[0]}-{p[2]}")
+def run(request, tmp_path_factory):
+    def sparkprof(*args):
+        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+
+    version, jdk, event, master = request.param
+    r = Run(tmp_path_factory.mktemp("stages"), sparkprof, version, jdk, event, master=master)
+    r.event, r.master = event, master
+    return r
+
+
+def test_every_task_of_the_event_log_has_its_span(run):
+    found = run.tasks()
+    ran = {e["Task Info"]["Task ID"]: e for e in run.log.events() if e["Event"] == "SparkListenerTaskEnd"}
+    first = min(found)  # those before it ran before the recording
+    assert set(found) == {t for t in ran if t >= first} and len(found) > 20
+    for tid, f in found.items():
+        info = ran[tid]["Task Info"]
+        assert (int(f["stage"]), int(f["index"])) == (ran[tid]["Stage ID"], info["Index"])
+        assert f["begun"] == f["ended"] == "true"
+
+
+def test_samples_stand_in_the_stage_that_their_thread_worked_for(run, sparkprof, tmp_path):
+    """By the log lines of the executor itself; its clock and ours differ by less than its milliseconds."""
+    truth = collections.defaultdict(list)
+    for t in run.log.tasks():
+        truth[t.java_id].append(t)
+    found, right, wrong = run.tasks(), 0, 0
+    by_thread = collections.defaultdict(list)
+    for f in found.values():
+        by_thread[int(f["javaThreadId"])].append(f)
+    for s in run.recording.samples:
+        inside = [t for t in truth[s.java_id] if t.begin + 2e6 < s.time < t.end - 2e6]
+        if inside:
+            spans = [f for f in by_thread[s.java_id] if f["from"] <= s.time <= f["to"]]
+            ok = len(spans) == 1 and f"{spans[0]['stage']}.{spans[0]['stageAttempt']}" == inside[0].stage
+            right, wrong = right + ok, wrong + (not ok)
+    assert right > 50 and wrong <= 0.005 * right + 1, (right, wrong)
+
+
+def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
+    out = tmp_path / "x.json"
+    r = sparkprof("report", run.file, "-f", out, "-f", tmp_path / "x.txt", "-f", tmp_path / "x.csv")
+    assert r.returncode == 0, r.stderr
+    [event] = [e for e in json.loads(out.read_text())["events"] if e["event"].startswith(run.event)]
+    rows = {f"{s['stage']}.{s['attempt']}": s for s in event["stages"]}
+    found = collections.Counter(f"{f['stage']}.{f['stageAttempt']}" for f in run.tasks().values())
+    assert {s: r["tasks"] for s, r in rows.items()} == found
+    assert {r["job_group"] for r in rows.values()} == {"hashes", "words", "sorts"}
+    assert all(r["description"] == f"the {r['job_group']} of the test" and r["sql"] >= 0 for r in rows.values())
+    assert all(sum(r["areas"].values()) == r["weight"] for r in rows.values())
+    assert "Stages (" in (tmp_path / "x.txt").read_text() and ",stages," in (tmp_path / "x.csv").read_text()
+    heavy = max(rows, key=lambda s: rows[s]["weight"])
+    for option, root in ((["--stage", heavy], f"[stage {heavy}]"), (["--sql", rows[heavy]["sql"]], "[stage ")):
+        r = sparkprof("report", run.file, *option, "--by", "stage", "-f", tmp_path / "x.collapsed")
+        assert r.returncode == 0, r.stderr
+        lines = (tmp_path / "x.collapsed").read_text().splitlines()
+        assert lines and all(line.startswith(root) for line in lines), option
+
+
+def test_names_from_the_event_log(run, sparkprof, tmp_path):
+    names = {f"{e['Stage Info']['Stage ID']}.{e['Stage Info']['Stage Attempt ID']}": e["Stage Info"]["Stage Name"]
+             for e in run.log.events() if e["Event"] == "SparkListenerStageCompleted"}
+    [log] = (run.log.dir / "events").iterdir()
+    assert log.is_dir() == (run.event == "cpu")
+    for path in [log] if log.is_dir() else [log, *(run.log.dir / f"packed.{c}" for c in ("zstd", "lz4", "snappy"))]:
+        r = sparkprof("report", run.file, "--event-log", path, "-f", tmp_path / "x.json")
+        assert r.returncode == 0, r.stderr
+        rows = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
+        assert rows and all(s["name"] == names[f"{s['stage']}.{s['attempt']}"] and s["job"] >= 0 for s in rows), path
+    r = sparkprof("report", run.file, "--event-log", run.file, "-f", tmp_path / "x.json")
+    assert r.returncode != 0 and "no events of Spark" in r.stderr
+
+
+def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, tmp_path):
+    roots = {}
+    for option in ("", "--all-threads", "--tasks-only"):
+        sparkprof("report", run.file, *filter(None, [option]), "--by", "task", "-f", tmp_path / "x.collapsed")
+        roots[option] = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+    assert "[no task]" in roots["--all-threads"] and "[no task]" not in roots["--tasks-only"]
+    assert roots[""] == roots["--tasks-only" if run.event == "wall" else "--all-threads"]
+    assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots["--tasks-only"])
+
+
+def test_application_and_executor(run, sparkprof, tmp_path):
+    for by, root in (("app", f"[app {run.id}]"), ("executor", "[executor 0]" if run.event == "wall" else "[driver]")):
+        sparkprof("report", run.file, "--by", by, "-f", tmp_path / "x.collapsed")
+        assert {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()} == {root}

@@ -1,0 +1,237 @@
+/* Event logs of Spark: JSON text, the packings of its codecs, whole, cut at every byte and damaged
+ * at random, and what becomes of them in a profile. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "in/eventlog.h"
+#include "in/jsontext.h"
+#include "in/unpack.h"
+#include "prof/tasks.h"
+#include "sample_profile.h"
+
+static struct sp_json json(const char *s)
+{
+	return sp_json_value(s, s + strlen(s));
+}
+
+Test(jsontext, finds_values_where_they_stand)
+{
+	struct sp_json e = json(
+		" {\"a\": {\"b\":[1, \"x\", {\"c\":-7}]}, \"t\":\"q\\\"\\u00e9\\ud83d\\ude00\\n\", "
+		"\"n\":\"12\",\"e\":[]}");
+	struct sp_json list = sp_json_get(sp_json_get(e, "a"), "b");
+	SP_AUTO_FREE char *text = sp_json_text(sp_json_get(e, "t"));
+	size_t at = 0, none = 0;
+
+	cr_expect_eq(sp_json_int(sp_json_next(list, &at), 0), 1);
+	cr_expect_null(sp_json_next(sp_json_get(e, "e"), &none).p);
+	sp_json_next(list, &at);
+	cr_expect_eq(sp_json_int(sp_json_get(sp_json_next(list, &at), "c"), 0), -7);
+	cr_expect_null(sp_json_next(list, &at).p);
+	cr_expect_str_eq(text, "q\"é😀\n");
+	cr_expect_eq(sp_json_int(sp_json_get(e, "n"), 0), 12);
+	cr_expect_null(sp_json_get(e, "z").p);
+	cr_expect_null(sp_json_text(sp_json_get(e, "a")));
+}
+
+Test(jsontext, broken_text_has_no_values)
+{
+	static const char whole[] =
+		"{\"a\":{\"b\":[1,\"x\\u00e9\",{\"c\":-7}]},\"t\":\"\\ud83d\\ude00\"}";
+
+	for (size_t n = 0; n < strlen(whole); n++) {
+		SP_AUTO_FREE char *cut = strndup(whole, n);
+		struct sp_json v = sp_json_value(cut, cut + n);
+		SP_AUTO_FREE char *text = sp_json_text(sp_json_get(v, "t"));
+
+		cr_expect_null(v.p);
+		cr_expect_null(text);
+	}
+	cr_expect_null(json("}").p);
+	cr_expect_null(json("").p);
+}
+
+/* Unpacks to a C string; NULL: refused. */
+static char *unpacked(const void *data, size_t n, int *ret)
+{
+	int fd = memfd_create("out", MFD_CLOEXEC);
+	char *s = calloc(1, 1 << 16);
+	struct sp_err err = {0};
+
+	*ret = sp_unpack(data, n, fd, &err);
+	cr_assert(*ret == 0 || (*ret == -EBADMSG && err.text[0]), "%d", *ret);
+	cr_assert(pread(fd, s, (1 << 16) - 1, 0) >= 0);
+	close(fd);
+	return s;
+}
+
+static void add32(struct sp_buf *b, uint32_t v, bool big)
+{
+	for (int i = 0; i < 4; i++)
+		sp_buf_addc(b, (char)(v >> 8 * (big ? 3 - i : i)));
+}
+
+static void lz4_block(struct sp_buf *b, char method, const char *packed, size_t n, uint32_t whole)
+{
+	sp_buf_adds(b, "LZ4Block");
+	sp_buf_addc(b, method);
+	add32(b, (uint32_t)n, false);
+	add32(b, whole, false);
+	add32(b, 0, false);
+	sp_buf_add(b, packed, n);
+}
+
+static void make_lz4(struct sp_buf *b)
+{
+	/* "abcd" and 8 more of it, then five literals; a raw block; the end mark */
+	lz4_block(b, 0x20,
+		"\x44"
+		"abcd"
+		"\x04\x00"
+		"\x50"
+		"vwxyz",
+		13, 17);
+	lz4_block(b, 0x10, "raw", 3, 3);
+	lz4_block(b, 0x10, "", 0, 0);
+}
+
+static void make_snappy(struct sp_buf *b)
+{
+	sp_buf_add(b, "\x82SNAPPY\0", 8);
+	add32(b, 1, true);
+	add32(b, 1, true);
+	add32(b, 12, true);
+	/* 17 bytes: 4 literals, a copy of 8 from 4 back, 5 literals */
+	sp_buf_add(b,
+		"\x11"
+		"\x0c"
+		"abcd"
+		"\x11\x04"
+		"\x00"
+		"v"
+		"\x00"
+		"w",
+		12);
+	b->data[b->len - 12] = 14;
+	add32(b, 5, true);
+	sp_buf_add(b,
+		"\x03\x08"
+		"raw",
+		5);
+}
+
+static void make_zstd(struct sp_buf *b)
+{
+	static const char text[] = "abcdabcdabcdvwxyzraw";
+
+	b->len += ZSTD_compress(sp_buf_reserve(b, 256), 256, text, strlen(text), 3);
+}
+
+Test(unpack, what_sparks_codecs_write)
+{
+	static const struct {
+		void (*make)(struct sp_buf *b);
+		const char *text;
+	} cases[] = {{make_lz4, "abcdabcdabcdvwxyzraw"}, {make_snappy, "abcdabcdabcdvwraw"},
+		{make_zstd, "abcdabcdabcdvwxyzraw"}};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+		SP_AUTO_FREE char *whole = NULL;
+		int r;
+
+		cases[i].make(&b);
+		whole = unpacked(b.data, b.len, &r);
+		cr_expect_eq(r, 0, "%zu", i);
+		cr_expect_str_eq(whole, cases[i].text);
+		for (size_t n = 8; n < b.len; n++) {
+			SP_AUTO_FREE void *cut = memcpy(malloc(n), b.data, n);
+			SP_AUTO_FREE char *text = unpacked(cut, n, &r);
+
+			cr_expect_eq(strncmp(text, cases[i].text, strlen(text)), 0);
+		}
+		for (int k = 0; k < 300; k++) {
+			SP_AUTO_FREE uint8_t *bad = memcpy(malloc(b.len), b.data, b.len);
+
+			bad[8 + (size_t)rand() % (b.len - 8)] = (uint8_t)rand();
+			free(unpacked(bad, b.len, &r));
+		}
+	}
+}
+
+static int read_log(const char *text, struct sp_stage_names *names, struct sp_err *err)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC), r;
+	char path[32];
+
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = sp_eventlog_read(path, names, err);
+	close(fd);
+	return r;
+}
+
+#define STAGE(kind, id, attempt, name)                                                \
+	"{\"Event\":\"SparkListenerStage" kind "\",\"Stage Info\":{\"Stage ID\":" #id \
+	",\"Stage Attempt ID\":" #attempt ",\"Stage Name\":\"" name "\"}}\n"
+
+static const char log_text[] =
+	"{\"Event\":\"SparkListenerApplicationStart\",\"App Name\":\"x\",\"App ID\":\"app-1\"}\n"
+	"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":4,\"Stage IDs\":[7,8],\"Properties\":"
+	"{\"spark.sql.execution.id\":\"12\",\"spark.job.description\":\"the join\"}}\n"
+	"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":5,\"Stage "
+	"IDs\":[8,9],\"Properties\":{}}\n" STAGE("Submitted", 7, 0, "count at A.scala:1")
+		STAGE("Completed", 7, 1,
+			"count again") "{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":7";
+
+Test(eventlog, names_stages_of_the_same_application)
+{
+	struct sp_stage_names names = {0};
+	struct sp_profile *p = sample_profile();
+	const struct sp_stage *s;
+	struct sp_err err;
+
+	cr_assert_eq(read_log(log_text, &names, &err), 0, "%s", err.text);
+	cr_expect_str_eq(names.app_id, "app-1");
+	for (int i = 0; i < 3; i++) {
+		struct sp_task_run t = {
+			.name = {i, 7 + i, 0, 0, 0}, .app = sp_dict_string(p->dict, "app-1", 5)};
+
+		cr_assert_eq(sp_profile_add_task(p, &t), 0);
+	}
+	cr_assert_eq(sp_stage_names_apply(&names, p), 3);
+	s = sp_profile_find_stage(p, p->tasks[0].app, 7, 0);
+	cr_assert(s);
+	cr_expect_eq(s->job, 4);
+	cr_expect_eq(s->sql, 12);
+	cr_expect_str_eq(sp_dict_get_string(p->dict, s->name, NULL), "count at A.scala:1");
+	cr_expect_str_eq(sp_dict_get_string(p->dict, s->description, NULL), "the join");
+	s = sp_profile_find_stage(p, p->tasks[0].app, 8, 0);
+	cr_expect_eq(s->job, 4, "the first job ran it");
+	p->task_count = 0;
+	cr_assert_eq(sp_profile_add_task(p, &(struct sp_task_run){.name = {9, 7, 0, 0, 0},
+						    .app = sp_dict_string(p->dict, "other", 5)}),
+		0);
+	cr_expect_eq(sp_stage_names_apply(&names, p), 0, "another application's");
+	sp_profile_free(p);
+	sp_stage_names_done(&names);
+}
+
+Test(eventlog, what_is_none_is_refused)
+{
+	struct sp_stage_names names = {0};
+	struct sp_err err;
+
+	cr_expect_eq(read_log("hello\n", &names, &err), -EBADMSG);
+	cr_expect(strstr(err.text, "no events of Spark"), "%s", err.text);
+	cr_expect_eq(sp_eventlog_read("/proc/self/no-such-log", &names, &err), -ENOENT);
+	cr_expect_eq(sp_eventlog_read("/proc/self/fd", &names, &err), -EBADMSG);
+	sp_stage_names_done(&names);
+}

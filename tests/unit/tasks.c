@@ -1,0 +1,220 @@
+/* Names of Spark's threads, which task is open on which thread, and old names by time. */
+#include "base/cleanup.h"
+#include "namelog.h"
+#include "tasks.h"
+
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORKER "Executor task launch worker for task "
+
+Test(taskname, of_all_versions_of_spark)
+{
+	static const struct {
+		const char *name;
+		bool is;
+		struct sp_taskname t;
+	} cases[] = {
+		{WORKER "3.1 in stage 5.2 (TID 345)", true, {345, 5, 2, 3, 1}},
+		{WORKER "0.0 in stage 0.0 (TID 0)", true, {0, 0, 0, 0, 0}},
+		{WORKER "345", true, {345, -1, -1, -1, -1}},
+		{"Executor task launch worker-7", false, {0}},
+		{"Executor task idle worker#51", false, {0}},
+		{WORKER, false, {0}},
+		{WORKER "3.1 in stage 5.2 (TID 345", false, {0}},
+		{WORKER "3.1 in stage 5.2", false, {0}},
+		{WORKER "3.1", false, {0}},
+		{WORKER "99999999999.0 in stage 5.2 (TID 345)", false, {0}},
+		{WORKER "99999999999999999999", false, {0}},
+		{"xExecutor task launch worker for task 345", false, {0}},
+		{"", false, {0}},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_taskname t = {0};
+
+		cr_assert_eq(
+			sp_taskname_parse(cases[i].name, &t), cases[i].is, "%s", cases[i].name);
+		cr_assert_eq(memcmp(&t, &cases[i].t, sizeof(t)), 0, "%s", cases[i].name);
+	}
+}
+
+Test(taskname, tags_say_what_is_known)
+{
+	char buf[96];
+
+	cr_assert_str_eq(sp_taskname_tag(&(struct sp_taskname){345, 5, 2, 3, 1}, buf, sizeof(buf)),
+		"task 3.1 in stage 5.2 (TID 345)");
+	cr_assert_str_eq(
+		sp_taskname_tag(&(struct sp_taskname){345, 5, 0, -1, -1}, buf, sizeof(buf)),
+		"stage 5.0 (TID 345)");
+	cr_assert_str_eq(
+		sp_taskname_tag(&(struct sp_taskname){345, -1, -1, -1, -1}, buf, sizeof(buf)),
+		"TID 345");
+}
+
+Test(taskname, threads_beside_the_tasks)
+{
+	cr_assert(sp_taskname_idle("Executor task idle worker#51"));
+	cr_assert_not(sp_taskname_idle(WORKER "345"));
+	cr_assert(sp_taskname_feeder("stdout writer for /usr/bin/python3"));
+	cr_assert_not(sp_taskname_feeder("shuffle-client-4-1"));
+}
+
+static struct sp_task task(uint32_t tid, int64_t id, uint64_t start)
+{
+	return (struct sp_task){
+		.name = {id, 5, 0, (int32_t)id, 0}, .tid = tid, .start_ns = start, .begun = true};
+}
+
+Test(tasks, the_next_one_ends_the_last)
+{
+	struct sp_task a = task(1, 10, 100), b = task(1, 11, 200), c = task(2, 12, 150), t;
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_tasks_begin(ts, &a);
+	sp_tasks_begin(ts, &c);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	sp_tasks_begin(ts, &b);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.name.task_id, 10);
+	cr_assert_eq(t.end_ns, 200);
+	cr_assert(t.ended);
+	sp_tasks_end(ts, 1, 10, 250); /* it is another by now */
+	cr_assert_not(sp_tasks_next(ts, &t));
+	sp_tasks_end(ts, 1, -2, 260);
+	sp_tasks_close(ts, 300);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.end_ns, 260);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.name.task_id, 12);
+	cr_assert_not(t.ended);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	sp_tasks_free(ts);
+}
+
+Test(tasks, a_dead_name_is_forgotten_and_numbers_are_learnt)
+{
+	struct sp_task a = task(1, 10, 100), b = task(2, -1, 100), open[4], t;
+	struct sp_taskname name = {77, 6, 0, 3, 0};
+	struct sp_tasks *ts;
+
+	b.feeder = true;
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_tasks_begin(ts, &a);
+	sp_tasks_forget(ts, 1, 10);
+	sp_tasks_begin(ts, &b);
+	cr_assert_eq(sp_tasks_open(ts, open, 4), 1);
+	sp_tasks_learn(ts, 2, -1, &name);
+	cr_assert(sp_tasks_is_open(ts, 2, 77));
+	sp_tasks_begin(
+		ts, &(struct sp_task){.tid = 3, .name = {-1, -1, -1, -1, -1}, .feeder = true});
+	sp_tasks_close(ts, 200);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.name.task_id, 77);
+	cr_assert(t.feeder);
+	cr_assert_not(sp_tasks_next(ts, &t)); /* whose the other was never came out */
+	sp_tasks_free(ts);
+}
+
+Test(tasks, a_feeder_may_end_before_it_comes_out_whose_it_was)
+{
+	struct sp_task a = {
+		.tid = 1, .name = {-1, -1, -1, -1, -1}, .start_ns = 100, .feeder = true};
+	struct sp_task b = a, t;
+	struct sp_taskname name = {77, 6, 0, 3, 0};
+	struct sp_tasks *ts;
+
+	b.tid = 2;
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_tasks_begin(ts, &a);
+	sp_tasks_begin(ts, &b);
+	sp_tasks_end(ts, 1, -2, 150);
+	sp_tasks_end(ts, 2, -2, 160);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	sp_tasks_resolve(ts, 1, &name);
+	sp_tasks_resolve(ts, 2, NULL);
+	cr_assert(sp_tasks_next(ts, &t));
+	cr_assert_eq(t.name.task_id, 77);
+	cr_assert_eq(t.end_ns, 150);
+	cr_assert_not(sp_tasks_next(ts, &t));
+	cr_assert_eq(sp_tasks_open(ts, &t, 1), 0);
+	sp_tasks_free(ts);
+}
+
+Test(tasks, a_stage_is_told_once)
+{
+	struct sp_stage_about about = {.stage = 5, .sql = 7}, got;
+	struct sp_task a = task(1, 10, 100), b = task(2, 11, 100);
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	cr_assert(sp_tasks_begin(ts, &a));
+	sp_tasks_stage(ts, &about);
+	sp_tasks_stage(ts, &about);
+	cr_assert(sp_tasks_stage_known(ts, 5, 0));
+	cr_assert_not(sp_tasks_stage_known(ts, 5, 1));
+	cr_assert_not(sp_tasks_begin(ts, &b));
+	cr_assert(sp_tasks_next_stage(ts, &got));
+	cr_assert_eq(got.sql, 7);
+	cr_assert_not(sp_tasks_next_stage(ts, &got));
+	sp_tasks_free(ts);
+}
+
+Test(tasks, stages_that_run_now)
+{
+	struct sp_task a = task(1, 10, 100), b = task(2, 11, 100), c = task(3, 12, 100);
+	struct sp_tasks *ts;
+	char buf[64];
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "");
+	c.name.stage = 3;
+	c.name.stage_attempt = 1;
+	sp_tasks_begin(ts, &a);
+	sp_tasks_begin(ts, &b);
+	sp_tasks_begin(ts, &c);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "3.1, 5.0");
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, 34), "3.1, …");
+	sp_tasks_end(ts, 3, -2, 200);
+	cr_assert_str_eq(sp_tasks_stages(ts, buf, sizeof(buf)), "5.0");
+	sp_tasks_free(ts);
+}
+
+Test(tasks, what_has_no_place_is_counted)
+{
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	for (uint32_t i = 0; i < SP_TASKS_OPEN + 3; i++) {
+		struct sp_task t = task(i + 1, i, i);
+
+		sp_tasks_begin(ts, &t);
+	}
+	cr_assert_eq(sp_tasks_lost(ts), 3);
+	sp_tasks_free(ts);
+}
+
+Test(namelog, the_name_at_a_time)
+{
+	struct sp_namelog *l;
+	uint64_t one = 0, other = 0;
+
+	cr_assert_eq(sp_namelog_new(&l, 8, 16), 0);
+	one = sp_namelog_put(l, "a", 100, one);
+	other = sp_namelog_put(l, "x", 150, other);
+	one = sp_namelog_put(l, "b", 200, one);
+	cr_assert_str_eq(sp_namelog_at(l, one, 50), "a");
+	cr_assert_str_eq(sp_namelog_at(l, one, 100), "b");
+	cr_assert_str_eq(sp_namelog_at(l, one, 199), "b");
+	cr_assert_null(sp_namelog_at(l, one, 200));
+	cr_assert_str_eq(sp_namelog_at(l, other, 149), "x");
+	cr_assert_null(sp_namelog_at(l, 0, 50));
+	for (int i = 0; i < 6; i++) /* "a" and "x" give way */
+		other = sp_namelog_put(l, "y", 300 + (uint64_t)i, other);
+	cr_assert_str_eq(sp_namelog_at(l, one, 50), "b");
+	sp_namelog_free(l);
+}
