@@ -18,6 +18,7 @@ class App {
 			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
 			other: (r) => this.soon({other: formatRange(r, this.seconds), zoom: ''}),
 			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
+			pick: (lane) => this.pickLabel(lane),
 		});
 		this.flames = {};
 		for (const id of ['flame', 'callers', 'callees'])
@@ -80,6 +81,7 @@ class App {
 		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
 		options('thread', [['', `all (${formatNumber(weights.size)})`], ...list(groups), ...list(single)]);
 		byId('state').parentElement.hidden = !m.states.length;
+		byId('by').querySelector('[value=stage]').hidden = !this.profile.labels.some((l) => l.stage);
 		byId('thread').parentElement.hidden = weights.size < 2;
 		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
 		document.querySelector('[data-view=time]').hidden = !m.bucket;
@@ -87,7 +89,37 @@ class App {
 		byId('title').textContent = title;
 		fillFoot(byId('foot'), m);
 	}
+	/* Words of labels that samples have; tasks only of the chosen stage. "-" stands for none. */
+	fillLabels() {
+		const s = this.state, {labels} = this.profile;
+		for (const kind of ['executor', 'stage', 'task']) {
+			const words = new Set();
+			for (const l of labels)
+				if (kind !== 'task' || !s.stage || (l.stage || '-') === s.stage)
+					words.add(l[kind] || '-');
+			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
+			const many = kind === 'task' && !s.stage && named.length > 500;
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, w])), ...(words.has('-') ? [['-', 'none']] : [])];
+			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
+			byId(kind).value = s[kind];
+			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
+		}
+	}
+	/* Which labels count, by number; null: all. */
+	labelMask() {
+		const s = this.state, kinds = ['executor', 'stage', 'task'].filter((k) => s[k]);
+		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => kinds.every((k) => (l[k] || '-') === s[k])) : null;
+	}
+	/* A stage or task was clicked: only it, or all again. */
+	pickLabel({kind, word, stage}) {
+		if (!word)
+			return;
+		const off = this.state[kind] === word;
+		this.set(kind === 'stage' ? {stage: off ? '' : word, task: '', zoom: ''} : {task: off ? '' : word, stage: off ? this.state.stage : stage, zoom: ''});
+	}
 	listen() {
+		for (const id of ['executor', 'stage', 'task'])
+			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'stage' ? {task: ''} : {}), zoom: ''}));
 		for (const id of ['event', 'thread', 'state', 'by', 'colour', 'as'])
 			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
 		for (const button of document.querySelectorAll('[data-view]'))
@@ -158,13 +190,14 @@ class App {
 		const state = this.profile.meta.states.indexOf(s.state);
 		const filter = {
 			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
-			amounts: this.amounts(),
+			labels: this.labelMask(), amounts: this.amounts(),
 		};
-		const lasting = `${event}|${s.thread}|${s.state}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
+		const lasting = `${event}|${s.thread}|${s.state}|${s.executor}|${s.stage}|${s.task}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
 		if (key !== this.selectedKey) {
 			this.model.select(filter);
 			this.selectedKey = key;
 		}
+		this.strip.chosen = {stage: s.stage, task: s.task};
 		if (`${lasting}|${s.by}` !== this.stripKey) {
 			this.strip.load(this.model, s.by);
 			this.stripKey = `${lasting}|${s.by}`;
@@ -208,6 +241,7 @@ class App {
 		byId('as').value = this.amounts() ? 'amounts' : 'shares';
 		byId('as').parentElement.hidden = byId('colour').lastElementChild.hidden = !this.model.comparing;
 		byId('event').value = String(this.model.filter.event);
+		this.fillLabels();
 		if (byId('search').value !== s.search)
 			byId('search').value = s.search;
 		for (const button of document.querySelectorAll('[data-view]'))
@@ -317,13 +351,13 @@ class App {
 	}
 	drawTime(flame) {
 		const threads = this.model.filter.threads;
-		const only = threads ? threads.size : this.profile.threads.length;
+		const only = this.state.task && this.state.task !== '-' ? 1 : threads ? threads.size : this.profile.threads.length;
 		flame.kind = 'time';
 		flame.zoomed = null;
 		flame.icicle = !!this.state.up;
 		if (!this.profile.meta.bucket || only > 1) {
 			flame.show(() => ({rows: [], depth: 0, done: true, ensure() {}, dimmed: () => false}));
-			this.empty(this.profile.meta.bucket ? 'Choose one thread above to see its stacks in the order of time.'
+			this.empty(this.profile.meta.bucket ? 'Choose one thread or task above to see its stacks in the order of time.'
 				: 'There are no times in this report.');
 			return;
 		}
@@ -370,7 +404,7 @@ class App {
 	}
 	fillLegend() {
 		const strip = this.strip;
-		byId('legend').replaceChildren(...(strip.by === 'thread' ? [] : strip.kinds.slice(0, 12)).map((k) => {
+		byId('legend').replaceChildren(...(strip.by === 'thread' || strip.by === 'second' ? [] : strip.kinds.slice(0, 12)).map((k) => {
 			const item = element('span', {textContent: strip.label(k)});
 			item.style.setProperty('--c', strip.colourOf(k));
 			return item;

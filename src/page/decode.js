@@ -141,6 +141,21 @@ const SECTIONS = {
 		sum = 0;
 		p.series[kind] = {time, value: await r.column(new Float64Array(n), (v) => sum += unzigzag(v))};
 	},
+	8: async (r, p) => {
+		const n = r.get(), words = [];
+		for (let k = 0; k < 3; k++)
+			words.push(await r.column(new Uint32Array(n)));
+		const word = (k, i) => words[k][i] ? p.strings.get(words[k][i] - 1) : '';
+		/* label 0 is none; labels of samples count from 1 */
+		p.labels = [{executor: '', stage: '', task: ''}, ...Array.from(words[0], (v, i) => ({executor: word(0, i), stage: word(1, i), task: word(2, i)}))];
+	},
+	9: async (r, p) => {
+		const n = r.get();
+		const label = await r.column(new Uint32Array(n));
+		let sum = 0;
+		const start = await r.column(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.column(new Float64Array(n));
+		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i]}));
+	},
 };
 
 /* The tree in pre-order with its root at 0: the subtree of n is n … end[n] - 1. */
@@ -184,7 +199,7 @@ async function readSamples(r, p) {
 	const event = r.get(), n = r.get(), groups = r.get();
 	const rows = {
 		count: n, thread: new Int32Array(n), bucket: new Int32Array(n), span: new Int32Array(n), node: new Int32Array(n),
-		state: new Uint8Array(n), value: new Float64Array(n),
+		state: new Uint8Array(n), label: new Int32Array(n), value: new Float64Array(n),
 	};
 	const first = new Uint8Array(n);
 	let thread = 0, at = 0;
@@ -200,6 +215,8 @@ async function readSamples(r, p) {
 	await r.column(rows.span);
 	await r.column(rows.node, (v) => p.stacks[v]);
 	await r.column(rows.state);
+	let label = 0;
+	await r.column(rows.label, (v, i) => label = (first[i] ? 0 : label) + unzigzag(v));
 	const quantum = p.meta.events[event].quantum;
 	await r.column(rows.value, (v) => v * quantum);
 	p.events[event] = rows;
@@ -209,7 +226,7 @@ async function readSamples(r, p) {
 async function readData(base64) {
 	const bytes = await inflate(base64);
 	const r = new Reader(bytes);
-	const p = {events: [], series: []};
+	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: ''}], spans: []};
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;

@@ -11,6 +11,7 @@ class Model {
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
+	 *      labels: Uint8Array with a 1 for each label that counts or null,
 	 *      range: [from, to) in buckets or null, other: the range to compare with or null,
 	 *      amounts: compared as they are, not as shares of each} */
 	select(f) {
@@ -57,11 +58,11 @@ class Model {
 	}
 	/* Calls f(node, value, row) for what is selected, cut to @range. */
 	eachRow(range, f, event = this.filter.event) {
-		const rows = this.profile.events[event], {threads, state} = this.filter;
+		const rows = this.profile.events[event], {threads, state, labels} = this.filter;
 		if (!rows)
 			return;
 		for (let i = 0; i < rows.count; i++) {
-			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state))
+			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state) || (labels && !labels[rows.label[i]]))
 				continue;
 			let v = rows.value[i];
 			if (v <= 0)
