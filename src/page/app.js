@@ -19,6 +19,7 @@ class App {
 			other: (r) => this.soon({other: formatRange(r, this.seconds), zoom: ''}),
 			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
 			pick: (lane) => this.pickLabel(lane),
+			loaded: () => this.fillLegend(),
 		});
 		this.flames = {};
 		for (const id of ['flame', 'callers', 'callees'])
@@ -91,7 +92,10 @@ class App {
 	}
 	/* Words of labels that samples have; tasks only of the chosen stage. "-" stands for none. */
 	fillLabels() {
-		const s = this.state, {labels} = this.profile;
+		const s = this.state, {labels} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
+		if (key === this.labelKey)
+			return;
+		this.labelKey = key;
 		for (const kind of ['executor', 'stage', 'task']) {
 			const words = new Set();
 			for (const l of labels)
@@ -172,7 +176,33 @@ class App {
 		const s = this.state, strip = this.strip;
 		strip.range = parseRange(s.range, this.seconds, strip.buckets);
 		strip.other = strip.range && parseRange(s.other, this.seconds, strip.buckets);
-		this.select();
+		const wanted = this.wanted(), rows = this.profile.events[wanted.filter.event];
+		if (this.working) {
+			this.again = true; /* it looks at the state once more when it is done */
+		} else if (wanted.key === this.selectedKey || !rows || rows.count <= LARGE) {
+			if (wanted.key !== this.selectedKey)
+				this.model.select(wanted.filter);
+			this.present(wanted);
+		} else {
+			strip.draw();
+			this.settled = this.working = this.selectSlowly();
+		}
+		writeAddress(s);
+	}
+	/* For many samples: what is selected is summed in slices, then shown. */
+	async selectSlowly() {
+		do {
+			this.again = false;
+			const wanted = this.wanted();
+			if (wanted.key !== this.selectedKey)
+				await this.model.selectSliced(wanted.filter);
+			this.present(wanted);
+		} while (this.again);
+		this.working = null;
+	}
+	present(wanted) {
+		this.selectedKey = wanted.key;
+		this.showStrip(wanted);
 		this.search();
 		this.showSwitches();
 		this.draw();
@@ -180,9 +210,9 @@ class App {
 		if (legend !== this.legendKey && !(this.current && this.current.selected))
 			this.tellItem(null);
 		this.legendKey = legend;
-		writeAddress(s);
 	}
-	select() {
+	/* What the state asks for. */
+	wanted() {
 		const s = this.state, events = this.profile.events;
 		let event = this.profile.events[s.event] ? Number(s.event) : -1;
 		if (event < 0)
@@ -193,15 +223,14 @@ class App {
 			labels: this.labelMask(), amounts: this.amounts(),
 		};
 		const lasting = `${event}|${s.thread}|${s.state}|${s.executor}|${s.stage}|${s.task}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
-		if (key !== this.selectedKey) {
-			this.model.select(filter);
-			this.selectedKey = key;
-		}
+		return {filter, lasting, key};
+	}
+	showStrip({lasting}) {
+		const s = this.state;
 		this.strip.chosen = {stage: s.stage, task: s.task};
 		if (`${lasting}|${s.by}` !== this.stripKey) {
-			this.strip.load(this.model, s.by);
 			this.stripKey = `${lasting}|${s.by}`;
-			this.fillLegend();
+			this.strip.load(this.model, s.by);
 		} else {
 			this.strip.draw();
 		}

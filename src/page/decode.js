@@ -19,6 +19,19 @@ function pause() {
 	});
 }
 
+/* Calls work(from, to) for pieces of 0 … count, with a pause whenever a slice of time is over. */
+async function inSlices(count, work) {
+	const STEP = 1 << 15;
+	let until = performance.now() + SLICE_MS / 2;
+	for (let from = 0; from < count; from += STEP) {
+		work(from, Math.min(count, from + STEP));
+		if (performance.now() > until) {
+			await pause();
+			until = performance.now() + SLICE_MS / 2;
+		}
+	}
+}
+
 async function inflate(base64) {
 	const stream = new DecompressionStream('deflate');
 	const writer = stream.writable.getWriter(), reader = stream.readable.getReader();

@@ -6,7 +6,7 @@ const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROW
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4;
 
 class Strip {
-	/* @on: {range(range), other(range), hover(text or null, event), pick({kind, word, stage})} */
+	/* @on: {range(range), other(range), hover(text or null, event), pick({kind, word, stage}), loaded()} */
 	constructor(host, profile, colours, on) {
 		this.host = host;
 		this.profile = profile;
@@ -137,33 +137,47 @@ class Strip {
 		}
 		this.set([from, to]);
 	}
-	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area' or 'thread'. */
-	load(model, by) {
-		const rows = this.profile.events[model.filter.event], n = this.buckets + 1;
-		const areas = model.nodes.area;
-		const lanes = new Map(), stages = ['', ...new Set(this.profile.labels.map((l) => l.stage).filter(Boolean))];
-		const stageOf = this.profile.labels.map((l) => stages.indexOf(l.stage));
-		this.stages = stages;
-		model.eachRow(null, (node, value, i) => {
-			const key = by === 'area' ? areas[node] : by === 'thread' ? rows.thread[i] : by === 'stage' ? stageOf[rows.label[i]]
-				: by === 'second' ? 0 : rows.state[i];
+	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area', 'stage',
+	 * 'thread' or 'second'. Many samples are summed in slices, and then on.loaded() is called. */
+	async load(model, by) {
+		const rows = this.profile.events[model.filter.event], n = this.buckets + 1, lanes = new Map(), count = rows ? rows.count : 0;
+		const stages = ['', ...new Set(this.profile.labels.map((l) => l.stage).filter(Boolean))];
+		const keyOf = this.keysBy(model, by, rows, stages), load = this.loads = (this.loads || 0) + 1;
+		const add = (first, end) => load === this.loads && model.eachRow(null, (node, value, i) => {
+			const key = keyOf(node, i);
 			let lane = lanes.get(key);
 			if (!lane)
 				lanes.set(key, lane = {key, sums: new Float64Array(n + 2), weight: 0});
 			spread(lane.sums, rows.bucket[i], rows.span[i] + 1, value, this.profile.meta.bucket);
 			lane.weight += value;
-		});
+		}, first, end);
+		if (count > LARGE)
+			await inSlices(count, add);
+		else
+			add(0, count);
+		if (load !== this.loads)
+			return; /* something else was asked for meanwhile */
 		this.by = by;
+		this.stages = stages;
 		this.event = model.event;
-		this.kinds = [...lanes.values()].sort((x, y) => y.weight - x.weight);
-		for (const lane of this.kinds) {
+		this.settle([...lanes.values()].sort((x, y) => y.weight - x.weight), n);
+		this.on.loaded();
+		this.draw();
+	}
+	keysBy(model, by, rows, stages) {
+		const stageOf = this.profile.labels.map((l) => stages.indexOf(l.stage)), {area} = model.nodes;
+		return {area: (node) => area[node], thread: (node, i) => rows.thread[i], stage: (node, i) => stageOf[rows.label[i]], second: () => 0}[by] ||
+			((node, i) => rows.state[i]);
+	}
+	settle(kinds, n) {
+		for (const lane of kinds) {
 			for (let i = 1; i <= n; i++)
 				lane.sums[i] += lane.sums[i - 1];
 			this.smooth(lane.sums);
 		}
-		if (by === 'state') /* what runs lies at the bottom */
-			this.kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
-		this.draw();
+		this.kinds = kinds;
+		if (this.by === 'state') /* what runs lies at the bottom */
+			kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
 	}
 	/* Samples are an interval apart: what is finer than that is chance. */
 	smooth(sums) {
@@ -429,6 +443,8 @@ class Strip {
 	}
 	/* What the strip shows at a bucket, as lines. */
 	tell(bucket) {
+		if (!this.kinds)
+			return null;
 		const lines = [formatMoment(bucket * this.bucketSeconds, this.bucketSeconds < 1)];
 		const sum = this.kinds.reduce((s, k) => s + k.sums[bucket], 0);
 		const here = this.kinds.filter((k) => k.sums[bucket] > sum / 1000).sort((x, y) => y.sums[bucket] - x.sums[bucket]);

@@ -439,3 +439,22 @@ def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
     second = browser.eval("sparkprof.strip.perColumn() * sparkprof.seconds")
     assert second * 20 < low < high < second * 21 and 0.3 < (high - low) / second < 0.7
     quiet(browser, small)
+
+
+def test_many_samples_are_summed_in_slices_and_the_last_wish_counts(browser, make):
+    browser.open(make("html", "generate", 768000, 20000, 64, 600, 60))
+    whole = browser.eval("sparkprof.model.whole")
+    # what is shown stays until the sums are made, and wishes that come meanwhile are not lost
+    seen = browser.eval("""(async () => {
+        sparkprof.set({range: '60-120'});
+        const busy = !!sparkprof.working, before = sparkprof.model.whole;
+        sparkprof.set({range: '60-180'});
+        sparkprof.set({search: 'Kryo'});
+        await sparkprof.settled;
+        return {busy, before, whole: sparkprof.model.whole, found: sparkprof.found.weight, range: sparkprof.strip.range};
+    })()""")
+    assert seen["busy"] and seen["before"] == whole
+    assert 0.15 < seen["whole"] / whole < 0.25 and 0 < seen["found"] < seen["whole"]
+    assert browser.eval("sparkprof.working") is None
+    assert browser.eval(f"{FLAME}.tree.root.total") == pytest.approx(seen["whole"])
+    quiet(browser, None)
