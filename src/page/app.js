@@ -59,19 +59,24 @@ class App {
 		});
 		return keys;
 	}
+	/* What threads weigh, all events together, by number + 1. */
+	threadWeights() {
+		const weights = new Float64Array(this.profile.threads.length + 1);
+		for (const {thread, value, count} of this.profile.events.filter(Boolean))
+			for (let i = 0; i < count; i++)
+				weights[thread[i] + 1] += value[i];
+		return weights;
+	}
 	fillSwitches() {
 		const m = this.profile.meta;
 		const options = (id, list) => byId(id).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
 		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => this.profile.events[i]));
 		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
-		const weights = new Map();
-		for (const rows of this.profile.events)
-			for (let i = 0; rows && i < rows.count; i++)
-				weights.set(rows.thread[i], (weights.get(rows.thread[i]) || 0) + rows.value[i]);
-		const groups = [], single = [];
+		const weights = this.threadWeights();
+		const groups = [], single = [], used = weights.reduce((n, w) => n + (w > 0), 0);
 		for (const [key, set] of this.threadKeys) {
 			let w = 0;
-			set.forEach((t) => w += weights.get(t) || 0);
+			set.forEach((t) => w += weights[t + 1]);
 			if (!w)
 				continue;
 			if (key.includes('#') && set.size > 1)
@@ -80,10 +85,10 @@ class App {
 				single.push([w, key, key]);
 		}
 		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
-		options('thread', [['', `all (${formatNumber(weights.size)})`], ...list(groups), ...list(single)]);
+		options('thread', [['', `all (${formatNumber(used)})`], ...list(groups), ...list(single)]);
 		byId('state').parentElement.hidden = !m.states.length;
 		byId('by').querySelector('[value=stage]').hidden = !this.profile.labels.some((l) => l.stage);
-		byId('thread').parentElement.hidden = weights.size < 2;
+		byId('thread').parentElement.hidden = used < 2;
 		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
 		document.querySelector('[data-view=time]').hidden = !m.bucket;
 		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || m.target || '';
