@@ -4,6 +4,8 @@
 #include "inputs.h"
 #include "interrupt.h"
 #include "message.h"
+#include "names.h"
+#include "shrunk.h"
 #include "write_report.h"
 #include "base/cleanup.h"
 #include "out/diff.h"
@@ -94,13 +96,19 @@ static int compare(const struct sp_call *call, const struct sides *s, struct sp_
 	return r;
 }
 
-int sp_cmd_diff(const struct sp_call *call)
+int sp_cmd_diff(const struct sp_call *given)
 {
 	__attribute__((cleanup(sides_done))) struct sides s = {{NULL, NULL}};
+	__attribute__((cleanup(sp_names_done))) struct sp_named names = {{0}};
+	struct sp_call named = *given;
+	const struct sp_call *call = &named;
 	struct sp_err err = {0};
 	int r = check_formats(call, &err);
 
+	if (r == 0)
+		r = sp_names_expand(&names, &named, &err);
 	sp_interrupt_mind();
+	sp_shrunk_mind();
 	for (size_t i = 0; i < 2 && r == 0; i++)
 		r = load_side(call, call->targets[i], &s.p[i], &err);
 	if (r == 0)

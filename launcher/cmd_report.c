@@ -5,6 +5,8 @@
 #include "interrupt.h"
 #include "merge_jfr.h"
 #include "message.h"
+#include "names.h"
+#include "shrunk.h"
 #include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -85,17 +87,23 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 	return r;
 }
 
-int sp_cmd_report(const struct sp_call *call)
+int sp_cmd_report(const struct sp_call *given)
 {
 	__attribute__((cleanup(sp_inputs_done))) struct sp_inputs in = {0};
+	__attribute__((cleanup(sp_names_done))) struct sp_named names = {{0}};
+	struct sp_call named = *given;
+	const struct sp_call *call = &named;
 	struct sp_err err = {0};
 	int r = check_filters(call, &err);
 
+	if (r == 0)
+		r = sp_names_expand(&names, &named, &err);
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		return SP_EXIT_USAGE;
 	}
 	sp_interrupt_mind();
+	sp_shrunk_mind();
 	for (size_t i = 0; i < call->n_targets && r == 0; i++)
 		r = sp_inputs_add(&in, call->targets[i], &err);
 	if (r == 0)

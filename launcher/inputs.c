@@ -6,6 +6,7 @@
 #include "guest.h"
 #include "message.h"
 #include "reading.h"
+#include "shrunk.h"
 #include "write_report.h"
 #include "base/cleanup.h"
 #include "elf/symbols.h"
@@ -65,6 +66,7 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
+	size_t before = in->n;
 
 	if (n < 0)
 		return sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
@@ -81,7 +83,7 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 	free(names);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory");
-	if (n == 0)
+	if (in->n == before)
 		return sp_err_set(err, -ENOENT,
 			"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, "
 			".pprof or .perf are taken",
@@ -323,6 +325,9 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	if (j.result == 0)
 		run_workers(&j, cores);
 	sp_reading_end(&j.reading);
+	if (sp_shrunk())
+		sp_message_warn("a file became shorter while it was read: what it no longer holds "
+				"is missing here");
 	if (j.read == 0 || (j.result < 0 && j.result != -EBADMSG && in->n == 1)) {
 		sp_profile_free(j.sum);
 		*err = j.err;

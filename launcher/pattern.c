@@ -197,6 +197,8 @@ static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
 		sp_buf_addc(b, *s);
 		return 0;
 	case PID:
+		if (!vars->pid)
+			return sp_err_set(err, -ENOENT, "%%p needs a target, and there is none");
 		sp_buf_addf(b, "%d", vars->pid);
 		return 0;
 	case TIME:

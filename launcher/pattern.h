@@ -12,7 +12,7 @@
 
 /* What a pattern may ask for. Strings are borrowed for the call. */
 struct sp_pattern_vars {
-	int pid;		 /* %p, as the launcher sees it */
+	int pid;		 /* %p, as the launcher sees it; 0: no target */
 	time_t time;		 /* %t: local time as 20260131-235959 */
 	uint64_t round;		 /* %n: 1, 2, … ; %n{MAX} begins again after MAX */
 	const char *app_id;	 /* NULL or "": not a Spark JVM */

@@ -101,7 +101,8 @@ static bool is_perf(const char *s, ssize_t n)
 
 			while (from > i && isdigit((unsigned char)s[from - 1]))
 				from--;
-			if (s[k] == ':' && s[k + 1] == ' ' && k - from >= 3 && s[from - 1] == '.')
+			if (s[k] == ':' && s[k + 1] == ' ' && k - from >= 3 && from > i &&
+				s[from - 1] == '.')
 				return true;
 		}
 		if (end > i && s[i] != '#')

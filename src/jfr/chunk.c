@@ -218,9 +218,12 @@ static uint64_t find_metadata(const struct sp_jfr_chunk_data *c)
 	return found;
 }
 
-int sp_jfr_chunk_load(struct sp_jfr_chunk_data *c, struct sp_err *err)
+int sp_jfr_chunk_types(struct sp_jfr_chunk_data *c, struct sp_err *err)
 {
 	int r;
+
+	if (c->tables)
+		return 0;
 
 	if (!c->meta && c->unfinished)
 		c->meta = find_metadata(c);
@@ -237,8 +240,15 @@ int sp_jfr_chunk_load(struct sp_jfr_chunk_data *c, struct sp_err *err)
 		c->tables = calloc(c->schema.type_count + 1, sizeof(*c->tables));
 		r = c->tables ? 0 : -ENOMEM;
 	}
+	return r < 0 ? sp_err_set(err, r, "no memory for a chunk's types") : 0;
+}
+
+int sp_jfr_chunk_load(struct sp_jfr_chunk_data *c, struct sp_err *err)
+{
+	int r = sp_jfr_chunk_types(c, err);
+
 	if (r < 0)
-		return sp_err_set(err, r, "no memory for a chunk's types");
+		return r;
 	if (c->pool)
 		r = follow_checkpoints(c, err);
 	if ((!c->pool && c->unfinished) || r == -EBADMSG)

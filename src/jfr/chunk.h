@@ -36,6 +36,9 @@ struct sp_jfr_chunk_data {
 int sp_jfr_chunk_open(struct sp_jfr_chunk_data *c, const uint8_t *data, uint64_t len,
 	uint64_t offset, struct sp_err *err);
 
+/* Reads the types alone. Returns as sp_jfr_chunk_load, which may follow. */
+int sp_jfr_chunk_types(struct sp_jfr_chunk_data *c, struct sp_err *err);
+
 /* Reads types and the places of all constants. Returns 0; -EBADMSG with a sentence (constants that
  * were found are usable if schema.types is set); -ENOMEM. sp_jfr_chunk_done in any case. */
 int sp_jfr_chunk_load(struct sp_jfr_chunk_data *c, struct sp_err *err);

@@ -265,10 +265,42 @@ static void count_chunk(struct reader *r, const struct sp_jfr_chunk_data *c)
 		st->end_ns = end_ns;
 }
 
+/* Whether the chunk has an event of a type that the visitor wants. */
+static bool holds_wanted(struct reader *r, struct sp_jfr_chunk_data *c)
+{
+	struct sp_jfr_schema *s = &c->schema;
+	struct sp_jfr_cursor cur;
+	uint64_t at = SP_JFR_HEADER, type, last = UINT64_MAX;
+	bool declared = false;
+
+	for (uint32_t i = 0; i < s->type_count; i++) {
+		struct sp_jfr_decl *t = &s->types[i];
+
+		t->wanted = t->event ? r->v->want(r->v->ctx, t->name) : 0;
+		declared |= t->wanted != 0;
+	}
+	while (declared && sp_jfr_chunk_next(c, &at, &cur, &type) > 0) {
+		int i = type == last ? -1 : sp_jfr_schema_find(s, type);
+
+		if (i >= 0 && s->types[i].wanted)
+			return true;
+		last = type; /* events of one type come in rows */
+	}
+	return false;
+}
+
 /* Everything in one chunk. Damage is noted, not returned. */
 static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_err *err)
 {
-	int n = sp_jfr_chunk_load(c, err);
+	int n = sp_jfr_chunk_types(c, err);
+
+	if (n == 0 && r->v->rare && !holds_wanted(r, c)) {
+		count_chunk(r, c);
+		sp_jfr_chunk_done(c);
+		return 0;
+	}
+	if (n == 0)
+		n = sp_jfr_chunk_load(c, err);
 
 	count_chunk(r, c);
 	if (n == -EBADMSG)

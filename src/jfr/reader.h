@@ -56,6 +56,8 @@ struct sp_jfr_visitor {
 	const char *const *(*fields)(void *ctx, int wanted);
 	/* Returns 0 to go on, anything else to stop; it becomes sp_jfr_read's result. */
 	int (*event)(void *ctx, const struct sp_jfr_event *e);
+	/* Wanted events are few: chunks that hold none are not read beyond that. */
+	bool rare;
 	/* Optional, borrowed: remembers stacks from one chunk to the next (known.h); for one
 	 * dictionary and one reader at a time. */
 	struct sp_jfr_known *known;

@@ -66,7 +66,7 @@ void sp_out_summary(const struct sp_profile *p, struct sp_buf *out)
 {
 	char n[SP_NUMBER_SIZE];
 
-	sp_buf_addf(out, "%s samples, ", sp_number(p->samples, n));
+	sp_buf_addf(out, "%s sample%s, ", sp_number(p->samples, n), p->samples == 1 ? "" : "s");
 	sp_buf_addf(out, "%s lost", sp_number(p->lost_total, n));
 	for (unsigned i = 0; i < p->lost_count; i++) {
 		sp_buf_adds(out, i == 0 ? " (" : ", ");

@@ -23,6 +23,7 @@ static void done(struct sp_page *g)
 	free(g->leaves);
 	free(g->uses);
 	free(g->known_areas);
+	free(g->labels);
 	if (g->own_areas)
 		sp_areas_free(g->areas);
 }
@@ -127,7 +128,7 @@ static int add_rows(struct sp_page *g, const struct sp_view *v, const uint32_t *
 		if (s->event != event || !leaf)
 			continue;
 		g->rows[g->row_count++] = (struct sp_page_row){
-			event, s->thread, s->bucket, s->span, leaf, s->state, s->weight};
+			event, s->thread, s->bucket, s->span, leaf, s->state, s->task, s->weight};
 		votes[s->stack].leaf = leaf;
 		votes[s->stack].count += s->count;
 	}
@@ -189,7 +190,9 @@ static int by_place(const void *a, const void *b)
 		return x->span < y->span ? -1 : 1;
 	if (x->leaf != y->leaf)
 		return x->leaf < y->leaf ? -1 : 1;
-	return x->state < y->state ? -1 : x->state > y->state;
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return x->label < y->label ? -1 : x->label > y->label;
 }
 
 static int by_use(const void *a, const void *b, void *arg)
@@ -277,6 +280,45 @@ static void settle_time(struct sp_page *g)
 	g->buckets = g->row_count ? (uint32_t)(last - g->first_bucket) + 1 : 0;
 }
 
+static uint32_t intern_text(struct sp_page *g, const struct sp_buf *b)
+{
+	return b->len ? sp_dict_string(g->names, b->data, b->len) : 0;
+}
+
+/* Names a task and what it belongs to. They are strings of the page, as frames are. */
+static struct sp_page_label label_of(struct sp_page *g, const struct sp_task_run *t)
+{
+	const char *executor = sp_dict_get_string(g->p->dict, t->executor, NULL);
+	SP_AUTO_BUF struct sp_buf b;
+	struct sp_page_label l;
+	char tag[128];
+
+	sp_buf_init(&b);
+	if (t->executor)
+		sp_buf_addf(
+			&b, "%s%s", strcmp(executor, "driver") == 0 ? "" : "executor ", executor);
+	l.executor = intern_text(g, &b);
+	sp_buf_clear(&b);
+	if (t->name.stage >= 0 && t->name.stage_attempt >= 0)
+		sp_buf_addf(&b, "stage %d.%d", t->name.stage, t->name.stage_attempt);
+	else if (t->name.stage >= 0)
+		sp_buf_addf(&b, "stage %d", t->name.stage);
+	l.stage = intern_text(g, &b);
+	sp_buf_clear(&b);
+	sp_buf_adds(&b, t->label ? sp_dict_get_string(g->p->dict, t->label, NULL)
+				 : sp_taskname_tag(&t->name, tag, sizeof(tag)));
+	l.task = intern_text(g, &b);
+	return l;
+}
+
+static int name_labels(struct sp_page *g)
+{
+	g->labels = calloc(g->p->task_count + 1, sizeof(*g->labels));
+	for (size_t i = 0; g->labels && i < g->p->task_count; i++)
+		g->labels[i] = label_of(g, &g->p->tasks[i]);
+	return g->labels ? 0 : -ENOMEM;
+}
+
 static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 {
 	int r = sp_trie_init(&g->trie);
@@ -289,6 +331,8 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 		r = prepare_areas(g, opts);
 	for (unsigned i = 0; i < g->p->event_count && r == 0; i++)
 		r = add_event(g, opts, i);
+	if (r == 0)
+		r = name_labels(g);
 	if (r == 0)
 		r = rank_stacks(g);
 	if (r == 0)

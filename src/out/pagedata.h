@@ -6,23 +6,35 @@
  * A number is a varint (7 bits a byte, low ones first, the top bit says that more follow); a signed
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
- *   1 meta     JSON: title, target, runtime, start and length, bucket, events, states, areas, what
- *              was lost; "diff" where events 0 and 1 are the sides of a comparison
- *   2 strings  count, column of lengths in bytes, the bytes (UTF-8)
- *   3 threads  count, columns: name (string), tid
- *   4 nodes    the prefix tree of all stacks in pre-order without its root. Count, columns: levels
- *              to go up from the node before (0: its child), name (string), type (enum
- *              sp_frame_type), line (signed, difference to the node before of that name; 0
- *              unknown), area + 1 (0: the same as its caller's)
- *   5 stacks   count, column: node of the leaf (the root is 0; signed, difference to the one
- *              before). The most frequent stacks come first
- *   6 samples  once per event. Event, rows, groups, then columns: per group thread + 1 (0 unknown;
- *              difference to the group before) and its rows; per row bucket (difference to the row
- *              before in the group), buckets beyond that one it covers, stack, state + 1 (0 not
- *              told), value. Value times the event's quantum is the weight; quanta are shared out
- *              so that sums are right to one quantum
- *   7 series   once per kind. Kind (enum sp_series_kind), count, columns: milliseconds since the
- *              start (signed, difference), value (signed, difference) */
+ * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
+ *   lost; "diff" where events 0 and 1 are the sides of a comparison.
+ *
+ * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
+ *
+ * 3 threads: count, columns: name (string), tid.
+ *
+ * 4 nodes: the prefix tree of all stacks in pre-order without its root. Count, columns: levels to
+ * go up from the node before (0: its child), name (string), type (enum sp_frame_type), line
+ * (signed, difference to the node before of that name; 0 unknown), area + 1 (0: the same as its
+ * caller's).
+ *
+ * 5 stacks: count, column: node of the leaf (the root is 0; signed, difference to the one before).
+ *   The most frequent stacks come first.
+ *
+ * 6 samples: once per event. Event, rows, groups, then columns: per group thread + 1 (0 unknown;
+ *   difference to the group before) and its rows; per row bucket (difference to the row before in
+ *   the group), buckets beyond that one it covers, stack, state + 1 (0 not told), label (0 none;
+ *   signed, difference to the row before in the group), value. Value times the event's quantum is
+ *   the weight; quanta are shared out so that sums are right to one quantum.
+ *
+ * 7 series: once per kind. Kind (enum sp_series_kind), count, columns: milliseconds since the start
+ *   (signed, difference), value (signed, difference).
+ *
+ * 8 labels: of each task of the profile (tasks.h). Count, columns: executor, stage, task (string +
+ * 1; 0 none). Label n of a sample is the nth of these.
+ *
+ * 9 spans: when tasks ran. Count, columns: label, start in milliseconds (signed, difference),
+ * length in milliseconds. */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 

@@ -9,7 +9,7 @@
 #include "out/escape.h"
 #include "out/pagedata.h"
 
-enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES };
+enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES, LABELS, SPANS };
 
 static void put(struct sp_buf *b, uint64_t v)
 {
@@ -221,14 +221,15 @@ static void put_stacks(const struct sp_page *g, struct sp_buf *b)
 	}
 }
 
-/* The six columns of the rows @at to @end - 1, which are of one event. */
+/* The columns of the rows @at to @end - 1, which are of one event. */
 struct columns {
-	struct sp_buf group, bucket, span, stack, state, value;
+	struct sp_buf group, bucket, span, stack, state, label, value;
 };
 
 static void columns_init(struct columns *c)
 {
-	struct sp_buf *all[] = {&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->value};
+	struct sp_buf *all[] = {
+		&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->label, &c->value};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++)
 		sp_buf_init(all[i]);
@@ -236,7 +237,8 @@ static void columns_init(struct columns *c)
 
 static void columns_put(struct columns *c, struct sp_buf *out)
 {
-	struct sp_buf *all[] = {&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->value};
+	struct sp_buf *all[] = {
+		&c->group, &c->bucket, &c->span, &c->stack, &c->state, &c->label, &c->value};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		sp_buf_add(out, all[i]->data, all[i]->len);
@@ -246,7 +248,7 @@ static void columns_put(struct columns *c, struct sp_buf *out)
 }
 
 static void put_row(struct columns *c, const struct sp_page *g, const struct sp_page_row *r,
-	uint32_t *bucket, int64_t *owed, const uint32_t *state_numbers)
+	struct sp_page_row *before, int64_t *owed, const uint32_t *state_numbers)
 {
 	int64_t quantum = (int64_t)g->quantum[r->event], value;
 
@@ -254,12 +256,13 @@ static void put_row(struct columns *c, const struct sp_page *g, const struct sp_
 	*owed += (int64_t)r->weight;
 	value = *owed > 0 ? (*owed + quantum / 2) / quantum : 0;
 	*owed -= value * quantum;
-	put(&c->bucket, r->bucket - *bucket);
-	*bucket = r->bucket;
+	put(&c->bucket, r->bucket - before->bucket);
 	put(&c->span, r->span);
 	put(&c->stack, g->stack_of_node[r->leaf]);
 	put(&c->state, r->state ? state_numbers[r->state] : 0);
+	put_signed(&c->label, (int64_t)r->label - before->label);
 	put(&c->value, (uint64_t)value);
+	*before = *r;
 }
 
 static void put_samples(const struct sp_page *g, size_t at, size_t end,
@@ -274,10 +277,10 @@ static void put_samples(const struct sp_page *g, size_t at, size_t end,
 	put(b, g->rows[at].event);
 	put(b, end - at);
 	for (size_t i = at, next; i < end; i = next) {
-		uint32_t bucket = g->first_bucket;
+		struct sp_page_row before = {.bucket = g->first_bucket};
 
 		for (next = i; next < end && g->rows[next].thread == g->rows[i].thread; next++)
-			put_row(&c, g, &g->rows[next], &bucket, &owed, state_numbers);
+			put_row(&c, g, &g->rows[next], &before, &owed, state_numbers);
 		put(&c.group, g->rows[i].thread - thread);
 		put(&c.group, next - i);
 		thread = g->rows[i].thread;
@@ -304,6 +307,51 @@ static void put_series(const struct sp_page *g, enum sp_series_kind kind, struct
 		put_signed(b, (int64_t)s->points[i].value - value);
 		value = (int64_t)s->points[i].value;
 	}
+}
+
+static void put_labels(const struct sp_page *g, struct sp_buf *b)
+{
+	size_t n = g->p->task_count;
+
+	put(b, n);
+	for (size_t i = 0; i < n; i++)
+		put(b, g->labels[i].executor);
+	for (size_t i = 0; i < n; i++)
+		put(b, g->labels[i].stage);
+	for (size_t i = 0; i < n; i++)
+		put(b, g->labels[i].task);
+}
+
+/* A task without times is known by its thread's name alone. */
+static bool has_span(const struct sp_task_run *t)
+{
+	return t->start_ns && t->end_ns >= t->start_ns;
+}
+
+static void put_spans(const struct sp_page *g, struct sp_buf *b)
+{
+	const struct sp_task_run *t = g->p->tasks;
+	size_t n = g->p->task_count;
+	uint64_t count = 0;
+	int64_t before = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += has_span(&t[i]);
+	put(b, count);
+	for (size_t i = 0; i < n; i++)
+		if (has_span(&t[i]))
+			put(b, i + 1);
+	for (size_t i = 0; i < n; i++) {
+		int64_t ms = ((int64_t)t[i].start_ns - (int64_t)g->start_ns) / 1000000;
+
+		if (!has_span(&t[i]))
+			continue;
+		put_signed(b, ms - before);
+		before = ms;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (has_span(&t[i]))
+			put(b, (t[i].end_ns - t[i].start_ns) / 1000000);
 }
 
 /* Numbers the states that samples have from 1 on. Returns how many there are. */
@@ -352,6 +400,10 @@ void sp_page_put(struct sp_page *g, struct sp_buf *out)
 		put_samples(g, i, next, numbers, &b);
 		put_section(out, SAMPLES, &b);
 	}
+	put_labels(g, &b);
+	put_section(out, LABELS, &b);
+	put_spans(g, &b);
+	put_section(out, SPANS, &b);
 	for (int k = 0; k < SP_SERIES_KINDS; k++) {
 		if (g->p->series[k].count == 0)
 			continue;

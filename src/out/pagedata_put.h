@@ -9,8 +9,13 @@
 #include "prof/profile.h"
 
 struct sp_page_row {
-	uint32_t event, thread, bucket, span, leaf, state;
+	uint32_t event, thread, bucket, span, leaf, state, label;
 	uint64_t weight;
+};
+
+/* What a task is called: ids of names; 0: none. */
+struct sp_page_label {
+	uint32_t executor, stage, task;
 };
 
 struct sp_page {
@@ -27,6 +32,7 @@ struct sp_page {
 	uint32_t *leaves, *uses; /* owned: nodes that are leaves, most used first */
 	uint32_t *stack_of_node; /* owned: place in leaves[] by node */
 	uint32_t leaf_count;
+	struct sp_page_label *labels;	     /* owned: of each task of the profile */
 	uint64_t quantum[SP_PROFILE_EVENTS]; /* 0: the event is left out */
 	uint64_t filtered;
 	uint32_t first_bucket, buckets;

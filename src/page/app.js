@@ -18,6 +18,8 @@ class App {
 			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
 			other: (r) => this.soon({other: formatRange(r, this.seconds), zoom: ''}),
 			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
+			pick: (lane) => this.pickLabel(lane),
+			loaded: () => this.fillLegend(),
 		});
 		this.flames = {};
 		for (const id of ['flame', 'callers', 'callees'])
@@ -57,19 +59,24 @@ class App {
 		});
 		return keys;
 	}
+	/* What threads weigh, all events together, by number + 1. */
+	threadWeights() {
+		const weights = new Float64Array(this.profile.threads.length + 1);
+		for (const {thread, value, count} of this.profile.events.filter(Boolean))
+			for (let i = 0; i < count; i++)
+				weights[thread[i] + 1] += value[i];
+		return weights;
+	}
 	fillSwitches() {
 		const m = this.profile.meta;
 		const options = (id, list) => byId(id).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
 		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => this.profile.events[i]));
 		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
-		const weights = new Map();
-		for (const rows of this.profile.events)
-			for (let i = 0; rows && i < rows.count; i++)
-				weights.set(rows.thread[i], (weights.get(rows.thread[i]) || 0) + rows.value[i]);
-		const groups = [], single = [];
+		const weights = this.threadWeights();
+		const groups = [], single = [], used = weights.reduce((n, w) => n + (w > 0), 0);
 		for (const [key, set] of this.threadKeys) {
 			let w = 0;
-			set.forEach((t) => w += weights.get(t) || 0);
+			set.forEach((t) => w += weights[t + 1]);
 			if (!w)
 				continue;
 			if (key.includes('#') && set.size > 1)
@@ -78,16 +85,50 @@ class App {
 				single.push([w, key, key]);
 		}
 		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
-		options('thread', [['', `all (${formatNumber(weights.size)})`], ...list(groups), ...list(single)]);
+		options('thread', [['', `all (${formatNumber(used)})`], ...list(groups), ...list(single)]);
 		byId('state').parentElement.hidden = !m.states.length;
-		byId('thread').parentElement.hidden = weights.size < 2;
+		byId('by').querySelector('[value=stage]').hidden = !this.profile.labels.some((l) => l.stage);
+		byId('thread').parentElement.hidden = used < 2;
 		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
 		document.querySelector('[data-view=time]').hidden = !m.bucket;
 		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || m.target || '';
 		byId('title').textContent = title;
 		fillFoot(byId('foot'), m);
 	}
+	/* Words of labels that samples have; tasks only of the chosen stage. "-" stands for none. */
+	fillLabels() {
+		const s = this.state, {labels} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
+		if (key === this.labelKey)
+			return;
+		this.labelKey = key;
+		for (const kind of ['executor', 'stage', 'task']) {
+			const words = new Set();
+			for (const l of labels)
+				if (kind !== 'task' || !s.stage || (l.stage || '-') === s.stage)
+					words.add(l[kind] || '-');
+			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
+			const many = kind === 'task' && !s.stage && named.length > 500;
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, w])), ...(words.has('-') ? [['-', 'none']] : [])];
+			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
+			byId(kind).value = s[kind];
+			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
+		}
+	}
+	/* Which labels count, by number; null: all. */
+	labelMask() {
+		const s = this.state, kinds = ['executor', 'stage', 'task'].filter((k) => s[k]);
+		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => kinds.every((k) => (l[k] || '-') === s[k])) : null;
+	}
+	/* A stage or task was clicked: only it, or all again. */
+	pickLabel({kind, word, stage}) {
+		if (!word)
+			return;
+		const off = this.state[kind] === word;
+		this.set(kind === 'stage' ? {stage: off ? '' : word, task: '', zoom: ''} : {task: off ? '' : word, stage: off ? this.state.stage : stage, zoom: ''});
+	}
 	listen() {
+		for (const id of ['executor', 'stage', 'task'])
+			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'stage' ? {task: ''} : {}), zoom: ''}));
 		for (const id of ['event', 'thread', 'state', 'by', 'colour', 'as'])
 			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
 		for (const button of document.querySelectorAll('[data-view]'))
@@ -140,7 +181,33 @@ class App {
 		const s = this.state, strip = this.strip;
 		strip.range = parseRange(s.range, this.seconds, strip.buckets);
 		strip.other = strip.range && parseRange(s.other, this.seconds, strip.buckets);
-		this.select();
+		const wanted = this.wanted(), rows = this.profile.events[wanted.filter.event];
+		if (this.working) {
+			this.again = true; /* it looks at the state once more when it is done */
+		} else if (wanted.key === this.selectedKey || !rows || rows.count <= LARGE) {
+			if (wanted.key !== this.selectedKey)
+				this.model.select(wanted.filter);
+			this.present(wanted);
+		} else {
+			strip.draw();
+			this.settled = this.working = this.selectSlowly();
+		}
+		writeAddress(s);
+	}
+	/* For many samples: what is selected is summed in slices, then shown. */
+	async selectSlowly() {
+		do {
+			this.again = false;
+			const wanted = this.wanted();
+			if (wanted.key !== this.selectedKey)
+				await this.model.selectSliced(wanted.filter);
+			this.present(wanted);
+		} while (this.again);
+		this.working = null;
+	}
+	present(wanted) {
+		this.selectedKey = wanted.key;
+		this.showStrip(wanted);
 		this.search();
 		this.showSwitches();
 		this.draw();
@@ -148,9 +215,9 @@ class App {
 		if (legend !== this.legendKey && !(this.current && this.current.selected))
 			this.tellItem(null);
 		this.legendKey = legend;
-		writeAddress(s);
 	}
-	select() {
+	/* What the state asks for. */
+	wanted() {
 		const s = this.state, events = this.profile.events;
 		let event = this.profile.events[s.event] ? Number(s.event) : -1;
 		if (event < 0)
@@ -158,17 +225,17 @@ class App {
 		const state = this.profile.meta.states.indexOf(s.state);
 		const filter = {
 			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
-			amounts: this.amounts(),
+			labels: this.labelMask(), amounts: this.amounts(),
 		};
-		const lasting = `${event}|${s.thread}|${s.state}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
-		if (key !== this.selectedKey) {
-			this.model.select(filter);
-			this.selectedKey = key;
-		}
+		const lasting = `${event}|${s.thread}|${s.state}|${s.executor}|${s.stage}|${s.task}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
+		return {filter, lasting, key};
+	}
+	showStrip({lasting}) {
+		const s = this.state;
+		this.strip.chosen = {stage: s.stage, task: s.task};
 		if (`${lasting}|${s.by}` !== this.stripKey) {
-			this.strip.load(this.model, s.by);
 			this.stripKey = `${lasting}|${s.by}`;
-			this.fillLegend();
+			this.strip.load(this.model, s.by);
 		} else {
 			this.strip.draw();
 		}
@@ -208,6 +275,7 @@ class App {
 		byId('as').value = this.amounts() ? 'amounts' : 'shares';
 		byId('as').parentElement.hidden = byId('colour').lastElementChild.hidden = !this.model.comparing;
 		byId('event').value = String(this.model.filter.event);
+		this.fillLabels();
 		if (byId('search').value !== s.search)
 			byId('search').value = s.search;
 		for (const button of document.querySelectorAll('[data-view]'))
@@ -317,13 +385,13 @@ class App {
 	}
 	drawTime(flame) {
 		const threads = this.model.filter.threads;
-		const only = threads ? threads.size : this.profile.threads.length;
+		const only = this.state.task && this.state.task !== '-' ? 1 : threads ? threads.size : this.profile.threads.length;
 		flame.kind = 'time';
 		flame.zoomed = null;
 		flame.icicle = !!this.state.up;
 		if (!this.profile.meta.bucket || only > 1) {
 			flame.show(() => ({rows: [], depth: 0, done: true, ensure() {}, dimmed: () => false}));
-			this.empty(this.profile.meta.bucket ? 'Choose one thread above to see its stacks in the order of time.'
+			this.empty(this.profile.meta.bucket ? 'Choose one thread or task above to see its stacks in the order of time.'
 				: 'There are no times in this report.');
 			return;
 		}
@@ -370,7 +438,7 @@ class App {
 	}
 	fillLegend() {
 		const strip = this.strip;
-		byId('legend').replaceChildren(...(strip.by === 'thread' ? [] : strip.kinds.slice(0, 12)).map((k) => {
+		byId('legend').replaceChildren(...(strip.by === 'thread' || strip.by === 'second' ? [] : strip.kinds.slice(0, 12)).map((k) => {
 			const item = element('span', {textContent: strip.label(k)});
 			item.style.setProperty('--c', strip.colourOf(k));
 			return item;

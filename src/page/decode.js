@@ -19,6 +19,19 @@ function pause() {
 	});
 }
 
+/* Calls work(from, to) for pieces of 0 … count, with a pause whenever a slice of time is over. */
+async function inSlices(count, work) {
+	const STEP = 1 << 15;
+	let until = performance.now() + SLICE_MS / 2;
+	for (let from = 0; from < count; from += STEP) {
+		work(from, Math.min(count, from + STEP));
+		if (performance.now() > until) {
+			await pause();
+			until = performance.now() + SLICE_MS / 2;
+		}
+	}
+}
+
 async function inflate(base64) {
 	const stream = new DecompressionStream('deflate');
 	const writer = stream.writable.getWriter(), reader = stream.readable.getReader();
@@ -75,16 +88,42 @@ class Reader {
 		const v = this.get();
 		return v % 2 ? -(v + 1) / 2 : v / 2;
 	}
-	/* Fills @array by next(value, index), in slices. */
-	async column(array, next = (v) => v) {
+	/* Fills @array with numbers as they are, in slices. */
+	async numbers(array) {
 		let until = performance.now() + SLICE_MS;
-		for (let i = 0; i < array.length; i++) {
-			array[i] = next(this.get(), i);
-			if ((i & 0xffff) === 0xffff && performance.now() > until) {
+		for (let i = 0; i < array.length; i += 0x10000) {
+			this.fill(array, i, Math.min(array.length, i + 0x10000));
+			if (performance.now() > until) {
 				await pause();
 				until = performance.now() + SLICE_MS;
 			}
 		}
+		return array;
+	}
+	/* Millions of times: no calls in it. */
+	fill(array, from, to) {
+		const b = this.bytes;
+		let at = this.at;
+		for (let i = from; i < to; i++) {
+			let c = b[at++];
+			if (c >= 0x80) {
+				let v = c & 0x7f, scale = 128;
+				do {
+					c = b[at++];
+					v += (c & 0x7f) * scale;
+					scale *= 128;
+				} while (c >= 0x80);
+				c = v;
+			}
+			array[i] = c;
+		}
+		this.at = at;
+	}
+	/* The same, changed by next(value, index). */
+	async column(array, next) {
+		await this.numbers(array);
+		for (let i = 0; i < array.length; i++)
+			array[i] = next(array[i], i);
 		return array;
 	}
 }
@@ -125,7 +164,7 @@ const SECTIONS = {
 	},
 	3: async (r, p) => {
 		const n = r.get();
-		const names = await r.column(new Uint32Array(n)), tids = await r.column(new Float64Array(n));
+		const names = await r.numbers(new Uint32Array(n)), tids = await r.numbers(new Float64Array(n));
 		p.threads = Array.from(names, (name, i) => ({name: p.strings.get(name), tid: tids[i]}));
 	},
 	4: readNodes,
@@ -141,6 +180,21 @@ const SECTIONS = {
 		sum = 0;
 		p.series[kind] = {time, value: await r.column(new Float64Array(n), (v) => sum += unzigzag(v))};
 	},
+	8: async (r, p) => {
+		const n = r.get(), words = [];
+		for (let k = 0; k < 3; k++)
+			words.push(await r.numbers(new Uint32Array(n)));
+		const word = (k, i) => words[k][i] ? p.strings.get(words[k][i] - 1) : '';
+		/* label 0 is none; labels of samples count from 1 */
+		p.labels = [{executor: '', stage: '', task: ''}, ...Array.from(words[0], (v, i) => ({executor: word(0, i), stage: word(1, i), task: word(2, i)}))];
+	},
+	9: async (r, p) => {
+		const n = r.get();
+		const label = await r.numbers(new Uint32Array(n));
+		let sum = 0;
+		const start = await r.column(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.numbers(new Float64Array(n));
+		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i]}));
+	},
 };
 
 /* The tree in pre-order with its root at 0: the subtree of n is n … end[n] - 1. */
@@ -152,7 +206,7 @@ async function readNodes(r, p) {
 	};
 	const {parent, depth, end, height} = nodes;
 	parent[0] = -1;
-	await r.column(new Uint8Array(n), (up, i) => {
+	await r.column(new Uint32Array(n), (up, i) => {
 		let at = i;
 		for (; up > 0; up--)
 			at = parent[at];
@@ -160,8 +214,8 @@ async function readNodes(r, p) {
 		depth[i + 1] = depth[at] + 1;
 		return 0;
 	});
-	await r.column(nodes.name.subarray(1));
-	await r.column(nodes.type.subarray(1));
+	await r.numbers(nodes.name.subarray(1));
+	await r.numbers(nodes.type.subarray(1));
 	const last = new Int32Array(p.strings.length);
 	await r.column(nodes.line.subarray(1), (v, i) => last[nodes.name[i + 1]] += unzigzag(v));
 	await r.column(nodes.area.subarray(1), (v, i) => v ? v - 1 : nodes.area[parent[i + 1]]);
@@ -184,7 +238,7 @@ async function readSamples(r, p) {
 	const event = r.get(), n = r.get(), groups = r.get();
 	const rows = {
 		count: n, thread: new Int32Array(n), bucket: new Int32Array(n), span: new Int32Array(n), node: new Int32Array(n),
-		state: new Uint8Array(n), value: new Float64Array(n),
+		state: new Uint8Array(n), label: new Int32Array(n), value: new Float64Array(n),
 	};
 	const first = new Uint8Array(n);
 	let thread = 0, at = 0;
@@ -197,9 +251,11 @@ async function readSamples(r, p) {
 	}
 	let bucket = 0;
 	await r.column(rows.bucket, (v, i) => bucket = first[i] ? v : bucket + v);
-	await r.column(rows.span);
+	await r.numbers(rows.span);
 	await r.column(rows.node, (v) => p.stacks[v]);
-	await r.column(rows.state);
+	await r.numbers(rows.state);
+	let label = 0;
+	await r.column(rows.label, (v, i) => label = (first[i] ? 0 : label) + unzigzag(v));
 	const quantum = p.meta.events[event].quantum;
 	await r.column(rows.value, (v) => v * quantum);
 	p.events[event] = rows;
@@ -209,7 +265,7 @@ async function readSamples(r, p) {
 async function readData(base64) {
 	const bytes = await inflate(base64);
 	const r = new Reader(bytes);
-	const p = {events: [], series: []};
+	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: ''}], spans: []};
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;

@@ -38,7 +38,7 @@ Object.assign(App.prototype, {
 		const s = this.state;
 		if (this.model.comparing)
 			return this.profile.meta.diff ? 'both' : 'both ranges';
-		return s.range || s.thread || s.state ? 'the selection' : `all ${this.model.event.name}`;
+		return s.range || s.thread || s.state || s.executor || s.stage || s.task ? 'the selection' : `all ${this.model.event.name}`;
 	},
 	hover(flame, item, e) {
 		if (!item || !e) {
@@ -189,7 +189,7 @@ Object.assign(App.prototype, {
 		const changes = {view, zoom: ''};
 		if (view === 'sandwich' && item && item.name >= 0)
 			changes.method = String(item.name);
-		if (view === 'time' && !this.model.filter.threads)
+		if (view === 'time' && !this.model.filter.threads && !this.state.task)
 			changes.thread = this.busiestThread();
 		this.set(changes);
 	},

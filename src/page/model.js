@@ -1,4 +1,6 @@
 'use strict';
+const LARGE = 200000; /* samples from which on work is done in slices */
+
 /* What is selected of the profile (event, threads, state, range of time) as sums over the tree's
  * nodes. Two selections can be compared, A and B: two ranges of time, or the two recordings of a
  * comparison, which are its events 0 and 1. */
@@ -11,17 +13,38 @@ class Model {
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
+	 *      labels: Uint8Array with a 1 for each label that counts or null,
 	 *      range: [from, to) in buckets or null, other: the range to compare with or null,
 	 *      amounts: compared as they are, not as shares of each} */
 	select(f) {
+		const {a, b} = this.sides(f);
+		this.sumRows(f, a, 0, a.rows);
+		if (b)
+			this.sumRows(f, b, 0, b.rows);
+		this.settle(f, a, b);
+	}
+	/* The same for many samples, in slices; until it is done, all is as it was. */
+	async selectSliced(f) {
+		const {a, b} = this.sides(f);
+		for (const side of b ? [a, b] : [a])
+			await inSlices(side.rows, (from, to) => this.sumRows(f, side, from, to));
+		this.settle(f, a, b);
+	}
+	/* What is summed for each side of a comparison; b is null without one. */
+	sides(f) {
+		const {diff} = this.profile.meta;
+		const make = (range, event) => ({range, event, rows: this.profile.events[event] ? this.profile.events[event].count : 0,
+			self: new Float64Array(this.nodes.count), wanted: this.threadMask(f)});
+		return {a: make(f.range, diff ? 0 : f.event), b: diff ? make(null, 1) : f.other ? make(f.other, f.event) : null};
+	}
+	settle(f, a, b) {
 		const n = this.nodes.count, {meta} = this.profile;
 		this.filter = f;
 		this.event = meta.diff ? {...meta.events[1], name: meta.diff.event} : meta.events[f.event];
-		this.sides = meta.diff ? [0, 1] : [f.event, f.event];
-		this.a = this.sum(f.range, this.sides[0]);
-		this.b = meta.diff || f.other ? this.sum(f.other, this.sides[1]) : null;
-		this.comparing = !!this.b;
-		if (!this.b) {
+		this.a = this.addUp(a);
+		this.b = b && this.addUp(b);
+		this.comparing = !!b;
+		if (!b) {
 			this.self = this.a.self;
 			this.total = this.a.total;
 		} else {
@@ -47,21 +70,45 @@ class Model {
 		const x = a * this.scales[0], y = b * this.scales[1];
 		return x + y > 0 ? (y - x) / (x + y) : 0;
 	}
-	sum(range, event) {
-		const n = this.nodes.count, self = new Float64Array(n), parent = this.nodes.parent;
-		this.eachRow(range, (node, value) => self[node] += value, event);
-		const total = self.slice();
-		for (let i = n - 1; i > 0; i--)
+	addUp({event, self}) {
+		const parent = this.nodes.parent, total = self.slice();
+		for (let i = total.length - 1; i > 0; i--)
 			total[parent[i]] += total[i];
-		return {self, total};
+		return {event, self, total};
 	}
-	/* Calls f(node, value, row) for what is selected, cut to @range. */
-	eachRow(range, f, event = this.filter.event) {
-		const rows = this.profile.events[event], {threads, state} = this.filter;
+	/* Adds rows @first to @end - 1 of a side to its nodes. The one loop over all samples that a drag
+	 * runs again and again: no calls in it. */
+	sumRows({state, labels}, {range, event, self, wanted}, first, end) {
+		const rows = this.profile.events[event];
 		if (!rows)
 			return;
-		for (let i = 0; i < rows.count; i++) {
-			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state))
+		const {thread, bucket, span, node, value, state: states, label} = rows, [low, high] = range || [0, 0];
+		for (let i = first; i < end; i++) {
+			if ((wanted && !wanted[thread[i] + 1]) || (state >= 0 && states[i] !== state) || (labels && !labels[label[i]]))
+				continue;
+			if (!range) {
+				self[node[i]] += value[i];
+				continue;
+			}
+			const from = bucket[i], length = span[i] + 1, to = from + length;
+			if (to <= low || from >= high)
+				continue;
+			self[node[i]] += from >= low && to <= high ? value[i] : value[i] * (Math.min(to, high) - Math.max(from, low)) / length;
+		}
+	}
+	/* Threads that count, by number + 1; null: all. */
+	threadMask({threads}) {
+		if (!threads)
+			return null;
+		const mask = new Uint8Array(this.profile.threads.length + 1);
+		threads.forEach((t) => mask[t + 1] = 1);
+		return mask;
+	}
+	/* Calls f(node, value, row) for what is selected, cut to @range. */
+	eachRow(range, f, first = 0, end = Infinity) {
+		const rows = this.profile.events[this.filter.event], {threads, state, labels} = this.filter;
+		for (let i = first; rows && i < rows.count && i < end; i++) {
+			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state) || (labels && !labels[rows.label[i]]))
 				continue;
 			let v = rows.value[i];
 			if (v <= 0)
@@ -100,7 +147,7 @@ class Model {
 	 * the noise is what chance makes of equal programs. As in src/out/diff.c: samples are taken as
 	 * independent, and the bound allows for the number of methods that are looked at. */
 	changeBeyond(id) {
-		const sums = this.methods(), [p0, p1] = this.sides.map((e) => weightOfSample(this.profile.meta.events[e]));
+		const sums = this.methods(), [p0, p1] = [this.a, this.b].map((side) => weightOfSample(this.profile.meta.events[side.event]));
 		const k0 = sums.a[id] / p0, k1 = sums.b[id] / p1, n0 = this.a.total[0] / p0, n1 = this.b.total[0] / p1;
 		if (this.filter.amounts)
 			return {change: sums.b[id] - sums.a[id], noise: sums.sigmas * Math.sqrt(k0 * p0 * p0 + k1 * p1 * p1)};
@@ -122,10 +169,7 @@ class Model {
 	/* Which names match, and the weight of all stacks that hold one. */
 	search(pattern) {
 		const matched = new Uint8Array(this.strings.length);
-		const {name, end, count} = this.nodes;
-		const used = new Uint8Array(this.strings.length);
-		for (let i = 1; i < count; i++)
-			used[name[i]] = 1;
+		const {name, end, count} = this.nodes, used = this.usedNames();
 		let names = 0;
 		for (let i = 0; i < matched.length; i++) {
 			if (used[i] && pattern.test(this.strings.get(i))) {
@@ -143,6 +187,16 @@ class Model {
 			}
 		}
 		return {matched, names, weight};
+	}
+	/* Which strings are names of frames. */
+	usedNames() {
+		if (!this.used) {
+			const {name, count} = this.nodes;
+			this.used = new Uint8Array(this.strings.length);
+			for (let i = 1; i < count; i++)
+				this.used[name[i]] = 1;
+		}
+		return this.used;
 	}
 	/* The outermost nodes of a name. */
 	occurrences(id) {

@@ -8,6 +8,7 @@ async function start() {
 	if (data)
 		data.remove();
 	const app = new App(profile);
+	await app.settled;
 	app.tellItem(null);
 	performance.mark('drawn');
 	globalThis.sparkprof = app; /* for tests and for the curious */

@@ -1,12 +1,12 @@
 'use strict';
-/* The strip of time above everything: samples by state, by area or by thread (as a heat map), with
- * CPU, heap and pauses below. Dragging selects a range; a second one can be compared with it. */
+/* The strip of time above everything: samples by state, area or stage, or as a heat map of threads or
+ * of the parts of each second, with CPU, heap, pauses, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
 const LOW = innerHeight < 720; /* a small window: the graph needs the room more */
 const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROWS = LOW ? 25 : 37;
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4;
 
 class Strip {
-	/* @on: {range(range), other(range), hover(text or null, event)} */
+	/* @on: {range(range), other(range), hover(text or null, event), pick({kind, word, stage}), loaded()} */
 	constructor(host, profile, colours, on) {
 		this.host = host;
 		this.profile = profile;
@@ -21,6 +21,8 @@ class Strip {
 		this.range = null;
 		this.other = null;
 		this.picking = false; /* the next drag is the range to compare with */
+		this.chosen = {}; /* stage and task that are looked at */
+		this.letters = new Letters(this.context);
 		this.lanes = [];
 		if (profile.series[CPU_JVM] || profile.series[CPU_MACHINE])
 			this.lanes.push({label: 'CPU', draw: (y) => this.drawCpu(y)});
@@ -28,7 +30,9 @@ class Strip {
 			this.lanes.push({label: 'Memory', draw: (y) => this.drawMemory(y)});
 		if (profile.series[GC])
 			this.lanes.push({label: 'GC pauses', draw: (y) => this.drawPauses(y)});
-		this.height = MAIN_LANE + this.lanes.length * (SMALL_LANE + 2) + AXIS;
+		this.lanes.forEach((l) => l.height = SMALL_LANE);
+		this.lanes.push(...labelLanes(this));
+		this.height = MAIN_LANE + this.lanes.reduce((sum, l) => sum + l.height + 2, 0) + AXIS;
 		host.style.height = `${this.height}px`;
 		this.listen();
 		new ResizeObserver(() => this.draw()).observe(host);
@@ -36,7 +40,11 @@ class Strip {
 	listen() {
 		const bucketOf = (e) => {
 			const box = this.canvas.getBoundingClientRect();
-			return Math.max(0, Math.min(this.buckets, (e.clientX - box.left) / box.width * this.buckets));
+			return this.bucketAt((e.clientX - box.left) / box.width, e.clientY - box.top);
+		};
+		const laneOf = (e) => {
+			const box = this.canvas.getBoundingClientRect();
+			return this.laneAt(e.clientX - box.left, e.clientY - box.top);
 		};
 		this.host.addEventListener('pointerdown', (e) => {
 			if (e.button !== 0)
@@ -48,19 +56,23 @@ class Strip {
 		this.host.addEventListener('pointermove', (e) => {
 			const at = bucketOf(e);
 			this.cursor = at;
-			this.on.hover(this.tell(Math.min(this.buckets - 1, Math.floor(at))), e);
+			const lane = this.drag === undefined ? laneOf(e) : null;
+			this.on.hover(lane ? lane.lines : this.tell(Math.min(this.buckets - 1, Math.floor(at))), e);
 			if (this.drag === undefined) {
 				this.draw();
 				return;
 			}
 			const range = [Math.floor(Math.min(this.drag, at)), Math.ceil(Math.max(this.drag, at))];
-			if (Math.abs(this.drag - at) / this.buckets * this.width > 3 || this.dragged) {
+			if (Math.abs(this.drag - at) / this.buckets * this.width > 3 || (this.by === 'second' && Math.abs(this.drag - at) > 1) || this.dragged) {
 				this.dragged = true;
 				this.set(range);
 			}
 		});
-		this.host.addEventListener('pointerup', () => {
-			if (this.drag !== undefined && !this.dragged)
+		this.host.addEventListener('pointerup', (e) => {
+			const lane = this.dragged ? null : laneOf(e);
+			if (lane)
+				this.on.pick(lane);
+			else if (this.drag !== undefined && !this.dragged)
 				this.set(null);
 			if (this.dragged)
 				this.picking = false;
@@ -72,6 +84,30 @@ class Strip {
 			this.on.hover(null);
 			this.draw();
 		});
+	}
+	/* The moment, in buckets, at a place: where each second is a column, rows are parts of it. */
+	bucketAt(x, y) {
+		const clip = (b) => Math.max(0, Math.min(this.buckets, b));
+		if (this.by !== 'second' || y < 0 || y > MAIN_LANE)
+			return clip(x * this.buckets);
+		const per = this.perColumn(), column = Math.floor(x * this.buckets / per);
+		return clip((column + Math.min(0.999, y / MAIN_LANE)) * per);
+	}
+	/* Buckets in a column of the second heat map: a second, or 40 buckets where these are long. */
+	perColumn() {
+		return Math.max(Math.round(1 / this.bucketSeconds), Math.min(40, this.buckets));
+	}
+	/* The stage or task at a place; null: none. */
+	laneAt(x, y) {
+		let top = MAIN_LANE + 2;
+		for (const lane of this.lanes) {
+			if (lane.hit && y >= top && y < top + lane.height) {
+				const span = lane.hit(x, y - top);
+				return span ? lane.word(span) : null;
+			}
+			top += lane.height + 2;
+		}
+		return null;
 	}
 	set(range) {
 		if (range && range[1] <= range[0])
@@ -101,30 +137,47 @@ class Strip {
 		}
 		this.set([from, to]);
 	}
-	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area' or 'thread'. */
-	load(model, by) {
-		const rows = this.profile.events[model.filter.event], n = this.buckets + 1;
-		const areas = model.nodes.area;
-		const lanes = new Map();
-		model.eachRow(null, (node, value, i) => {
-			const key = by === 'area' ? areas[node] : by === 'thread' ? rows.thread[i] : rows.state[i];
+	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area', 'stage',
+	 * 'thread' or 'second'. Many samples are summed in slices, and then on.loaded() is called. */
+	async load(model, by) {
+		const rows = this.profile.events[model.filter.event], n = this.buckets + 1, lanes = new Map(), count = rows ? rows.count : 0;
+		const stages = ['', ...new Set(this.profile.labels.map((l) => l.stage).filter(Boolean))];
+		const keyOf = this.keysBy(model, by, rows, stages), load = this.loads = (this.loads || 0) + 1;
+		const add = (first, end) => load === this.loads && model.eachRow(null, (node, value, i) => {
+			const key = keyOf(node, i);
 			let lane = lanes.get(key);
 			if (!lane)
 				lanes.set(key, lane = {key, sums: new Float64Array(n + 2), weight: 0});
 			spread(lane.sums, rows.bucket[i], rows.span[i] + 1, value, this.profile.meta.bucket);
 			lane.weight += value;
-		});
+		}, first, end);
+		if (count > LARGE)
+			await inSlices(count, add);
+		else
+			add(0, count);
+		if (load !== this.loads)
+			return; /* something else was asked for meanwhile */
 		this.by = by;
+		this.stages = stages;
 		this.event = model.event;
-		this.kinds = [...lanes.values()].sort((x, y) => y.weight - x.weight);
-		for (const lane of this.kinds) {
+		this.settle([...lanes.values()].sort((x, y) => y.weight - x.weight), n);
+		this.on.loaded();
+		this.draw();
+	}
+	keysBy(model, by, rows, stages) {
+		const stageOf = this.profile.labels.map((l) => stages.indexOf(l.stage)), {area} = model.nodes;
+		return {area: (node) => area[node], thread: (node, i) => rows.thread[i], stage: (node, i) => stageOf[rows.label[i]], second: () => 0}[by] ||
+			((node, i) => rows.state[i]);
+	}
+	settle(kinds, n) {
+		for (const lane of kinds) {
 			for (let i = 1; i <= n; i++)
 				lane.sums[i] += lane.sums[i - 1];
 			this.smooth(lane.sums);
 		}
-		if (by === 'state') /* what runs lies at the bottom */
-			this.kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
-		this.draw();
+		this.kinds = kinds;
+		if (this.by === 'state') /* what runs lies at the bottom */
+			kinds.sort((x, y) => (this.label(y) === 'running') - (this.label(x) === 'running') || y.weight - x.weight);
 	}
 	/* Samples are an interval apart: what is finer than that is chance. */
 	smooth(sums) {
@@ -143,6 +196,8 @@ class Strip {
 		}
 	}
 	label(lane) {
+		if (this.by === 'stage')
+			return this.stages[lane.key] || 'no stage';
 		if (this.by === 'area')
 			return this.profile.meta.areas[lane.key].name;
 		if (this.by === 'thread')
@@ -150,6 +205,8 @@ class Strip {
 		return lane.key ? this.profile.meta.states[lane.key - 1] : 'samples';
 	}
 	colourOf(lane) {
+		if (this.by === 'stage')
+			return lane.key ? this.colours.strong([hash(this.stages[lane.key]) * 47 % 360, 42]) : this.colours.strong([212, 8]);
 		return this.by === 'area' ? this.colours.area(lane.key) : this.colours.state(lane.key ? this.label(lane) : '');
 	}
 	draw() {
@@ -167,13 +224,16 @@ class Strip {
 		c.textBaseline = 'middle';
 		if (this.by === 'thread')
 			this.drawHeat();
+		else if (this.by === 'second')
+			this.drawSeconds();
 		else
 			this.drawStacked();
 		let y = MAIN_LANE + 2;
 		for (const lane of this.lanes) {
 			lane.draw(y);
-			this.drawLabel(lane.label, y);
-			y += SMALL_LANE + 2;
+			if (!lane.hit)
+				this.drawLabel(lane.label, y);
+			y += lane.height + 2;
 		}
 		this.drawAxis();
 		this.drawRanges();
@@ -210,9 +270,32 @@ class Strip {
 			: `${formatWeight(top / this.bucketSeconds, this.event)}/s`;
 		this.drawLabel(per, 0);
 	}
+	heat(v) {
+		const l = this.colours.dark ? 16 + 48 * v : 94 - 46 * v;
+		return `hsl(${Math.round(44 - 34 * v)} ${Math.round(50 + 34 * v)}% ${Math.round(l)}%)`;
+	}
+	/* A column for each second, its parts from top to bottom: what repeats within seconds is a pattern. */
+	drawSeconds() {
+		const c = this.context, per = this.perColumn(), sums = this.kinds.length ? this.kinds[0].sums : [];
+		const columns = Math.ceil(this.buckets / per), w = this.width * per / this.buckets;
+		const rows = Math.min(per, Math.floor(MAIN_LANE / 2)), h = MAIN_LANE / rows, cells = new Float64Array(columns * rows), counts = new Uint16Array(columns * rows);
+		for (let b = 0; b < this.buckets; b++) {
+			const cell = Math.floor(b / per) * rows + Math.floor(b % per * rows / per);
+			cells[cell] += sums[b] || 0;
+			counts[cell]++;
+		}
+		cells.forEach((v, i) => cells[i] = v / (counts[i] || 1));
+		const top = cells.reduce((m, v) => Math.max(m, v), 0) || 1;
+		cells.forEach((v, i) => {
+			if (v <= 0)
+				return;
+			c.fillStyle = this.heat(v / top);
+			c.fillRect(Math.floor(i / rows) * w, i % rows * h, Math.max(1, w - (w > 6 ? 0.5 : 0)), h);
+		});
+		this.drawLabel(`${formatDuration(per * this.profile.meta.bucket)} a column`, 0);
+	}
 	drawHeat() {
 		const c = this.context, shown = this.kinds.slice(0, HEAT_ROWS), h = MAIN_LANE / Math.max(shown.length, 6);
-		const dark = this.colours.dark;
 		let top = 0;
 		const all = shown.map((k) => this.columns(k));
 		for (const lane of all)
@@ -223,8 +306,7 @@ class Strip {
 				const v = lane[x] / top;
 				if (v <= 0)
 					continue;
-				const l = dark ? 16 + 48 * v : 94 - 46 * v;
-				c.fillStyle = `hsl(${Math.round(44 - 34 * v)} ${Math.round(50 + 34 * v)}% ${Math.round(l)}%)`;
+				c.fillStyle = this.heat(v);
 				c.fillRect(x, i * h, 1, Math.max(1, h - 0.5));
 			}
 		});
@@ -307,19 +389,35 @@ class Strip {
 				c.fillText(text, x + 4, y + 11);
 		}
 	}
+	/* The parts of columns that lie outside of the ranges, under a veil. */
+	veilSeconds(kept) {
+		const per = this.perColumn(), w = this.width * per / this.buckets, c = this.context;
+		for (let column = 0; column * per < this.buckets; column++) {
+			let at = column * per;
+			const end = at + per, veil = (from, to) => to > from &&
+				c.fillRect(column * w, (from - column * per) / per * MAIN_LANE, w, (to - from) / per * MAIN_LANE);
+			for (const [from, to] of kept) {
+				veil(at, Math.min(end, from));
+				at = Math.max(at, Math.min(end, to));
+			}
+			veil(at, end);
+		}
+	}
 	drawRanges() {
-		const c = this.context, px = this.width / this.buckets, h = this.height - AXIS;
+		const c = this.context, px = this.width / this.buckets, h = this.height - AXIS, seconds = this.by === 'second', y = seconds ? MAIN_LANE : 0;
 		if (this.range || this.other) {
 			c.globalAlpha = 0.62;
 			c.fillStyle = this.colours.paper;
 			const kept = [this.range, this.other].filter(Boolean).sort((x, y) => x[0] - y[0]);
 			let at = 0;
+			if (seconds)
+				this.veilSeconds(kept);
 			for (const [from, to] of kept) {
 				if (from > at)
-					c.fillRect(at * px, 0, (from - at) * px, h);
+					c.fillRect(at * px, y, (from - at) * px, h - y);
 				at = Math.max(at, to);
 			}
-			c.fillRect(at * px, 0, this.width - at * px, h);
+			c.fillRect(at * px, y, this.width - at * px, h - y);
 			c.globalAlpha = 1;
 		}
 		for (const [range, colour, name] of [[this.range, this.colours.accent, 'A'], [this.other, this.colours.other, 'B']]) {
@@ -327,8 +425,8 @@ class Strip {
 				continue;
 			const x = range[0] * px, w = (range[1] - range[0]) * px;
 			c.fillStyle = colour;
-			c.fillRect(x, 0, 2, h);
-			c.fillRect(x + w - 2, 0, 2, h);
+			c.fillRect(x, y, 2, h - y);
+			c.fillRect(x + w - 2, y, 2, h - y);
 			c.fillRect(x, h - 2, w, 3);
 			if (this.other && w > 18) {
 				c.fillRect(x, 0, 15, 15);
@@ -345,10 +443,14 @@ class Strip {
 	}
 	/* What the strip shows at a bucket, as lines. */
 	tell(bucket) {
+		if (!this.kinds)
+			return null;
 		const lines = [formatMoment(bucket * this.bucketSeconds, this.bucketSeconds < 1)];
 		const sum = this.kinds.reduce((s, k) => s + k.sums[bucket], 0);
 		const here = this.kinds.filter((k) => k.sums[bucket] > sum / 1000).sort((x, y) => y.sums[bucket] - x.sums[bucket]);
-		for (const k of here.slice(0, 6))
+		if (this.by === 'second')
+			lines.push(formatWeight(sum, this.event));
+		for (const k of this.by === 'second' ? [] : here.slice(0, 6))
 			lines.push(`${this.label(k)} ${formatShare(k.sums[bucket], sum)}`);
 		for (const [kind, label, format] of [[CPU_JVM, 'CPU of the JVM', percent], [CPU_MACHINE, 'CPU of the machine', percent],
 			[HEAP, 'heap', formatBytes], [RSS, 'resident', formatBytes]]) {

@@ -36,13 +36,25 @@ class Tree {
 	startReverse() {
 		const m = this.model, r = this.root, own = this.o.members, source = own ? 'total' : 'self';
 		const wa = m.a[source], wb = m.b && m.b[source];
-		r.members = own || [];
-		for (let i = 1; !own && i < this.nodes.count; i++)
-			if (wa[i] > 0 || (wb && wb[i] > 0))
-				r.members.push(i);
-		r.wa = Float64Array.from(r.members, (i) => wa[i]);
-		r.wb = wb && Float64Array.from(r.members, (i) => wb[i]);
+		r.members = own || this.leaves(wa, wb);
+		const n = r.members.length;
+		r.wa = new Float64Array(n);
+		r.wb = wb && new Float64Array(n);
+		for (let k = 0; k < n; k++) {
+			r.wa[k] = wa[r.members[k]];
+			if (wb)
+				r.wb[k] = wb[r.members[k]];
+		}
 		this.sumReverse(r);
+	}
+	/* Nodes that samples end in. */
+	leaves(wa, wb) {
+		const count = this.nodes.count, all = new Int32Array(count);
+		let n = 0;
+		for (let i = 1; i < count; i++)
+			if (wa[i] > 0 || (wb && wb[i] > 0))
+				all[n++] = i;
+		return all.subarray(0, n);
 	}
 	sumReverse(d) {
 		for (let k = 0; k < d.members.length; k++) {

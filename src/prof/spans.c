@@ -181,7 +181,7 @@ static int by_start(const void *a, const void *b)
 int sp_spans_read(struct sp_spans *s, int fd)
 {
 	struct reading r = {.s = s};
-	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = read_event};
+	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = read_event, .rare = true};
 	int n = sp_dict_new(&r.dict, DICT_CAP);
 
 	if (n < 0)

@@ -168,7 +168,8 @@ static void name_root(struct builder *b, const struct sp_sample *s)
 	const struct sp_stack *st;
 
 	if (b->o->by != SP_BY_CLASS && b->o->by != SP_BY_AREA) {
-		const char *root = sp_dict_get_string(d, s->root, NULL);
+		const char *root =
+			sp_dict_get_string(d, b->o->by == SP_BY_STATE ? s->state : s->root, NULL);
 
 		sp_buf_adds(&b->text, *root ? root : "[not known]");
 		return;

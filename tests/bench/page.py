@@ -1,5 +1,12 @@
-"""The report page: size, time to write it, and in Chromium the first picture, zoom, search and a selected range.
-bench page [ROUNDS]. One run beside whatever else the machine does: medians."""
+"""The report page: size, time to write it, and in Chromium the first picture, zoom, search and a selected range; and the
+first picture of the same recording beside speedscope's and async-profiler's heat map, taking turns.
+
+    ./build.sh bench page [ROUNDS]
+
+Medians of one run beside whatever else the machine does. Our first picture is when the graph is drawn; the others' is their
+first call that draws anything on a canvas."""
+import base64
+import json
 import pathlib
 import statistics
 import subprocess
@@ -9,7 +16,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from kit.browser import Browser  # noqa: E402
-from kit.parts import ROOT  # noqa: E402
+from kit import peers, recordings  # noqa: E402
+from kit.parts import ROOT, SPARKPROF  # noqa: E402
 
 CASES = {
     "10 minutes, 64 threads": (768000, 20000, 64, 600, 60),
@@ -30,9 +38,43 @@ def measure(browser, path, rounds):
         browser.open(path)
         figures["first picture"].append(browser.eval("performance.getEntriesByName('drawn')[0].startTime"))
         for name, code in ACTIONS.items():
-            ms = browser.eval(f"(() => {{ const app = sparkprof, t = performance.now(); {code}; return performance.now() - t; }})()")
+            ms = browser.eval("(async () => { const app = sparkprof, t = performance.now(); " + code +
+                              "; await app.settled; return performance.now() - t; })()")
             figures.setdefault(name, []).append(ms)
     return {name: statistics.median(v) for name, v in figures.items()}
+
+
+# The first call that draws on any canvas.
+FIRST_DRAW = """for (const [type, names] of [['CanvasRenderingContext2D', ['fillRect', 'fill', 'putImageData', 'drawImage']],
+    ['WebGLRenderingContext', ['drawArrays', 'drawElements']], ['WebGL2RenderingContext', ['drawArrays', 'drawElements']]])
+    for (const name of names) {
+        const real = globalThis[type].prototype[name];
+        globalThis[type].prototype[name] = function (...args) {
+            globalThis.firstDraw ??= performance.now();
+            return real.apply(this, args);
+        };
+    }"""
+
+
+def beside(browser, tmp, rounds):
+    """The same recording in three pages."""
+    file = recordings.large()
+    run = lambda *cmd: subprocess.run([str(c) for c in cmd], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run(SPARKPROF, "report", "-q", "-e", "cpu", file, "-f", tmp / "ours.html", "-f", tmp / "x.speedscope.json")
+    run(*peers.converter(), "--cpu", "-o", "heatmap", file, tmp / "heatmap.html")
+    text = base64.b64encode((tmp / "x.speedscope.json").read_bytes()).decode()
+    (tmp / "x.js").write_text(f"speedscope.loadFileFromBase64('x.speedscope.json', {json.dumps(text)})")
+    pages = {"sparkprof": (tmp / "ours.html", "", "globalThis.sparkprof"), "heat map": (tmp / "heatmap.html", "", "globalThis.firstDraw"),
+             "speedscope": (peers.speedscope() / "dist/release/index.html", f"localProfilePath={tmp / 'x.js'}", "globalThis.firstDraw")}
+    times = {name: [] for name in pages}
+    for _ in range(rounds):
+        for name, (path, fragment, ready) in pages.items():
+            browser.open(path, fragment, ready=ready, before=FIRST_DRAW)
+            times[name].append(browser.eval("performance.getEntriesByName('drawn')[0].startTime" if name == "sparkprof" else "firstDraw"))
+    ours = statistics.median(times["sparkprof"])
+    print(f"first picture of {file.stat().st_size / 1e6:.0f} MB of async-profiler's:")
+    for name, list_ in times.items():
+        print(f"  {name:14} {statistics.median(list_):8.0f} ms" + ("" if name == "sparkprof" else f", ours {ours / statistics.median(list_):.2f} of it"))
 
 
 def main(rounds):
@@ -43,6 +85,7 @@ def main(rounds):
     browser = Browser()
     try:
         with tempfile.TemporaryDirectory() as tmp:
+            beside(browser, pathlib.Path(tmp), rounds)
             for name, args in CASES.items():
                 path = pathlib.Path(tmp) / "page.html"
                 start = time.monotonic()

@@ -1,9 +1,10 @@
-"""A large recording of async-profiler to collapsed text: sparkprof beside async-profiler's own converter.
+"""A large recording of async-profiler: sparkprof beside async-profiler's own converter, to collapsed text, to a plain graph
+and to the page with a time strip (the converter's heat map).
 
     ./build.sh bench report [ROUNDS]        5 rounds unless told
 
 The recording is real ones joined until there are 300 MB. They take turns. Wall clock, CPU time and peak memory of the whole
-command; medians; build/bench/report.json has every round. The outputs are compared once."""
+command; medians; build/bench/report.json has every round. The collapsed outputs are compared once."""
 import json
 import os
 import pathlib
@@ -13,23 +14,10 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from kit import parts, peers  # noqa: E402
+from kit import parts, peers, recordings  # noqa: E402
 from kit.parts import SPARKPROF  # noqa: E402
 
 OUT = parts.ROOT / "build/bench"
-SIZE = 300_000_000
-
-
-def large():
-    path = OUT / "large.jfr"
-    if path.exists() and path.stat().st_size >= SIZE:
-        return path
-    one = peers.recording(OUT / "one.jfr", "event=cpu,interval=100us,alloc=8k,lock=1us,wall=1ms", "Mixture", 20)
-    data = one.read_bytes()
-    with path.open("wb") as f:
-        while f.tell() < SIZE:
-            f.write(data)
-    return path
 
 
 def measure(cmd):
@@ -42,21 +30,26 @@ def measure(cmd):
 
 
 def main(rounds=5):
-    OUT.mkdir(parents=True, exist_ok=True)
-    file, ours, theirs = large(), OUT / "ours.collapsed", OUT / "theirs.collapsed"
-    cmds = {"sparkprof": [SPARKPROF, "report", "-q", "-a", "-e", "cpu", file, "-f", ours],
-            "jfrconv": [*peers.converter(), "--cpu", "--norm", "-o", "collapsed", file, theirs]}
-    results = {name: [] for name in cmds}
+    file, theirs, ours = recordings.large(), peers.converter(), [SPARKPROF, "report", "-q", "-e", "cpu"]
+    pairs = {
+        "collapsed": ([*ours, "-a", file, "-f", OUT / "ours.collapsed"], [*theirs, "--cpu", "--norm", "-o", "collapsed", file, OUT / "theirs.collapsed"]),
+        "graph": ([*ours, file, "-f", OUT / "ours.svg"], [*theirs, "--cpu", file, OUT / "theirs.html"]),
+        "page": ([*ours, file, "-f", OUT / "ours.html"], [*theirs, "--cpu", "-o", "heatmap", file, OUT / "theirs.heatmap.html"]),
+    }
+    results = {what: ([], []) for what in pairs}
     for _ in range(rounds):
-        for name, cmd in cmds.items():
-            results[name].append(measure([str(c) for c in cmd]))
-    same = sorted(ours.read_bytes().splitlines()) == sorted(theirs.read_bytes().splitlines())
-    print(f"{file.stat().st_size / 1e6:.0f} MB; outputs are {'equal' if same else 'NOT EQUAL'}")
-    for name, rows in results.items():
-        print(f"{name:10}" + "".join(f"  {k} {statistics.median(r[k] for r in rows):8.2f}" for k in ("wall", "cpu", "mb")))
-    ratio = {k: statistics.median(r[k] for r in results["jfrconv"]) / statistics.median(r[k] for r in results["sparkprof"])
-             for k in ("wall", "cpu", "mb")}
-    print("jfrconv / sparkprof: " + ", ".join(f"{k} {v:.1f}" for k, v in ratio.items()))
+        for what, cmds in pairs.items():
+            for cmd, rows in zip(cmds, results[what]):
+                rows.append(measure([str(c) for c in cmd]))
+    same = sorted((OUT / "ours.collapsed").read_bytes().splitlines()) == sorted((OUT / "theirs.collapsed").read_bytes().splitlines())
+    print(f"{file.stat().st_size / 1e6:.0f} MB; collapsed outputs are {'equal' if same else 'NOT EQUAL'}")
+    for what, sides in results.items():
+        mid = [{k: statistics.median(r[k] for r in rows) for k in ("wall", "cpu", "mb")} for rows in sides]
+        for name, m in zip(("sparkprof", "jfrconv"), mid):
+            print(f"{what:10} {name:10}" + "".join(f"  {k} {v:8.2f}" for k, v in m.items()))
+        print(f"{what:10} jfrconv / sparkprof: " + ", ".join(f"{k} {mid[1][k] / mid[0][k]:.1f}" for k in mid[0]))
+    print(f"size of the page: sparkprof {(OUT / 'ours.html').stat().st_size / 1e6:.1f} MB, "
+          f"heat map {(OUT / 'theirs.heatmap.html').stat().st_size / 1e6:.1f} MB")
     (OUT / "report.json").write_text(json.dumps(results, indent=1))
 
 

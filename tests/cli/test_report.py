@@ -2,6 +2,7 @@
 import csv
 import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -203,3 +204,34 @@ def test_diff(sparkprof, tmp_path):
     assert lines(tmp_path / "d.collapsed") == [b"m;gone 500 0", b"m;grew 1000 3000", b"m;same 8000 8000"]
     r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "a.collapsed")
     assert "\n0 of " in r.stdout
+
+
+def test_names_of_outputs_and_odd_directories(sparkprof, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.collapsed").write_text("main;f 1\n")
+    r = sparkprof("report", tmp_path / "in", "-f", tmp_path / "%t-%{WHO}.collapsed", env={"WHO": "me/../you"})
+    made = [p.name for p in tmp_path.glob("*.collapsed")]
+    assert r.returncode == 0 and len(made) == 1 and re.fullmatch(r"\d{8}-\d{6}-me_.._you\.collapsed", made[0]), (r.stderr, made)
+    assert r.stderr.startswith("sparkprof: 1 sample, ") or "1 sample, " in r.stderr
+    r = sparkprof("report", tmp_path / "in", "-f", tmp_path / "%p.txt")
+    assert r.returncode == 2 and "%p needs a target" in r.stderr
+    # what is no recording is left alone; what is none in spite of its name is said
+    (tmp_path / "in/sub.jfr").mkdir()
+    (tmp_path / "in/empty.jfr").write_bytes(b"")
+    (tmp_path / "in/noise.jfr").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "in/.hidden.jfr").write_bytes(b"x")
+    (tmp_path / "in/notes.md").write_text("f 3\n")
+    os.mkfifo(tmp_path / "in/pipe.jfr")
+    r = sparkprof("report", tmp_path / "in", "-o", "collapsed")
+    assert r.returncode == 0 and r.stdout == "main;f 1\n"
+    assert "empty.jfr" in r.stderr and "noise.jfr" in r.stderr and "hidden" not in r.stderr
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none/only.jfr").mkdir()
+    r = sparkprof("report", tmp_path / "none")
+    assert r.returncode == 1 and "no recording in it" in r.stderr
+
+
+def test_by_state(sparkprof, recordings, tmp_path):
+    out = tmp_path / "x.collapsed"
+    assert sparkprof("report", recordings / "wall.jfr", "--by", "state", "-f", out).returncode == 0
+    assert {line.split(b";")[0] for line in lines(out)} >= {b"running", b"sleep"}

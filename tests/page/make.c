@@ -13,6 +13,7 @@
 
 #include "out/out.h"
 #include "prof/load.h"
+#include "prof/tasks.h"
 #include "prof/timeline.h"
 
 #define START_NS 1790000000000000000ull
@@ -161,6 +162,41 @@ static uint32_t skewed(uint32_t below)
 	return (uint32_t)(u * u * u * below) % below;
 }
 
+enum { STAGES = 3, STAGE_TASKS = 4, TASKS = STAGES * STAGE_TASKS };
+
+/* Tasks of a thread follow each other, a stage's all at once; none in the first and last tenth of
+ * the time, which is cut into 1,000 parts. */
+static void make_tasks(struct sp_profile *p, uint32_t threads, uint64_t seconds)
+{
+	for (uint32_t i = 0; i < threads * TASKS; i++) {
+		uint32_t t = i / TASKS, task = i % TASKS;
+		uint64_t from = (uint64_t)task * 1000 / TASKS, to = (task + 1ull) * 1000 / TASKS;
+		struct sp_task_run run = {
+			.name = {.task_id = 1000 + task * threads + t,
+				.stage = 3 + (int32_t)(task / STAGE_TASKS),
+				.index = (int32_t)(task % STAGE_TASKS * threads + t)},
+			.tid = 4000 + t,
+			.executor = str(p, t % 2 ? "3" : "4"),
+			.begun = true,
+			.ended = true,
+		};
+
+		from = from < 100 ? 100 : from;
+		to = to > 900 ? 900 : to;
+		if (from < to) {
+			run.start_ns = START_NS + from * seconds * 1000000;
+			run.end_ns = START_NS + to * seconds * 1000000;
+		}
+		sp_profile_add_task(p, &run);
+	}
+}
+
+/* The task of a thread in a part of the time, as samples name it. */
+static uint32_t task_at(uint32_t t, uint64_t part)
+{
+	return part < 100 || part >= 900 ? 0 : t * TASKS + (uint32_t)(part * TASKS / 1000) + 1;
+}
+
 static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, uint32_t threads,
 	uint32_t seconds, uint32_t depth)
 {
@@ -186,6 +222,8 @@ static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, ui
 				.tid = 4000 + i, .java_id = i + 1, .name_id = str(p, name)});
 	}
 	for (uint64_t k = 0; made < samples; k++) {
+		uint64_t part = k * interval / (seconds * 1000000ull);
+
 		for (uint32_t t = 0; t < threads && made < samples; t++, made++) {
 			uint32_t phase = (uint32_t)(k * 6 * threads / samples), n = stacks / 8 + 1;
 			/* every stack occurs once, then by the phase of the job */
@@ -194,11 +232,13 @@ static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, ui
 
 			sp_profile_add_at(p,
 				&(struct sp_sample){ids[s], tids[t], state_ids[s % 10],
-					(uint32_t)event, 1, interval + rnd(2000) * 100},
+					(uint32_t)event, 1, interval + rnd(2000) * 100,
+					.task = task_at(t, part)},
 				START_NS + k * interval + t * 1000, interval);
 		}
 	}
 	make_series(p, seconds);
+	make_tasks(p, threads, seconds);
 	free(ids);
 	free(tids);
 }

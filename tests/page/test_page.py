@@ -373,3 +373,88 @@ def test_comparison_of_two_recordings(browser, sparkprof, tmp_path):
     titles = browser.eval("[...document.querySelectorAll('#frames title')].map((t) => t.textContent).join('\\n')")
     assert "gone (base 5.24 % → new 0.00 %, vanished)" in titles and "<b>x" in titles
     quiet(browser, out[1])
+
+
+def lane_point(browser, kind, index):
+    """Where a bar of a lane is on the screen, and the word that it stands for."""
+    return browser.eval(f"""(() => {{
+        const s = sparkprof.strip, box = s.canvas.getBoundingClientRect(), ms = s.buckets * s.bucketSeconds * 1000;
+        let y = 76;
+        for (const lane of s.lanes) {{
+            if (lane.label === '{kind}') {{
+                for (let dy = 1; dy < lane.height; dy++) {{
+                    for (let x = 0, seen = -1, last; x < s.width; x += 3) {{
+                        const hit = s.laneAt(x, y + dy);
+                        if (hit && hit.word !== last && ++seen === {index})
+                            return {{x: box.left + x + 3, y: box.top + y + dy, word: hit.word}};
+                        last = hit ? hit.word : last;
+                    }}
+                }}
+            }}
+            y += lane.height + 2;
+        }}
+        return null;
+    }})()""")
+
+
+def test_stages_and_tasks_are_lanes_and_switches(browser, small):
+    browser.open(small)
+    whole = browser.eval("sparkprof.model.whole")
+    assert browser.eval("sparkprof.strip.lanes.map((l) => l.label)")[-2:] == ["Stages", "Tasks"]
+    assert browser.eval("[...document.getElementById('stage').options].map((o) => o.value)") == ["", "stage 3.0", "stage 4.0", "stage 5.0", "-"]
+    sums = {}
+    for value in ("stage 3.0", "stage 4.0", "stage 5.0", "-"):
+        browser.eval(f"sparkprof.set({{stage: '{value}'}})")
+        sums[value] = browser.eval("sparkprof.model.whole")
+    assert sum(sums.values()) == pytest.approx(whole) and min(sums.values()) > whole / 10
+    # a click on a bar chooses it, a second one all again
+    browser.eval("sparkprof.set({stage: ''})")
+    bar = lane_point(browser, "Stages", 1)
+    browser.ask("click", x=bar["x"], y=bar["y"])
+    assert browser.eval("sparkprof.state.stage") == bar["word"] and bar["word"] in sums
+    task = lane_point(browser, "Tasks", 2)
+    browser.ask("click", x=task["x"], y=task["y"])
+    assert browser.eval("sparkprof.state.task") == task["word"] != ""
+    assert browser.eval("document.getElementById('task').value") == task["word"]
+    one = browser.eval("sparkprof.model.whole")
+    assert 0 < one < sums[bar["word"]] / 8
+    # one task is one thread: it can be seen in the order of time
+    browser.eval("sparkprof.show('time')")
+    assert browser.eval("document.getElementById('empty').hidden") and shown(browser) > 5
+    browser.eval("sparkprof.set({task: '', stage: '', view: 'flame', executor: 'executor 3'})")
+    assert 0.3 < browser.eval("sparkprof.model.whole") / whole < 0.6
+    browser.eval("sparkprof.set({executor: '', by: 'stage'})")
+    assert "stage 5.0" in browser.eval("document.getElementById('legend').textContent")
+    quiet(browser, small)
+
+
+def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
+    browser.open(small, "by=second")
+    box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
+    column = browser.eval("sparkprof.strip.perColumn() * sparkprof.strip.width / sparkprof.strip.buckets")
+    x = box["x"] + 20.5 * column
+    browser.ask("drag", **{"from": [x, box["y"] + 74 * 0.2], "to": [x, box["y"] + 74 * 0.7]})
+    browser.ask("wait", code="sparkprof.strip.range && !sparkprof.awaited")
+    low, high = browser.eval("sparkprof.strip.range.map((b) => b * sparkprof.seconds)")
+    second = browser.eval("sparkprof.strip.perColumn() * sparkprof.seconds")
+    assert second * 20 < low < high < second * 21 and 0.3 < (high - low) / second < 0.7
+    quiet(browser, small)
+
+
+def test_many_samples_are_summed_in_slices_and_the_last_wish_counts(browser, make):
+    browser.open(make("html", "generate", 768000, 20000, 64, 600, 60))
+    whole = browser.eval("sparkprof.model.whole")
+    # what is shown stays until the sums are made, and wishes that come meanwhile are not lost
+    seen = browser.eval("""(async () => {
+        sparkprof.set({range: '60-120'});
+        const busy = !!sparkprof.working, before = sparkprof.model.whole;
+        sparkprof.set({range: '60-180'});
+        sparkprof.set({search: 'Kryo'});
+        await sparkprof.settled;
+        return {busy, before, whole: sparkprof.model.whole, found: sparkprof.found.weight, range: sparkprof.strip.range};
+    })()""")
+    assert seen["busy"] and seen["before"] == whole
+    assert 0.15 < seen["whole"] / whole < 0.25 and 0 < seen["found"] < seen["whole"]
+    assert browser.eval("sparkprof.working") is None
+    assert browser.eval(f"{FLAME}.tree.root.total") == pytest.approx(seen["whole"])
+    quiet(browser, None)

@@ -110,7 +110,7 @@ Test(in, what_is_none_of_ours_is_refused)
 	static const char *const inputs[] = {"", "hello",
 		"\x7f"
 		"ELF\x02\x01\x01",
-		"<html></html>"};
+		"<html></html>", "678: begins with a number and a colon"};
 	struct sp_err err = {0};
 
 	for (size_t i = 0; i < SP_COUNT(inputs); i++)

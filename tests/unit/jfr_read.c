@@ -2,6 +2,7 @@
 #include "jfr_kit.h"
 #include "jfr/rewrite.h"
 #include "jfr/text.h"
+#include "shrunk.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -210,4 +211,29 @@ Test(jfr_text, all_encodings_become_utf8)
 		cr_expect(len == strlen(cases[i].utf8) && memcmp(got, cases[i].utf8, len) == 0,
 			"case %zu: %.*s", i, (int)len, got);
 	}
+}
+
+/* Cuts the file at the first event that is read. */
+static int cut_file(void *ctx, const struct sp_jfr_event *e)
+{
+	cr_assert_eq(ftruncate(*(int *)ctx, 8192), 0);
+	return 0;
+}
+
+Test(jfr_reader, a_file_cut_while_it_is_mapped_is_damage)
+{
+	int fd = memory_file(NULL, 0);
+	struct sp_jfr_visitor v = {.ctx = &fd, .event = cut_file};
+	struct sp_err err = {{0}};
+	struct sp_dict *dict;
+
+	/* two chunks of megabytes: the first is mapped, for its writer has gone on */
+	cr_assert_eq(record(fd, 2, 9000, 100, 1, false), 0);
+	sp_shrunk_mind();
+	cr_assert_eq(sp_dict_new(&dict, 64u << 20), 0);
+	cr_expect_eq(sp_jfr_read(fd, dict, &v, NULL, &err), -EBADMSG);
+	cr_expect(strstr(err.text, "offset"), "%s", err.text);
+	cr_expect(sp_shrunk());
+	sp_dict_free(dict);
+	close(fd);
 }

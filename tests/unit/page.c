@@ -221,8 +221,8 @@ Test(pagedata, columns_add_up)
 		count += get(&r);
 	}
 	cr_expect_eq(count, rows);
-	for (uint64_t i = 0; i < rows * 4; i++)
-		get(&r); /* bucket, span, stack, state */
+	for (uint64_t i = 0; i < rows * 5; i++)
+		get(&r); /* bucket, span, stack, state, label */
 	for (uint64_t i = 0; i < rows; i++)
 		sum += get(&r);
 	cr_expect_eq(r.at, r.end);
@@ -245,7 +245,7 @@ Test(pagedata, quanta_are_shared_out)
 	get(&r);
 	rows = get(&r);
 	get(&r);
-	for (uint64_t i = 0; i < 2 + rows * 4; i++)
+	for (uint64_t i = 0; i < 2 + rows * 5; i++)
 		get(&r);
 	for (uint64_t i = 0; i < rows; i++)
 		sum += get(&r);

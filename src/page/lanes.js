@@ -1,0 +1,106 @@
+'use strict';
+/* Stages and tasks as bars below the time strip. What they are comes with the data: labels and the
+ * spans of time that threads spent under them; without spans, the time between a label's samples. */
+const STAGE_ROW = 14, STAGE_ROWS = 4, TASKS_HEIGHT = 46, TASK_ROW = 6;
+
+/* Spans of tasks: [{label, from, to}] in milliseconds. */
+function taskSpans(profile) {
+	if (profile.spans.length)
+		return profile.spans.filter((s) => s.label);
+	const spans = new Map(), ms = profile.meta.bucket / 1e6;
+	for (const rows of profile.events) {
+		for (let i = 0; rows && i < rows.count; i++) {
+			const {task, stage} = profile.labels[rows.label[i]];
+			if (!task && !stage)
+				continue;
+			const key = `${rows.label[i]}.${rows.thread[i]}`, from = rows.bucket[i] * ms, to = (rows.bucket[i] + rows.span[i] + 1) * ms;
+			const s = spans.get(key);
+			if (s) {
+				s.from = Math.min(s.from, from);
+				s.to = Math.max(s.to, to);
+			} else {
+				spans.set(key, {label: rows.label[i], from, to});
+			}
+		}
+	}
+	return [...spans.values()];
+}
+
+/* One bar per stage (of each executor): from its first task to its last. */
+function stageSpans(profile, tasks) {
+	const stages = new Map();
+	for (const t of tasks) {
+		const {stage} = profile.labels[t.label];
+		if (!stage)
+			continue;
+		const s = stages.get(stage);
+		if (s) {
+			s.from = Math.min(s.from, t.from);
+			s.to = Math.max(s.to, t.to);
+			s.tasks++;
+		} else {
+			stages.set(stage, {stage, from: t.from, to: t.to, tasks: 1});
+		}
+	}
+	return [...stages.values()];
+}
+
+/* Gives each span the first row that is free when it begins. Returns how many rows there are. */
+function packSpans(spans) {
+	const ends = [];
+	spans.sort((x, y) => x.from - y.from || y.to - x.to);
+	for (const s of spans) {
+		let row = ends.findIndex((end) => end <= s.from + 0.5);
+		if (row < 0)
+			row = ends.length;
+		ends[row] = s.to;
+		s.row = row;
+	}
+	return ends.length;
+}
+
+/* Lanes for a strip: [{label, height, draw(y), hit(x, y)}]. */
+function labelLanes(strip) {
+	const {profile} = strip, tasks = taskSpans(profile), stages = stageSpans(profile, tasks), lanes = [];
+	const place = (s) => {
+		const scale = strip.width / (strip.buckets * strip.bucketSeconds * 1000);
+		return [s.from * scale, Math.max(1, (s.to - s.from) * scale - 0.6)];
+	};
+	const colour = (stage) => strip.colours.strong([hash(stage) * 47 % 360, 42]);
+	const add = (label, spans, height, most, draw, word) => {
+		const rows = packSpans(spans), h = Math.max(1, Math.min(height, most / rows));
+		if (!rows)
+			return;
+		lanes.push({label, height: Math.ceil(Math.min(rows * h, most)) + 2, draw: (y) => {
+			for (const s of spans) {
+				const [x, w] = place(s);
+				draw(s, x, y + s.row * h, w, h);
+			}
+		}, hit: (x, y) => spans.find((s) => {
+			const [left, w] = place(s);
+			return x >= left && x <= left + w && Math.floor(y / h) === s.row;
+		}), word});
+	};
+	add('Stages', stages, STAGE_ROW, STAGE_ROW * STAGE_ROWS, (s, x, y, w, h) => {
+		const c = strip.context;
+		c.globalAlpha = strip.chosen.stage && strip.chosen.stage !== s.stage ? 0.35 : 0.9;
+		c.fillStyle = colour(s.stage);
+		c.fillRect(x, y, w, h - 1);
+		c.fillStyle = strip.colours.text;
+		if (h >= 11 && w > 40)
+			c.fillText(strip.letters.fit(s.stage, w - 8), x + 4, y + h / 2);
+		c.globalAlpha = 1;
+	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`]}));
+	add('Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {
+		const {stage, task} = profile.labels[s.label], c = strip.context;
+		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task);
+		c.globalAlpha = off ? 0.3 : 0.85;
+		c.fillStyle = colour(stage);
+		c.fillRect(x, y, w, h > 2 ? h - 0.7 : h);
+		c.globalAlpha = 1;
+	}, (s) => {
+		const {executor, stage, task} = profile.labels[s.label];
+		return {kind: 'task', word: task, stage, lines: [task || stage, executor].filter(Boolean)};
+	});
+	return lanes;
+}

@@ -1,0 +1,152 @@
+/* Reads changed copies of inputs until the time is over: sanitizers and signals are the judges.
+ *   fuzz-in SECONDS SEED LAST FILE…
+ * What is being read is always in LAST, so that what ended the program is there to be read again
+ * (fuzz-in 0 0 - LAST). Reports of what was read are made, too: a profile that was read must be
+ * fit to be written. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "in/in.h"
+#include "out/out.h"
+
+enum { MOST = 4 << 20, FILES = 64, HANG_S = 30 };
+
+struct input {
+	uint8_t *data;
+	size_t len;
+};
+
+static uint64_t state;
+
+static uint64_t rnd(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? (state >> 11) % below : 0;
+}
+
+static int load(const char *path, struct input *to)
+{
+	FILE *f = fopen(path, "re");
+
+	to->data = malloc(MOST);
+	to->len = f && to->data ? fread(to->data, 1, MOST, f) : 0;
+	if (f)
+		fclose(f);
+	return to->len ? 0 : -EINVAL;
+}
+
+/* One change: a byte, a number that breaks sums, a piece moved, left out or doubled, or a cut. */
+static size_t change(uint8_t *d, size_t len)
+{
+	static const uint64_t odd[] = {0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0xffffffff,
+		0x7fffffffffffffff, UINT64_MAX};
+	size_t at = rnd(len), n = rnd(64) + 1, to = rnd(len);
+	uint64_t v = odd[rnd(sizeof(odd) / sizeof(odd[0]))];
+
+	n = n > len - at ? len - at : n;
+	switch (rnd(7)) {
+	case 0:
+		d[at] ^= (uint8_t)(1u << rnd(8));
+		break;
+	case 1:
+		d[at] = (uint8_t)rnd(256);
+		break;
+	case 2:
+		memcpy(d + at, &v, n < 8 ? n : 8);
+		break;
+	case 3:
+		memmove(d + to, d + at, n > len - to ? len - to : n);
+		break;
+	case 4:
+		memmove(d + at, d + at + n, len - at - n);
+		return len - n > 0 ? len - n : len;
+	case 5:
+		if (len + n > MOST)
+			break;
+		memmove(d + at + n, d + at, len - at);
+		return len + n;
+	default:
+		return rnd(8) ? len : at + 1;
+	}
+	return len;
+}
+
+/* Reads what is in @fd and writes reports of it. */
+static void read_one(int fd)
+{
+	static const char *const formats[] = {"html", "collapsed", "pprof", "text"};
+	struct sp_load_opts opts = {.tasks = true, .dict_cap = 64 << 20};
+	struct sp_err err = {{0}}, note = {{0}};
+	struct sp_profile *p = NULL;
+	enum sp_in_kind kind;
+	int own;
+
+	if (sp_in_open(fd, &own, &kind, &note, &err) < 0)
+		return;
+	opts.readers = 1 + (unsigned)rnd(2);
+	opts.timeless = rnd(2);
+	if (sp_in_read(own, kind, &opts, NULL, &p, &err) == 0) {
+		struct sp_sink sink;
+
+		sp_sink_init(&sink, -1);
+		sp_out_by_name(formats[rnd(4)])->write(p, &(struct sp_out_opts){0}, &sink);
+		sp_sink_done(&sink);
+		sp_profile_free(p);
+	} else if (!err.text[0]) {
+		fprintf(stderr, "fuzz-in: refused without a sentence\n");
+		abort();
+	}
+	close(own);
+}
+
+static void set(int fd, const uint8_t *d, size_t len)
+{
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, d, len, 0) != (ssize_t)len ||
+		lseek(fd, 0, SEEK_SET) < 0)
+		abort();
+}
+
+int main(int argc, char **argv)
+{
+	static struct input in[FILES];
+	uint8_t *d = malloc(MOST + 64);
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 0);
+	unsigned long runs = 0;
+	int fd, count = argc - 4;
+
+	if (argc < 5 || count > FILES || !d)
+		return 2;
+	state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ull + 88172645463325252ull;
+	fd = strcmp(argv[3], "-") == 0 ? memfd_create("last", 0)
+				       : open(argv[3], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < count; i++)
+		if (fd < 0 || load(argv[4 + i], &in[i]) < 0)
+			return 2;
+	do {
+		const struct input *from = &in[rnd((uint64_t)count)];
+		size_t len = from->len;
+
+		memcpy(d, from->data, len);
+		for (uint64_t k = atoi(argv[1]) ? rnd(6) + 1 : 0; k; k--)
+			len = change(d, len);
+		set(fd, d, len);
+		alarm(HANG_S); /* reading without an end is a fault, too */
+		read_one(fd);
+		runs++;
+	} while (time(NULL) < end);
+	printf("%lu runs\n", runs);
+	free(d);
+	for (int i = 0; i < count; i++)
+		free(in[i].data);
+	return 0;
+}
