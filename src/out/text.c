@@ -17,6 +17,7 @@
 #define BAR	  10
 #define THREADS	  10
 #define STAGES	  20
+#define WORK	  40 /* columns before the work of a stage */
 #define MIN_WIDTH 50
 
 struct text {
@@ -284,7 +285,7 @@ static void write_stage(const struct text *t, const struct sp_view *v, const str
 	percent(t, sp_percent(r->weight, v->weight));
 	sp_sink_printf(t->sink, "  %6u  %10s  %-7s  ", r->tasks,
 		sp_duration_format(r->run_ns, n, sizeof(n)), id);
-	to_end(t, words(t, &b), 38);
+	to_end(t, words(t, &b), WORK);
 	sp_buf_clear(&b);
 	sp_buf_adds(&b, sp_stages_name(t->p, r));
 	if (r->about && r->about->sql >= 0)
@@ -294,8 +295,8 @@ static void write_stage(const struct text *t, const struct sp_view *v, const str
 			(long long)r->max_task, sp_duration_format(r->max_ns, n, sizeof(n)),
 			(double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1));
 	if (b.len) {
-		sp_sink_printf(t->sink, "%38s", "");
-		to_end(t, words(t, &b), 38);
+		sp_sink_printf(t->sink, "%*s", WORK, "");
+		to_end(t, words(t, &b), WORK);
 	}
 }
 
@@ -316,7 +317,7 @@ static int write_stages(const struct text *t, const struct sp_view *v)
 	for (size_t i = 0; i < s.count && i < STAGES; i++)
 		write_stage(t, v, &s, &s.rows[i]);
 	if (s.count > STAGES)
-		sp_sink_printf(t->sink, "%38s%s more\n", "", sp_number(s.count - STAGES, n));
+		sp_sink_printf(t->sink, "%*s%s more\n", WORK, "", sp_number(s.count - STAGES, n));
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "out/fit.h"
 #include "out/out.h"
 #include "out/outfile.h"
+#include "prof/tasks.h"
 #include "sample_profile.h"
 
 static char *read_golden(const char *name, char *path, size_t len)
@@ -101,6 +102,34 @@ Test(out, text_fits_the_width)
 		sp_sink_done(&s);
 		sp_profile_free(p);
 	}
+}
+
+Test(out, text_of_stages_lines_up)
+{
+	static const char site[] = "collect at a/path/that/is/long/enough/to/go/on/below.py:34";
+	struct sp_profile *p = sample_profile();
+	uint32_t app = sp_dict_string(p->dict, "app-1", 5);
+	struct sp_task_run task = {.name = {0, 7, 0, 0, 0}, .app = app};
+	const char *at, *end;
+	size_t column, lines = 0;
+	struct sp_sink s;
+
+	cr_assert_eq(sp_profile_add_task(p, &task), 0);
+	sp_profile_stage(p, app, 7, 0)->call_site = sp_dict_string(p->dict, site, strlen(site));
+	p->rows[0].task = 1;
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_text(p, &(struct sp_out_opts){0}, &s) == 0);
+	at = strstr(sp_buf_str(&s.buf), "    share   tasks ");
+	cr_assert(at, "%s", sp_buf_str(&s.buf));
+	column = (size_t)(strstr(at, "work") - at);
+	for (at = strchr(at, '\n') + 1; *at != '\n'; at = end + 1, lines++) {
+		end = strchr(at, '\n');
+		cr_expect((size_t)(end - at) > column && at[column - 1] == ' ' && at[column] != ' ',
+			"%.*s", (int)(end - at), at);
+	}
+	cr_expect_geq(lines, 3);
+	sp_sink_done(&s);
+	sp_profile_free(p);
 }
 
 Test(out, text_of_nothing)
