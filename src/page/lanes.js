@@ -87,8 +87,9 @@ function labelLanes(strip) {
 		c.fillStyle = colour(s.stage);
 		c.fillRect(x, y, w, h - 1);
 		c.fillStyle = strip.colours.text;
-		if (h >= 11 && w > 40)
-			c.fillText(strip.letters.fit(s.stage, w - 8), x + 4, y + h / 2);
+		const left = Math.max(0, x), room = Math.min(strip.width, x + w) - left; /* it may have begun before */
+		if (h >= 11 && room > 40)
+			c.fillText(strip.letters.fit(s.stage, room - 8), left + 4, y + h / 2);
 		c.globalAlpha = 1;
 	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`]}));
 	add('Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {

@@ -428,6 +428,20 @@ def test_stages_and_tasks_are_lanes_and_switches(browser, small):
     quiet(browser, small)
 
 
+def test_a_stage_that_began_before_has_its_name_inside(browser, small):
+    browser.open(small)
+    places = browser.eval("""(() => {
+        const s = sparkprof.strip, c = s.context, places = [];
+        for (const span of s.profile.spans)
+            span.from = -1e6;
+        c.fillText = (text, x) => text.startsWith('stage') && places.push(x);
+        labelLanes(s).find((l) => l.label === 'Stages').draw(0);
+        delete c.fillText;
+        return places;
+    })()""")
+    assert places and all(x == 4 for x in places)
+
+
 def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
     browser.open(small, "by=second")
     box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
