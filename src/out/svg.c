@@ -120,13 +120,15 @@ static void put_name(struct sp_buf *out, const char *name, size_t room)
 	sp_buf_adds(out, "…");
 }
 
-/* "java/lang/Thread.run" has its end for what fits: the method says more than the package. */
+/* "java/lang/Thread.run" has its end for what fits: the method says more than the package. Not so
+ * in C++ and in what the JVM calls its own code, "I2C/C2I adapters". */
 static const char *short_name(const char *name)
 {
 	const char *end = strchr(name, '('), *slash;
 
 	slash = memrchr(name, '/', end ? (size_t)(end - name) : strlen(name));
-	return slash && !strstr(name, "::") ? slash + 1 : name;
+	return slash && !strstr(name, "::") && !memchr(name, ' ', strcspn(name, "(")) ? slash + 1
+										      : name;
 }
 
 static void put_value(struct drawing *d, uint64_t value)

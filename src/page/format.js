@@ -47,14 +47,19 @@ function formatMoment(seconds, fine) {
 	return sign + (h ? `${h}:${String(m).padStart(2, '0')}:` : `${m}:`) + rest;
 }
 
+/* Whether slashes divide packages: not in C++, modules and what the JVM calls its own code, "I2C/C2I adapters". */
+function hasPackages(name) {
+	const paren = name.indexOf('('), head = paren < 0 ? name : name.slice(0, paren);
+	return !name.includes('::') && !name.startsWith('[') && !head.includes(' ');
+}
+
 /* org/apache/spark/executor/Executor$TaskRunner.run → Executor$TaskRunner.run; C++ stays as it is. */
 function shortName(name) {
-	const paren = name.indexOf('('), head = paren < 0 ? name : name.slice(0, paren);
-	const slash = head.lastIndexOf('/');
-	return slash < 0 || name.includes('::') ? name : name.slice(slash + 1);
+	const paren = name.indexOf('('), slash = name.lastIndexOf('/', paren < 0 ? name.length : paren);
+	return slash < 0 || !hasPackages(name) ? name : name.slice(slash + 1);
 }
 
 /* As Java spells it. */
 function dotted(name) {
-	return name.includes('::') || name.startsWith('[') ? name : name.replaceAll('/', '.');
+	return hasPackages(name) ? name.replaceAll('/', '.') : name;
 }

@@ -34,7 +34,7 @@ function write(g, x, w) {
 		g.label.setAttribute('y', g.box.y + 13);
 		g.appendChild(g.label);
 	}
-	if (name.length > room && name.indexOf('::') < 0)
+	if (name.length > room && !/::|^[^(]* /.test(name))
 		name = name.slice(name.lastIndexOf('/') + 1);
 	g.label.setAttribute('x', x + 3);
 	g.label.textContent = room < 3 ? '' : name.length <= room ? name : name.slice(0, room - 1) + '…';

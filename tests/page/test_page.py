@@ -442,6 +442,13 @@ def test_a_stage_that_began_before_has_its_name_inside(browser, small):
     assert places and all(x == 4 for x in places)
 
 
+def test_short_names_cut_packages_only(browser, small):
+    browser.open(small)
+    names = ["a/b/C.m", "a/b/C.m(a/D)", "I2C/C2I adapters", "ns::f(a/b)", "[lib/x.so]"]
+    assert browser.eval(f"{json.dumps(names)}.map(shortName)") == ["C.m", "C.m(a/D)", *names[2:]]
+    assert browser.eval(f"{json.dumps(names)}.map(dotted)") == ["a.b.C.m", "a.b.C.m(a.D)", *names[2:]]
+
+
 def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
     browser.open(small, "by=second")
     box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
