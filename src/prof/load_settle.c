@@ -317,6 +317,25 @@ static int settle_names(struct sp_loading *l)
 	return r < 0 ? r : 0;
 }
 
+/* "executor 3 of application_… "nightly" (pid 4711)", as far as the recording tells it. */
+static void settle_target(struct sp_loading *l)
+{
+	const struct sp_spans *s = l->spans;
+	bool driver = s->executor && strcmp(s->executor, "driver") == 0;
+	SP_AUTO_BUF struct sp_buf b;
+	uint32_t id;
+
+	if (!s->executor || !s->app_id || !l->p->target_id)
+		return;
+	sp_buf_init(&b);
+	sp_buf_addf(&b, "%s%s of %s", driver ? "" : "executor ", s->executor, s->app_id);
+	if (s->app_name && s->app_name[0])
+		sp_buf_addf(&b, " \"%s\"", s->app_name);
+	sp_buf_addf(&b, " (%s)", sp_dict_get_string(l->p->dict, l->p->target_id, NULL));
+	id = sp_dict_string(l->p->dict, sp_buf_str(&b), b.len);
+	l->p->target_id = id ? id : l->p->target_id;
+}
+
 static int settle_tasks(struct sp_loading *l)
 {
 	int r;
@@ -324,6 +343,7 @@ static int settle_tasks(struct sp_loading *l)
 	if (!l->spans)
 		return 0;
 	r = sp_spans_settle(l->spans, l->p);
+	settle_target(l);
 	if (r == 0 && l->opts->names)
 		r = settle_names(l);
 	if (r == 0)

@@ -224,6 +224,8 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 	merge_words(p, from);
 	if (!p->target_id)
 		p->target_id = string(&m, from->target_id);
+	else if (from->target_id && p->target_id != string(&m, from->target_id))
+		p->target_id = sp_dict_string(p->dict, "several", 7);
 	if (p->app_id && p->app_id != string(&m, from->app_id))
 		p->app_id = p->app_name = 0;
 	if (p->executor_id != string(&m, from->executor_id))

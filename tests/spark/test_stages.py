@@ -16,7 +16,7 @@ class Run:
     def __init__(self, tmp, sparkprof, version, jdk, event, args=(), master="local-cluster[1,2,1024]"):
         self.log = stages.Logging(tmp)
         self.file = tmp / "x.jfr"
-        local = master.startswith("local[")
+        self.local = local = master.startswith("local[")
         conf = self.log.conf(**{"spark.eventLog.rolling.enabled": str(local).lower()}, **({"spark.driver.extraJavaOptions": self.log.jvm()} if local else {}))
         with spark.App(job="fair.py", args=(60_000, 1, *args), version=version, jdk=jdk, conf=conf, jvm="" if local else self.log.jvm(),
                        master=master, timeout=300) as app:
@@ -96,6 +96,8 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
     assert {r["job_group"] for r in rows.values()} == {"hashes", "words", "sorts"}
     assert all(r["description"] == f"the {r['job_group']} of the test" and r["sql"] >= 0 for r in rows.values())
     assert all(sum(r["areas"].values()) == r["weight"] for r in rows.values())
+    who = "driver" if run.local else "executor 0"
+    assert f'Target     {who} of {run.id} "sparkprof test" (pid ' in (tmp_path / "x.txt").read_text()
     assert "Stages (" in (tmp_path / "x.txt").read_text() and ",stages," in (tmp_path / "x.csv").read_text()
     heavy = max(rows, key=lambda s: rows[s]["weight"])
     for option, root in ((["--stage", heavy], f"[stage {heavy}]"), (["--sql", rows[heavy]["sql"]], "[stage ")):

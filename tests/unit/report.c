@@ -191,6 +191,29 @@ Test(merge, two_profiles_become_their_sum)
 	sp_profile_free(b);
 }
 
+Test(merge, targets_that_differ_are_several)
+{
+	static const char *const names[][3] = {{"", "pid 1", "pid 1"}, {"pid 1", "", "pid 1"},
+		{"pid 1", "pid 1", "pid 1"}, {"pid 1", "pid 2", "several"}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct sp_profile *p[2];
+
+		for (int k = 0; k < 2; k++) {
+			const char *name = names[i][k];
+
+			p[k] = sample_profile();
+			p[k]->target_id =
+				*name ? sp_dict_string(p[k]->dict, name, strlen(name)) : 0;
+		}
+		cr_assert_eq(sp_profile_merge(p[0], p[1]), 0);
+		cr_expect_str_eq(
+			sp_dict_get_string(p[0]->dict, p[0]->target_id, NULL), names[i][2]);
+		sp_profile_free(p[0]);
+		sp_profile_free(p[1]);
+	}
+}
+
 static struct sp_profile *of_counts(const char *const *names, const uint64_t *counts, size_t n)
 {
 	struct sp_profile *p;
