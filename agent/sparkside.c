@@ -237,6 +237,17 @@ static bool resolve(
 	return false;
 }
 
+/* A thread that ended before it came out whose it was, and that cannot be asked any more: its
+ * object is collected, or it found no place here. It must not hold the place of a task for ever. */
+static uint64_t give_up(const struct sp_task *t)
+{
+	if (t->over) {
+		sp_tasks_resolve(ss.tasks, t->tid, NULL);
+		sp_sparkside_ended(t->tid, t->end_ns);
+	}
+	return 0;
+}
+
 /* Returns when it wants to be looked at again, 0: it need not. */
 static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 {
@@ -245,10 +256,10 @@ static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 	jobject thread;
 
 	if (!get_worker(t, &w))
-		return 0;
+		return give_up(t);
 	thread = (*env)->NewLocalRef(env, w.thread);
 	if (!thread)
-		return 0;
+		return give_up(t);
 	if (watch && is_over(env, t, &w, thread)) {
 		(*env)->DeleteLocalRef(env, thread);
 		return 0;
