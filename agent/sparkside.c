@@ -52,9 +52,14 @@ static struct worker *find(uint32_t tid)
 
 static void bury(struct worker *w)
 {
-	if (ss.dead_count < SP_TASKS_OPEN)
-		ss.dead[ss.dead_count++] = w->thread;
+	ss.dead[ss.dead_count++] = w->thread;
 	*w = ss.workers[--ss.worker_count];
+}
+
+/* Each reference of a worker has a place among the dead as well. */
+static bool has_room(void)
+{
+	return ss.worker_count + ss.dead_count < SP_TASKS_OPEN;
 }
 
 /* Remembers a thread the first time it has a task. */
@@ -64,7 +69,7 @@ static void remember(JNIEnv *env, jobject thread, uint32_t tid)
 	bool known;
 
 	pthread_mutex_lock(&ss.lock);
-	known = find(tid) || ss.worker_count == SP_TASKS_OPEN;
+	known = find(tid) || !has_room();
 	pthread_mutex_unlock(&ss.lock);
 	if (known)
 		return;
@@ -72,9 +77,13 @@ static void remember(JNIEnv *env, jobject thread, uint32_t tid)
 	if (!ref)
 		return;
 	pthread_mutex_lock(&ss.lock);
-	if (!find(tid) && ss.worker_count < SP_TASKS_OPEN)
+	/* Another thread may have named it meanwhile, or our own first look. */
+	known = find(tid) || !has_room();
+	if (!known)
 		ss.workers[ss.worker_count++] = (struct worker){.tid = tid, .thread = ref};
 	pthread_mutex_unlock(&ss.lock);
+	if (known)
+		(*env)->DeleteWeakGlobalRef(env, ref);
 }
 
 bool sp_sparkside_named(

@@ -4,13 +4,21 @@
 #include <criterion/criterion.h>
 
 #define FEEDER "stderr reader for cat"
+#define TASK   "Executor task launch worker for task 1.0 in stage 2.0 (TID 3)"
 
 static int refs;       /* weak references that are alive */
 static bool collected; /* the threads they are for are not */
 
+static uint32_t meanwhile; /* a thread that another one names while it is made */
+
 static jweak JNICALL new_weak(JNIEnv *env, jobject o)
 {
+	uint32_t tid = meanwhile;
+
 	refs++;
+	meanwhile = 0;
+	if (tid)
+		sp_sparkside_named(env, o, tid, FEEDER, 1, true);
 	return o;
 }
 
@@ -72,6 +80,37 @@ Test(sparkside, a_collected_helper_gives_its_place_back)
 		cr_assert_eq(open_now(ts), 0, "thread %u", tid);
 	}
 	cr_assert_eq(sp_tasks_lost(ts), 0);
+	sp_sparkside_stop(&env);
+	cr_assert_eq(refs, 0);
+	sp_tasks_free(ts);
+}
+
+Test(sparkside, more_ends_than_places_between_two_looks)
+{
+	static char thread;
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_sparkside_start(ts);
+	for (uint32_t tid = 1; tid <= 3 * SP_TASKS_OPEN; tid++) {
+		sp_sparkside_named(&env, (jobject)&thread, tid, TASK, tid, true);
+		sp_sparkside_ended(tid, tid + 1);
+	}
+	cr_assert_eq(sp_tasks_lost(ts), 0);
+	sp_sparkside_stop(&env);
+	cr_assert_eq(refs, 0);
+	sp_tasks_free(ts);
+}
+
+Test(sparkside, named_by_two_threads_at_once)
+{
+	static char thread;
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_sparkside_start(ts);
+	meanwhile = 7;
+	sp_sparkside_named(&env, (jobject)&thread, 7, FEEDER, 1, true);
 	sp_sparkside_stop(&env);
 	cr_assert_eq(refs, 0);
 	sp_tasks_free(ts);
