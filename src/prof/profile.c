@@ -183,17 +183,32 @@ static void sum_row(struct sp_profile *p, const struct sp_sample *s)
 	}
 }
 
+/* As much of @more as fits: sums that turn over would make a huge profile look like an empty one.
+ */
+static uint64_t fitting(uint64_t sum, uint64_t more)
+{
+	uint64_t room = sum < INT64_MAX ? INT64_MAX - sum : 0;
+
+	return more < room ? more : room;
+}
+
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 {
+	struct sp_sample fit = *s;
+	struct sp_event *e;
+
 	if (s->event >= p->event_count)
 		return -EINVAL;
 	if (grow(p) < 0 || reserve_verdicts(p) < 0)
 		return -ENOMEM;
-	sum_row(p, s);
-	p->events[s->event].samples += s->count;
-	p->events[s->event].weight += s->weight;
-	p->samples += s->count;
-	judge_stack(p, s);
+	e = &p->events[s->event];
+	fit.count = fitting(p->samples, s->count);
+	fit.weight = fitting(e->weight, s->weight);
+	sum_row(p, &fit);
+	e->samples += fit.count;
+	e->weight += fit.weight;
+	p->samples += fit.count;
+	judge_stack(p, &fit);
 	return 0;
 }
 

@@ -124,6 +124,23 @@ Test(profile, many_rows_are_found_again)
 	sp_profile_free(p);
 }
 
+Test(profile, sums_do_not_turn_over)
+{
+	struct sp_profile *p;
+	uint64_t half = 1ull << 63;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	cr_assert(sp_profile_event(p, "samples", SP_UNIT_COUNT, 0, false) == 0);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert(sp_profile_add(
+				  p, &(struct sp_sample){
+					     .thread = i % 3, .count = half, .weight = half}) == 0);
+	cr_assert(p->samples == INT64_MAX && p->events[0].samples == INT64_MAX);
+	cr_assert(p->events[0].weight == INT64_MAX && p->unknown == INT64_MAX);
+	cr_assert(p->rows[0].count == INT64_MAX && p->rows[0].weight == INT64_MAX);
+	sp_profile_free(p);
+}
+
 static void check_view(
 	const struct sp_view_opts *o, size_t stacks, uint64_t samples, uint64_t filtered)
 {
