@@ -42,15 +42,25 @@ void sp_json_string(struct sp_sink *sink, const char *text)
 
 void sp_csv_field(struct sp_sink *sink, const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	bool formula = *text && strchr("=+-@\t\r", *text);
 	bool quote = formula || strpbrk(text, ",\"\r\n");
 
-	if (!quote) {
-		sp_sink_puts(sink, text);
-		return;
+	if (quote)
+		sp_sink_puts(sink, formula ? "\"'" : "\"");
+	while (*s) {
+		size_t n = sequence(s);
+
+		/* Tables are looked at in terminals, too: no escape sequences of a stranger. */
+		if (*s < 0x20 || *s == 0x7f)
+			sp_sink_write(sink, " ", 1);
+		else if (n)
+			sp_sink_write(
+				sink, *s == '"' ? "\"\"" : (const char *)s, *s == '"' ? 2 : n);
+		else
+			sp_sink_puts(sink, "\xef\xbf\xbd");
+		s += n ? n : 1;
 	}
-	sp_sink_puts(sink, formula ? "\"'" : "\"");
-	for (; *text; text++)
-		sp_sink_write(sink, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-	sp_sink_puts(sink, "\"");
+	if (quote)
+		sp_sink_puts(sink, "\"");
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "out/fit.h"
+#include "out/json.h"
 #include "out/out.h"
 #include "out/outfile.h"
 #include "prof/tasks.h"
@@ -167,6 +168,33 @@ Test(out, collapsed_names_cannot_break_the_format)
 	cr_assert_str_eq(sp_buf_str(&s.buf), "[x|y   tid=5];a|b c d 7 2\n");
 	sp_sink_done(&s);
 	sp_profile_free(p);
+}
+
+Test(out, csv_names_cannot_reach_the_terminal)
+{
+	static const struct {
+		const char *name, *want;
+	} cases[] = {
+		{"plain", "plain"},
+		{"\xc3\xa9", "\xc3\xa9"},
+		{"a\x1b[31mb\x7f", "a [31mb "},
+		{"a\xff"
+		 "b",
+			"a\xef\xbf\xbd"
+			"b"},
+		{"a,\"b\"\n", "\"a,\"\"b\"\" \""},
+		{"=1+1", "\"'=1+1\""},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_sink s;
+
+		sp_sink_init(&s, -1);
+		sp_csv_field(&s, cases[i].name);
+		cr_assert_str_eq(sp_buf_str(&s.buf), cases[i].want);
+		cr_assert(sp_sink_done(&s) == 0);
+	}
 }
 
 Test(out, formats_by_name_and_extension)
