@@ -361,17 +361,20 @@ static int add_row(struct builder *b, const struct sp_sample *s)
 	return 1;
 }
 
-/* Weights that were measured make the number of samples: so many intervals, at least one. */
+/* Weights that were measured make the number of samples: so many intervals. What is left of one
+ * stack goes on to the next: many short ones, as of tasks, are as much as they are together. The
+ * first that has a weight is at least one. */
 static void settle_values(struct sp_view *v, bool total)
 {
+	uint64_t interval = v->event->measured ? v->event->interval : 0, left = interval - 1;
+
 	for (size_t i = 0; i < v->stack_count; i++) {
 		struct sp_view_stack *s = &v->stacks[i];
 
 		s->frames = (const uint32_t *)((const char *)v->frames + (uintptr_t)s->frames);
-		if (v->event->measured && v->event->interval > 0) {
-			s->samples = (s->weight + v->event->interval / 2) / v->event->interval;
-			if (s->samples == 0 && s->weight > 0)
-				s->samples = 1;
+		if (interval > 0) {
+			s->samples = (s->weight + left) / interval;
+			left = (s->weight + left) % interval;
 		}
 		s->value = total ? s->weight : s->samples;
 		v->samples += s->samples;

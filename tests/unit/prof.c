@@ -2,8 +2,10 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "in/stack.h"
 #include "prof/framename.h"
 #include "prof/match.h"
 #include "prof/resolve.h"
@@ -179,6 +181,29 @@ Test(view, filters)
 	check_view(&(struct sp_view_opts){.event = "wall"}, 2, 40, 0);
 	check_view(&(struct sp_view_opts){.event = "wall", .state = "lock"}, 1, 20, 20);
 	check_view(&(struct sp_view_opts){.event = "none"}, 0, 0, 0);
+}
+
+/* One thread of 50 intervals beside a hundred of a tenth: 60 together, however they are split. */
+Test(view, short_stacks_weigh_what_they_do_together)
+{
+	struct sp_profile *p;
+	struct sp_view *v;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	cr_assert(sp_profile_event(p, "wall", SP_UNIT_NS, 50, true) == 0);
+	for (uint32_t i = 0; i <= 100; i++) {
+		char name[16];
+		struct sp_sample s = {.count = 1, .weight = i ? 5 : 2500};
+
+		snprintf(name, sizeof(name), "[t tid=%u]", i + 1);
+		s.thread = sp_in_thread(p->dict, name, strlen(name));
+		cr_assert(s.thread && sp_profile_add(p, &s) == 0);
+	}
+	cr_assert(sp_view_new(p, &(struct sp_view_opts){.threads = true}, &v) == 0);
+	cr_assert(v->stack_count == 101 && v->samples == 60, "%lu", (long)v->samples);
+	cr_assert(v->stacks[0].samples == 50 && v->stacks[1].samples == 1);
+	sp_view_free(v);
+	sp_profile_free(p);
 }
 
 Test(view, depth_keeps_the_leaf_and_merges)
