@@ -390,11 +390,12 @@ static void pay(
 	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns, uint64_t cpu)
 {
 	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
+	uint64_t ran = cpu > x->paid_ns ? cpu - x->paid_ns : 0;
 
-	if (cpu > x->paid_ns)
-		write_span(w, t, &seen, SP_STATE_RUNNING, time_ns, cpu - x->paid_ns, 1);
-	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->delay_owed, 1);
-	x->paid_ns = cpu > x->paid_ns ? cpu : x->paid_ns;
+	/* All of it has passed: first the wait, then the run that ends here. */
+	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns - ran, ran, 1);
+	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns - ran - x->delay_owed, x->delay_owed, 1);
+	x->paid_ns += ran;
 	x->delay_owed = 0;
 }
 
@@ -402,9 +403,10 @@ static void pay(
 static void pay_unseen(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
 {
 	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
+	uint64_t woken_ns = time_ns - x->woken_owed;
 
-	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns, x->woken_owed, 1);
-	write_span(w, t, &seen, SP_STATE_BLOCKED, time_ns, x->stood_owed, 1);
+	write_span(w, t, &seen, SP_STATE_RUNNABLE, woken_ns, x->woken_owed, 1);
+	write_span(w, t, &seen, SP_STATE_BLOCKED, woken_ns - x->stood_owed, x->stood_owed, 1);
 	x->woken_owed = x->stood_owed = 0;
 }
 

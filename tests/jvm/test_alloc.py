@@ -34,7 +34,7 @@ def shares(weights, *frames):
 def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
     if not has(jdk, gc):
         pytest.skip(f"JDK {jdk} here is built without {gc}")
-    t = target("Alloc", 60, jdk=jdk, jvm=["-Xmx512m", f"-XX:+Use{gc}GC", *QUIET])
+    t = target("Alloc", 60, jdk=jdk, jvm=["-Xmx512m", *QUIET, f"-XX:+Use{gc}GC"])
     before = t.stdout(), t.stderr()
     r = sparkprof("-e", "alloc", "-i", "64k", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
@@ -49,7 +49,7 @@ def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
 
 @pytest.mark.parametrize("jdk, gc", [(11, "G1"), (17, "Parallel"), (25, "Z")])
 def test_what_is_alive_is_estimated_without_bias(sparkprof, target, tmp_path, jdk, gc):
-    t = target("Live", jdk=jdk, jvm=["-Xmx600m", f"-XX:+Use{gc}GC", "-Xcheck:jni", *QUIET])
+    t = target("Live", jdk=jdk, jvm=["-Xmx600m", *QUIET, f"-XX:+Use{gc}GC", "-Xcheck:jni"])
     said = "ready\n"
     for every in (10, 2):
         t.send("1000 2")  # something before: not of this recording

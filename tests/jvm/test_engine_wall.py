@@ -37,6 +37,20 @@ def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
     assert min(totals) > 0.9 * max(totals), totals
 
 
+def test_spans_of_a_thread_follow_each_other(target, tmp_path):
+    """On two cores that four spinners share: what a thread did has passed when it is told, and it did one thing at a time."""
+    _, r = record(target, tmp_path, "Waits", 3, 4, event="wall", interval="20ms")
+    end = max(s.time for s in r.wall() if s.thread == "sleeper") + 1_000_000_000
+    for i in range(4):
+        mine = sorted((s.time, s.time + s.span) for s in r.wall() if s.thread == f"spinner-{i}")
+        assert mine[-1][1] < end
+        covered, until = 0, 0
+        for a, b in mine:
+            covered += max(0, b - max(a, until))
+            until = max(until, b)
+        assert covered > 0.75 * sum(b - a for a, b in mine), mine
+
+
 @pytest.mark.parametrize("rules", [[], ["process_vm_readv=EPERM"]])
 def test_blocked_stacks_are_whole(target, tmp_path, rules):
     _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms", wrap=rules and deny.wrap(*rules))
