@@ -1,4 +1,5 @@
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -7,6 +8,11 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from kit import jvm, spark  # noqa: E402
 from kit.parts import SPARKPROF  # noqa: E402
+
+
+# Started in the background, or under nohup, this process ignores signals, and so would those that tests start.
+for ignored in (s for s in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT) if signal.getsignal(s) == signal.SIG_IGN):
+    signal.signal(ignored, signal.SIG_DFL)
 
 
 def pytest_configure(config):

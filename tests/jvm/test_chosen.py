@@ -71,8 +71,8 @@ def test_a_breakpoint_samples_who_comes_by(sparkprof, target, tmp_path):
     if done.returncode:
         assert "mem:" in done.stderr and ("does not count" in done.stderr or "perf" in done.stderr), done.stderr
         return
-    assert collapsed(out), done.stderr
-    assert all("JVM_NanoTime" in s.split(";")[-1] for s in collapsed(out)), collapsed(out)
+    stacks = [s for s in collapsed(out) if not s.startswith("[lost:")]  # 15,000 a second fill the ring at times
+    assert stacks and all("JVM_NanoTime" in s.split(";")[-1] for s in stacks), stacks
 
 
 @pytest.mark.parametrize("event,where", [("sched:sched_switch", "events/sched/sched_switch/id"), ("kprobe:do_nanosleep", None)])
