@@ -322,12 +322,11 @@ static void settle_target(struct sp_loading *l)
 {
 	const struct sp_spans *s = l->spans;
 	bool driver = s->executor && strcmp(s->executor, "driver") == 0;
-	SP_AUTO_BUF struct sp_buf b;
+	SP_AUTO_BUF struct sp_buf b = {0};
 	uint32_t id;
 
 	if (!s->executor || !s->app_id || !l->p->target_id)
 		return;
-	sp_buf_init(&b);
 	sp_buf_addf(&b, "%s%s of %s", driver ? "" : "executor ", s->executor, s->app_id);
 	if (s->app_name && s->app_name[0])
 		sp_buf_addf(&b, " \"%s\"", s->app_name);

@@ -1,5 +1,6 @@
 """In and out of a real executor while it works."""
 import os
+import pathlib
 
 import pytest
 
@@ -19,9 +20,14 @@ def executor(app):
 
 def threads_and_files(pid):
     """What is ours among threads and descriptors; a working executor has changing ones of its own."""
-    comms = [open(f"/proc/{pid}/task/{t}/comm").read() for t in os.listdir(f"/proc/{pid}/task")]
-    links = [os.readlink(f"/proc/{pid}/fd/{f}") for f in os.listdir(f"/proc/{pid}/fd")]
-    return [c for c in comms if "sparkprof" in c], [x for x in links if "sparkprof" in x]
+    def each(what, read):
+        for name in os.listdir(f"/proc/{pid}/{what}"):
+            try:
+                yield read(f"/proc/{pid}/{what}/{name}")
+            except OSError:
+                pass  # gone meanwhile
+    comms = each("task", lambda path: pathlib.Path(path, "comm").read_text())
+    return [c for c in comms if "sparkprof" in c], [x for x in each("fd", os.readlink) if "sparkprof" in x]
 
 
 def test_status_and_list_by_role(app, sparkprof):
