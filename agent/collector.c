@@ -352,6 +352,9 @@ static void finish(struct sp_collector *c)
 	sp_tasks_close(c->capture->tasks, sp_clock_mono_ns());
 	sp_somebody_say(&c->somebody, c->capture);
 	drain(c);
+	if (sp_tasks_lost(c->capture->tasks))
+		say(c, "some of Spark's tasks were more than could be kept: their samples name "
+		       "none");
 	if (c->capture->live)
 		count(&c->lost[SP_LOSS_MEMORY],
 			sp_reports_live(c->capture->live, c->record, c->dict, &c->samples));
