@@ -24,19 +24,6 @@ static struct {
 	_Atomic uint64_t missed; /* bytes that samples stood for which found the ring full */
 } al;
 
-/* "Ljava/lang/String;" as "java/lang/String"; arrays as they are. */
-static void set_class(struct sp_here *h, const char *signature)
-{
-	size_t n = strlen(signature);
-
-	if (signature[0] == 'L' && n > 2) {
-		signature++;
-		n -= 2;
-	}
-	h->text = signature;
-	h->text_len = n < 512 ? (uint32_t)n : 512;
-}
-
 static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong size)
 {
 	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
@@ -47,7 +34,7 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 	if (!factor)
 		return;
 	if ((*ti)->GetClassSignature(ti, klass, &signature, NULL) == JVMTI_ERROR_NONE)
-		set_class(&h, signature);
+		sp_here_class(&h, signature);
 	if (al.live && (more = sp_live_admit(al.live)))
 		weak = (*env)->NewWeakGlobalRef(env, object);
 	h.arg[0] = (uint64_t)size;

@@ -76,26 +76,13 @@ static uint64_t weigh(struct sp_limit *l, uint64_t took_ns, uint64_t now_ns)
 	return took_ns < unit ? unit : took_ns;
 }
 
-/* "Ljava/lang/Object;" as "java/lang/Object". */
-static void set_class(struct sp_here *h, const char *signature)
-{
-	size_t n = strlen(signature);
-
-	if (signature[0] == 'L' && n > 2) {
-		signature++;
-		n -= 2;
-	}
-	h->text = signature;
-	h->text_len = n < 512 ? (uint32_t)n : 512;
-}
-
 static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
 {
 	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
 	char *signature = NULL;
 
 	if (c && (*lk.ti)->GetClassSignature(lk.ti, c, &signature, NULL) == JVMTI_ERROR_NONE)
-		set_class(h, signature);
+		sp_here_class(h, signature);
 	if (on) /* a name for the object, never read through */
 		h->arg[2] = *(uint64_t *)((uint64_t)on & ~(uint64_t)7);
 	h->arg[1] += atomic_exchange(&lk.missed[which], 0);

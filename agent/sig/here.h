@@ -6,6 +6,8 @@
 
 #include "handler.h"
 
+#include <string.h>
+
 struct sp_here {
 	enum sp_here_kind kind;
 	uint64_t time_ns; /* 0: now */
@@ -43,6 +45,19 @@ static inline bool sp_here_tight(void)
 	return atomic_load_explicit(&r->head, memory_order_relaxed) -
 		       atomic_load_explicit(&r->tail, memory_order_relaxed) >
 	       r->size / 2;
+}
+
+/* The class that it is about, "Ljava/lang/String;" as "java/lang/String"; arrays as they are. */
+static inline void sp_here_class(struct sp_here *h, const char *signature)
+{
+	size_t n = strlen(signature);
+
+	if (signature[0] == 'L' && n > 2) {
+		signature++;
+		n -= 2;
+	}
+	h->text = signature;
+	h->text_len = n < 512 ? (uint32_t)n : 512;
 }
 
 /* Puts a record into the ring. Between enter and leave; any thread, lock-free. Returns false where
