@@ -237,6 +237,16 @@ void sp_profile_reindex(struct sp_profile *p)
 	sp_profile_rekey(p, leave_row, NULL);
 }
 
+void sp_profile_restart(struct sp_profile *p)
+{
+	for (unsigned i = 0; i < p->event_count; i++)
+		p->events[i].samples = p->events[i].weight = 0;
+	p->samples = p->truncated = p->unknown = 0;
+	p->row_count = 0;
+	if (p->index)
+		memset(p->index, 0, p->index_size * sizeof(*p->index));
+}
+
 int sp_profile_keep_events(struct sp_profile *p, uint32_t mask)
 {
 	uint32_t map[SP_PROFILE_EVENTS] = {0};
@@ -248,15 +258,10 @@ int sp_profile_keep_events(struct sp_profile *p, uint32_t mask)
 		if (!(mask & 1u << i))
 			continue;
 		map[i] = kept;
-		p->events[kept] = p->events[i];
-		p->events[kept].samples = p->events[kept].weight = 0;
-		kept++;
+		p->events[kept++] = p->events[i];
 	}
 	p->event_count = kept;
-	p->samples = p->truncated = p->unknown = 0;
-	p->row_count = 0;
-	if (p->index)
-		memset(p->index, 0, p->index_size * sizeof(*p->index));
+	sp_profile_restart(p);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_sample s = p->rows[i]; /* those read are behind us */
 

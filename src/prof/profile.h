@@ -147,6 +147,10 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
  * with too many events; -ENOMEM. */
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from);
 
+/* No samples, as before the first: for those who go through the rows, which stay where they are,
+ * and add again what they keep. */
+void sp_profile_restart(struct sp_profile *p);
+
 /* Leaves out all events but those whose bit is set in @mask (bit i: events[i]), with their rows.
  * Returns 0 or -ENOMEM. */
 int sp_profile_keep_events(struct sp_profile *p, uint32_t mask);

@@ -162,12 +162,7 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 		return -ENOMEM;
 	for (size_t i = 0; i <= p->task_count; i++)
 		pass[i] = passes(p, f, i ? &p->tasks[i - 1] : NULL);
-	for (unsigned i = 0; i < p->event_count; i++)
-		p->events[i].samples = p->events[i].weight = 0;
-	p->samples = p->truncated = p->unknown = 0;
-	p->row_count = 0;
-	if (p->index)
-		memset(p->index, 0, p->index_size * sizeof(*p->index));
+	sp_profile_restart(p);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_sample s = p->rows[i]; /* those read are behind us */
 
