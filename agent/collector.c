@@ -207,7 +207,9 @@ bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t sta
 		return true;
 	}
 	sp_record_wall(c->record, from_ns, thread, stack, state, span_ns, looks);
-	count(&c->samples, 1);
+	/* a sample of wall is an interval, as in reports */
+	count(&c->samples, (c->wall_left + span_ns) / c->wall_ns);
+	c->wall_left = (c->wall_left + span_ns) % c->wall_ns;
 	return true;
 }
 
@@ -419,6 +421,8 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 
 	if (r < 0 || !wall_ns)
 		return r;
+	c->wall_ns = wall_ns;
+	c->wall_left = wall_ns - 1;
 	r = sp_wall_start(&c->wall, c->capture, wall_ns, err);
 	if (r < 0)
 		sp_record_close(c->record, &none, NULL);
@@ -435,7 +439,6 @@ int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, u
 	if (r < 0)
 		return r;
 	c->engine = engine;
-	c->wall_ns = wall_ns;
 	c->next_flush_ns = sp_clock_mono_ns() + a->flush_ns;
 	c->end_ns = a->timeout_ns ? sp_clock_mono_ns() + a->timeout_ns : 0;
 	sigfillset(&all);

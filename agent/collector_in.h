@@ -17,7 +17,7 @@ struct sp_collector {
 	struct sp_capture *capture;
 	const struct sp_engine *engine;
 	struct sp_walls *wall;
-	uint64_t wall_ns;
+	uint64_t wall_ns, wall_left; /* the interval, and what is over of spans */
 	int out_fd;
 
 	struct sp_stacks *stacks;

@@ -354,7 +354,8 @@ static int add_values(struct reading *r, struct sp_sample *s, const uint64_t *va
 				   ? (values[i] + r->period / 2) / r->period
 			   : equals(t->unit, "count") ? values[i]
 						      : 1;
-		s->count = s->count ? s->count : 1;
+		if (s->count == 0 && t->count < 0)
+			s->count = 1; /* nobody counts: it is there */
 		e = sp_profile_add(r->p, s);
 		if (e < 0)
 			return e;

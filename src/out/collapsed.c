@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sat.h"
 #include "out/tree.h"
 
 struct lines {
@@ -64,8 +65,9 @@ static void add_lost(struct lines *l, const struct sp_view *v, const struct sp_v
 		sp_buf_adds(&l->text, "[lost: ");
 		add_name(&l->text, sp_dict_get_string(p->dict, p->lost[i].text_id, NULL));
 		sp_buf_addc(&l->text, ']');
-		end_line(
-			l, o->total && v->event && v->event->interval ? n * v->event->interval : n);
+		end_line(l, o->total && v->event && v->event->interval
+				    ? sp_sat_mul(n, v->event->interval)
+				    : n);
 	}
 }
 

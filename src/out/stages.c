@@ -122,6 +122,7 @@ int sp_stages_init(
 	struct sp_stages *s, const struct sp_profile *p, unsigned event, struct sp_areas *areas)
 {
 	SP_AUTO_FREE uint32_t *row_by_task = calloc(p->task_count + 1, sizeof(*row_by_task));
+	struct sp_rounding round = sp_rounding_of(&p->events[event]);
 	int r = row_by_task ? 0 : -ENOMEM;
 
 	*s = (struct sp_stages){.areas = areas};
@@ -145,6 +146,8 @@ int sp_stages_init(
 	}
 	if (s->count)
 		qsort(s->rows, s->count, sizeof(*s->rows), by_weight);
+	for (size_t i = 0; i < s->count; i++)
+		s->rows[i].samples = sp_round(&round, s->rows[i].samples, s->rows[i].weight);
 	return 0;
 }
 

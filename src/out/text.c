@@ -175,16 +175,14 @@ static void write_head(const struct text *t)
 		labelled(t, "Note", string(t, p->notes[i].text_id));
 }
 
-/* "12,345 samples, 123 s". Where weights are measured the number of looks says nothing. */
+/* "12,345 samples, 123 s" */
 static void amount(const struct sp_view *v, uint64_t samples, uint64_t weight, struct sp_buf *b)
 {
 	char n[SP_NUMBER_SIZE];
 
-	if (!v->event->measured)
-		sp_buf_addf(b, "%s sample%s", sp_number(samples, n), samples == 1 ? "" : "s");
-	if (v->event->measured || v->event->unit != SP_UNIT_COUNT || weight != samples)
-		sp_buf_addf(b, "%s%s", b->len && !v->event->measured ? ", " : "",
-			sp_number_unit(weight, v->event->unit, n));
+	sp_buf_addf(b, "%s sample%s", sp_number(samples, n), samples == 1 ? "" : "s");
+	if (v->event->unit != SP_UNIT_COUNT || weight != samples)
+		sp_buf_addf(b, ", %s", sp_number_unit(weight, v->event->unit, n));
 }
 
 /* "cpu, every 10 ms: 12,345 samples, 123 s (4.1 cores busy)" */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sat.h"
 #include "prof/timeline.h"
 #include "prof/tasks.h"
 
@@ -16,7 +17,7 @@ static void settle_lost(struct sp_loading *l)
 	uint64_t told = 0;
 
 	for (size_t i = 0; i < SP_LOAD_REASONS; i++) {
-		told += l->reasons[i].count;
+		told = sp_sat_add(told, l->reasons[i].count);
 		sp_profile_lost(l->p, l->reasons[i].text, l->reasons[i].count);
 	}
 	if (l->lost > told)
@@ -36,8 +37,8 @@ static void weigh_alike(struct sp_profile *p, unsigned event)
 	}
 	for (size_t i = 0; i < p->row_count; i++)
 		if (p->rows[i].event == event)
-			p->rows[i].weight = p->rows[i].count * e->interval;
-	e->weight = e->samples * e->interval;
+			p->rows[i].weight = sp_sat_mul(p->rows[i].count, e->interval);
+	e->weight = sp_sat_mul(e->count, e->interval);
 }
 
 /* async-profiler gives running threads no time span: such a sample stands for its intervals. */
@@ -48,7 +49,8 @@ static void weigh_missing(struct sp_profile *p, unsigned event)
 	for (size_t i = 0; i < p->row_count; i++) {
 		if (p->rows[i].event != event || p->rows[i].weight > 0)
 			continue;
-		p->rows[i].weight = p->rows[i].count * e->interval;
+		p->rows[i].weight =
+			sp_sat_fitting(e->weight, sp_sat_mul(p->rows[i].count, e->interval));
 		e->weight += p->rows[i].weight;
 	}
 }
@@ -98,29 +100,40 @@ static void settle_events(struct sp_loading *l)
 		if (wall && !l->ours)
 			e->measured = false; /* others count their samples themselves */
 	}
+	sp_profile_recount(p);
+}
+
+static void note_stackless(struct sp_profile *p, uint64_t count)
+{
+	char text[120];
+
+	snprintf(text, sizeof(text), "%llu sample%s without any stack %s left out",
+		(unsigned long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+	sp_profile_note(p, text);
 }
 
 /* async-profiler's converter leaves out samples that have no stack at all, and so does what is
- * compared with it. They stay counted as unknown. */
-static void drop_stackless(struct sp_loading *l)
+ * compared with it. */
+static int drop_stackless(struct sp_loading *l)
 {
 	struct sp_profile *p = l->p;
-	size_t kept = 0;
+	uint64_t before = p->samples;
+	size_t n = p->row_count, lack = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < p->row_count && !l->ours; i++) {
-		struct sp_event *e = &p->events[p->rows[i].event];
+	for (size_t i = 0; i < n && !l->ours; i++)
+		lack += p->rows[i].stack == 0;
+	if (lack == 0)
+		return 0;
+	sp_profile_restart(p);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct sp_sample s = p->rows[i]; /* those read are behind us */
 
-		if (p->rows[i].stack) {
-			p->rows[kept++] = p->rows[i];
-			continue;
-		}
-		e->samples -= p->rows[i].count;
-		e->weight -= p->rows[i].weight;
+		if (s.stack)
+			r = sp_profile_add(p, &s);
 	}
-	if (l->ours || kept == p->row_count)
-		return;
-	p->row_count = kept;
-	sp_profile_reindex(p);
+	note_stackless(p, before - p->samples);
+	return r;
 }
 
 /* Takes out the events that were not asked for. */
@@ -363,7 +376,8 @@ int sp_loading_settle(struct sp_loading *l)
 	settle_events(l);
 	if (r == 0 && l->opts->event_count)
 		r = keep_events(l);
-	drop_stackless(l);
+	if (r == 0)
+		r = drop_stackless(l);
 	settle_lost(l);
 	return r < 0 ? r : settle_tasks(l);
 }

@@ -204,6 +204,7 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 
 	if (r == 0)
 		r = merge_events(p, from, events);
+	sp_profile_recount(p);
 	if (r == 0)
 		r = merge_tasks(&m, p, from);
 	for (size_t i = 0; i < from->row_count && r == 0; i++) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sat.h"
+
 int sp_profile_new(struct sp_profile **ret, size_t cap)
 {
 	struct sp_profile *p = calloc(1, sizeof(*p));
@@ -51,7 +53,8 @@ int sp_profile_event(
 	if (p->event_count == SP_PROFILE_EVENTS)
 		return -ENOSPC;
 	e = &p->events[p->event_count];
-	*e = (struct sp_event){id, unit, interval, measured, 0, 0};
+	*e = (struct sp_event){
+		.name_id = id, .unit = unit, .interval = interval, .measured = measured};
 	return (int)p->event_count++;
 }
 
@@ -160,13 +163,52 @@ static uint8_t verdict_of(struct sp_profile *p, uint32_t stack)
 	return p->verdicts[stack];
 }
 
-/* Counts what the stack of a sample lacks. */
-static void judge_stack(struct sp_profile *p, const struct sp_sample *s)
+static uint64_t samples_of(const struct sp_event *e, uint64_t count, uint64_t weight)
+{
+	struct sp_rounding r = sp_rounding_of(e);
+
+	return sp_round(&r, count, weight);
+}
+
+/* Adds to a tally of @e, and to the profile's @sum of such tallies. */
+static void tally(
+	const struct sp_event *e, struct sp_tally *t, uint64_t *sum, const struct sp_sample *s)
+{
+	*sum -= t->samples;
+	t->count += s->count;
+	t->weight += s->weight;
+	t->samples = samples_of(e, t->count, t->weight);
+	*sum += t->samples;
+}
+
+/* Counts a sample, and what its stack lacks. */
+static void count_sample(struct sp_profile *p, struct sp_event *e, const struct sp_sample *s)
 {
 	uint8_t verdict = verdict_of(p, s->stack);
 
-	p->truncated += verdict & TRUNCATED ? s->count : 0;
-	p->unknown += verdict & UNKNOWN ? s->count : 0;
+	p->count += s->count;
+	p->samples -= e->samples;
+	e->count += s->count;
+	e->weight += s->weight;
+	e->samples = samples_of(e, e->count, e->weight);
+	p->samples += e->samples;
+	if (verdict & TRUNCATED)
+		tally(e, &e->truncated, &p->truncated, s);
+	if (verdict & UNKNOWN)
+		tally(e, &e->unknown, &p->unknown, s);
+}
+
+void sp_profile_recount(struct sp_profile *p)
+{
+	p->samples = p->truncated = p->unknown = 0;
+	for (unsigned i = 0; i < p->event_count; i++) {
+		struct sp_event *e = &p->events[i];
+		struct sp_tally *t = &e->truncated, *u = &e->unknown;
+
+		p->samples += e->samples = samples_of(e, e->count, e->weight);
+		p->truncated += t->samples = samples_of(e, t->count, t->weight);
+		p->unknown += u->samples = samples_of(e, u->count, u->weight);
+	}
 }
 
 /* Adds to the row of the same key; there is room for a new one. */
@@ -183,15 +225,6 @@ static void sum_row(struct sp_profile *p, const struct sp_sample *s)
 	}
 }
 
-/* As much of @more as fits: sums that turn over would make a huge profile look like an empty one.
- */
-static uint64_t fitting(uint64_t sum, uint64_t more)
-{
-	uint64_t room = sum < INT64_MAX ? INT64_MAX - sum : 0;
-
-	return more < room ? more : room;
-}
-
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 {
 	struct sp_sample fit = *s;
@@ -202,13 +235,10 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 	if (grow(p) < 0 || reserve_verdicts(p) < 0)
 		return -ENOMEM;
 	e = &p->events[s->event];
-	fit.count = fitting(p->samples, s->count);
-	fit.weight = fitting(e->weight, s->weight);
+	fit.count = sp_sat_fitting(p->count, s->count);
+	fit.weight = sp_sat_fitting(e->weight, s->weight);
 	sum_row(p, &fit);
-	e->samples += fit.count;
-	e->weight += fit.weight;
-	p->samples += fit.count;
-	judge_stack(p, &fit);
+	count_sample(p, e, &fit);
 	return 0;
 }
 
@@ -239,9 +269,13 @@ void sp_profile_reindex(struct sp_profile *p)
 
 void sp_profile_restart(struct sp_profile *p)
 {
-	for (unsigned i = 0; i < p->event_count; i++)
-		p->events[i].samples = p->events[i].weight = 0;
-	p->samples = p->truncated = p->unknown = 0;
+	for (unsigned i = 0; i < p->event_count; i++) {
+		struct sp_event *e = &p->events[i];
+
+		e->samples = e->count = e->weight = 0;
+		e->truncated = e->unknown = (struct sp_tally){0};
+	}
+	p->count = p->samples = p->truncated = p->unknown = 0;
 	p->row_count = 0;
 	if (p->index)
 		memset(p->index, 0, p->index_size * sizeof(*p->index));
@@ -299,7 +333,7 @@ static void remark(
 
 	for (unsigned i = 0; i < *n; i++) {
 		if (list[i].text_id == id || i == SP_PROFILE_REMARKS - 1) {
-			list[i].count += count;
+			list[i].count = sp_sat_add(list[i].count, count);
 			return;
 		}
 	}
@@ -310,7 +344,7 @@ void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count)
 {
 	if (count == 0)
 		return;
-	p->lost_total += count;
+	p->lost_total = sp_sat_add(p->lost_total, count);
 	remark(p, p->lost, &p->lost_count, reason, count);
 }
 

@@ -17,15 +17,50 @@ enum sp_unit {
 	SP_UNIT_COUNT  /* perf events: weights are occurrences */
 };
 
+struct sp_tally {
+	uint64_t count, weight; /* of rows, as they were recorded */
+	uint64_t samples;	/* see sp_rounding */
+};
+
 struct sp_event {
 	uint32_t name_id; /* string: "cpu", "wall", "cache-misses" */
 	enum sp_unit unit;
 	uint64_t interval; /* in the unit; 0 unknown */
-	/* Weights are measured, not samples times the interval (wall): a count of samples is then
-	 * the weight divided by the interval. */
+	/* Weights are measured, not samples times the interval (wall, allocations, locks). */
 	bool measured;
-	uint64_t samples, weight; /* of all rows */
+	uint64_t samples, weight;	    /* of all rows: see sp_rounding */
+	uint64_t count;			    /* of all rows, as they were recorded */
+	struct sp_tally truncated, unknown; /* rows with such stacks */
 };
+
+/* What a sample is, in every report: an interval of the event. Where the recording measures weights
+ * and tells the interval (our wall: a thread that stands still is written once, however long it
+ * stands, and one that ran a moment too), so many are in the weight, the first begun one included;
+ * else each that was recorded is one, and the recorder's own count where it gives it.
+ *
+ * A table goes through its lines with one of these: what is left of one line goes on to the next,
+ * so that lines that are short each are as much as they are together, and the sum over any table of
+ * the same rows is the same. */
+struct sp_rounding {
+	uint64_t interval, left; /* 0: counts are samples */
+};
+
+static inline struct sp_rounding sp_rounding_of(const struct sp_event *e)
+{
+	uint64_t interval = e->measured ? e->interval : 0;
+
+	return (struct sp_rounding){interval, interval ? interval - 1 : 0};
+}
+
+static inline uint64_t sp_round(struct sp_rounding *r, uint64_t count, uint64_t weight)
+{
+	uint64_t sum = weight + r->left;
+
+	if (!r->interval)
+		return count;
+	r->left = sum % r->interval;
+	return sum / r->interval;
+}
 
 struct sp_sample {
 	uint32_t stack;	 /* dictionary id; 0: there was none */
@@ -101,6 +136,7 @@ struct sp_profile {
 	struct sp_event events[SP_PROFILE_EVENTS];
 	unsigned event_count;
 
+	uint64_t count;	    /* of all rows as they were recorded */
 	uint64_t samples;   /* all events; without the lost ones */
 	uint64_t truncated; /* samples whose stack has frames missing below */
 	uint64_t too_deep;  /* of them, those with more frames than are kept */
@@ -141,6 +177,10 @@ int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, 
 /* Adds to the row of its stack, thread, state, event and time, and to the totals.
  * Returns: 0; -EINVAL for an event that does not exist; -ENOMEM. */
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
+
+/* Counts samples anew after an event's interval, or whether its weights are measured, was changed.
+ */
+void sp_profile_recount(struct sp_profile *p);
 
 /* Adds everything in @from: rows with their times, events (by name), what was lost, notes, series,
  * and the time they cover together. Intervals that differ become 0, unknown. Returns: 0; -ENOSPC

@@ -12,8 +12,9 @@ static int by_weight(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-size_t sp_shares_rank(struct sp_view_share *s, size_t n)
+size_t sp_shares_rank(struct sp_view_share *s, size_t n, const struct sp_event *e)
 {
+	struct sp_rounding round = sp_rounding_of(e);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -23,6 +24,8 @@ size_t sp_shares_rank(struct sp_view_share *s, size_t n)
 		s[kept++].id = (uint32_t)i;
 	}
 	qsort(s, kept, sizeof(*s), by_weight);
+	for (size_t i = 0; i < kept; i++)
+		s[i].samples = sp_round(&round, s[i].samples, s[i].weight);
 	return kept;
 }
 

@@ -7,7 +7,8 @@
 /* Adds a sample to the share at @id of @n; ids beyond go to 0, unknown. */
 void sp_shares_add(struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s);
 
-/* Drops empty shares and puts the heaviest first. Returns how many are left. */
-size_t sp_shares_rank(struct sp_view_share *s, size_t n);
+/* Drops empty shares, puts the heaviest first and counts their samples as @e does. Returns how many
+ * are left. */
+size_t sp_shares_rank(struct sp_view_share *s, size_t n, const struct sp_event *e);
 
 #endif

@@ -351,36 +351,29 @@ static int add_row(struct builder *b, const struct sp_sample *s)
 	if (number < 0)
 		return -ENOMEM;
 	b->v->row_stacks[s - b->v->profile->rows] = (uint32_t)number;
-	if (number == 0) {
-		b->v->filtered += s->count;
+	if (number == 0)
 		return 0;
-	}
 	st = &b->v->stacks[number - 1];
 	st->samples += s->count;
 	st->weight += s->weight;
 	return 1;
 }
 
-/* Weights that were measured make the number of samples: so many intervals. What is left of one
- * stack goes on to the next: many short ones, as of tasks, are as much as they are together. The
- * first that has a weight is at least one. */
 static void settle_values(struct sp_view *v, bool total)
 {
-	uint64_t interval = v->event->measured ? v->event->interval : 0, left = interval - 1;
+	struct sp_rounding round = sp_rounding_of(v->event);
 
 	for (size_t i = 0; i < v->stack_count; i++) {
 		struct sp_view_stack *s = &v->stacks[i];
 
 		s->frames = (const uint32_t *)((const char *)v->frames + (uintptr_t)s->frames);
-		if (interval > 0) {
-			s->samples = (s->weight + left) / interval;
-			left = (s->weight + left) % interval;
-		}
+		s->samples = sp_round(&round, s->samples, s->weight);
 		s->value = total ? s->weight : s->samples;
 		v->samples += s->samples;
 		v->weight += s->weight;
 		v->value += s->value;
 	}
+	v->filtered = v->event->samples - v->samples;
 }
 
 static int add_rows(struct builder *b)
@@ -400,10 +393,8 @@ static int add_rows(struct builder *b)
 		if (s->event != event)
 			continue;
 		if (b->o->state &&
-			strcmp(sp_dict_get_string(p->dict, s->state, NULL), b->o->state) != 0) {
-			b->v->filtered += s->count;
+			strcmp(sp_dict_get_string(p->dict, s->state, NULL), b->o->state) != 0)
 			continue;
-		}
 		r = add_row(b, s);
 		if (r < 0)
 			return r;
@@ -412,8 +403,8 @@ static int add_rows(struct builder *b)
 			sp_shares_add(b->v->states, states, s->state, s);
 		}
 	}
-	b->v->thread_count = sp_shares_rank(b->v->threads, threads);
-	b->v->state_count = sp_shares_rank(b->v->states, states);
+	b->v->thread_count = sp_shares_rank(b->v->threads, threads, b->v->event);
+	b->v->state_count = sp_shares_rank(b->v->states, states, b->v->event);
 	settle_values(b->v, b->o->total);
 	return 0;
 }

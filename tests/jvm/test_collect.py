@@ -1,11 +1,12 @@
 """collect, start, stop and dump, as a user calls them, on a JVM that spins."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
-from kit import recording
+from kit import outputs, recording
 from kit.parts import SPARKPROF
 
 
@@ -39,18 +40,24 @@ def recording_grows(path):
 
 
 @pytest.mark.parametrize("event", ["cpu", "itimer", "ctimer", "wall"])
-def test_three_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
-    files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt")]
+def test_all_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
+    files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt", "csv", "html", "json", "pb.gz", "speedscope.json")]
     r = sparkprof("-e", event, "-i", "5ms", "-d", 2, *[w for f in files for w in ("-f", f)], spinner.pid)
     assert r.returncode == 0 and r.stdout == "", r.stderr
     assert " 0 lost" in r.stderr and str(files[0]) in r.stderr
-    assert sorted(os.listdir(tmp_path)) == ["x.collapsed", "x.jfr", "x.txt"]
+    assert sorted(os.listdir(tmp_path)) == sorted(f.name for f in files)
     assert ";Split.main;Split.half" in files[1].read_text()
     text = files[2].read_text()
     assert "Split.spin" in text and "Lost" in text and "Truncated" in text and "Unknown" in text
     assert max(map(len, text.splitlines())) <= 80
     assert any("Split.main " in f for s in recording.Recording(files[0]).samples for f in s.stack)
     assert not left_behind(spinner)
+    said = {"end line": outputs.number(re.search(r"([\d,]+) samples, ", r.stderr)[1]), **outputs.samples(tmp_path, event)}
+    sparkprof("report", tmp_path / "x.pb.gz", "-f", tmp_path / "y.collapsed")
+    said["pprof"] = outputs.collapsed(tmp_path / "y.collapsed")
+    r = sparkprof("report", tmp_path / "x.jfr", "-f", tmp_path / "y.svg")
+    said["report"] = outputs.number(re.search(r"([\d,]+) samples, ", r.stderr)[1])
+    assert len(set(said.values())) == 1 and said["text, all"] > 100, said
 
 
 def test_native_functions_have_names_in_all_outputs(sparkprof, spinner, tmp_path):

@@ -130,7 +130,7 @@ Test(load, cpu_and_wall_with_their_intervals)
 	sp_jfrw_wall(w, sp_clock_mono_ns(), t, b, SP_STATE_NET, 1, 10000000);
 	sp_jfrw_wall(w, sp_clock_mono_ns(), t, a, SP_STATE_RUNNING, 3, 0); /* as the peer writes */
 	p = load(NULL);
-	cr_assert(p->event_count == 2 && p->samples == 9);
+	cr_assert(p->event_count == 2 && p->samples == 8);
 	expect_collapsed(p, "ctimer", "a/A.run 6000000\n");
 	expect_collapsed(p, "wall", "a/A.run 150000000\nb/B.wait 100000000\n");
 	cr_assert(p->events[1].measured && p->events[1].interval == 50000000);

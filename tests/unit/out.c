@@ -133,6 +133,66 @@ Test(out, text_of_stages_lines_up)
 	sp_profile_free(p);
 }
 
+/* The number behind the first @word of a report. */
+static unsigned long number_behind(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	cr_assert(at, "no '%s' in %s", word, text);
+	return strtoul(at + strlen(word), NULL, 10);
+}
+
+/* Wall of the sample: 24 looks, 2 s, 40 intervals of 50 ms. */
+Test(out, every_format_counts_the_same_samples)
+{
+	static const char *const tables[] = {"wall,method,", "wall,thread,", "wall,state,"};
+	struct sp_out_opts o = {.view = {.event = "wall"}, .width = 200};
+	struct sp_profile *p = sample_profile();
+	unsigned long sum[SP_COUNT(tables)] = {0}, collapsed = 0;
+	SP_AUTO_BUF struct sp_buf line = {0};
+	char *at, *save = NULL;
+	struct sp_sink s;
+
+	sp_out_summary(p, &line);
+	cr_expect_eq(number_behind(sp_buf_str(&line), ""), 140);
+	sp_sink_init(&s, -1);
+	cr_assert_eq(sp_out_text(p, &o, &s), 0);
+	cr_expect_eq(number_behind(sp_buf_str(&s.buf), "Samples    "), 140);
+	cr_expect_eq(number_behind(sp_buf_str(&s.buf), "wall, every 50 ms: "), 40);
+	sp_sink_done(&s);
+	sp_sink_init(&s, -1);
+	cr_assert_eq(sp_out_json(p, &o, &s), 0);
+	cr_expect_eq(number_behind(sp_buf_str(&s.buf), "\"samples\":"), 140);
+	cr_expect_eq(
+		number_behind(strstr(sp_buf_str(&s.buf), "\"event\":\"wall\""), "\"samples\":"),
+		40);
+	sp_sink_done(&s);
+	sp_sink_init(&s, -1);
+	cr_assert_eq(sp_out_csv(p, &o, &s), 0);
+	for (at = strtok_r((char *)sp_buf_str(&s.buf), "\r\n", &save); at;
+		at = strtok_r(NULL, "\r\n", &save))
+		for (size_t i = 0; i < SP_COUNT(tables); i++)
+			if (strncmp(at, tables[i], strlen(tables[i])) == 0) {
+				const char *end =
+					strstr(at, ",ns,"); /* samples,self,total before it */
+
+				for (int commas = 0; commas < 3;)
+					commas += *--end == ',';
+				sum[i] += strtoul(end + 1, NULL, 10);
+			}
+	for (size_t i = 0; i < SP_COUNT(tables); i++)
+		cr_expect_eq(sum[i], 40, "%s %lu", tables[i], sum[i]);
+	sp_sink_done(&s);
+	sp_sink_init(&s, -1);
+	cr_assert_eq(sp_out_collapsed(p, &o, &s), 0);
+	for (at = strtok_r((char *)sp_buf_str(&s.buf), "\n", &save); at;
+		at = strtok_r(NULL, "\n", &save))
+		collapsed += strncmp(at, "[lost", 5) == 0 ? 0 : strtoul(strrchr(at, ' '), NULL, 10);
+	cr_expect_eq(collapsed, 40);
+	sp_sink_done(&s);
+	sp_profile_free(p);
+}
+
 Test(out, text_of_nothing)
 {
 	struct sp_profile *p;
@@ -215,7 +275,7 @@ Test(out, summary_in_a_line)
 	sp_buf_init(&b);
 	sp_out_summary(p, &b);
 	cr_assert_str_eq(sp_buf_str(&b),
-		"124 samples, 4 lost (ring full 3, thread ended 1), 1 truncated, 1 unknown");
+		"140 samples, 4 lost (ring full 3, thread ended 1), 1 truncated, 1 unknown");
 	sp_profile_free(p);
 }
 

@@ -84,7 +84,7 @@ Test(timeline, buckets_widen_and_stay_fine_enough)
 	cr_expect_leq(p->bucket_ns, length / 2000);
 	cr_expect_leq(length / p->bucket_ns, SP_TIMELINE_BUCKETS);
 	cr_expect_eq(sum_of_weights(p), 12000);
-	cr_expect_eq(p->events[0].samples, 12000);
+	cr_expect_eq(p->events[0].count, 12000);
 	for (size_t i = 0; i < p->row_count; i++)
 		cr_expect_lt(p->rows[i].bucket, SP_TIMELINE_BUCKETS);
 	sp_profile_free(p);

@@ -100,7 +100,7 @@ Test(profile, sums_rows_and_totals)
 	struct sp_profile *p = sample_profile();
 
 	cr_assert(p->row_count == 9); /* ten were added, two of one key */
-	cr_assert(p->samples == 124 && p->truncated == 1 && p->unknown == 1);
+	cr_assert(p->samples == 140 && p->truncated == 1 && p->unknown == 1);
 	cr_assert(p->lost_total == 4 && p->lost_count == 2);
 	cr_assert(p->events[0].samples == 100 && p->events[0].weight == 1000000000);
 	cr_assert(sp_profile_event(p, "wall", SP_UNIT_NS, 1, false) == 1);
@@ -140,7 +140,31 @@ Test(profile, sums_do_not_turn_over)
 	cr_assert(p->samples == INT64_MAX && p->events[0].samples == INT64_MAX);
 	cr_assert(p->events[0].weight == INT64_MAX && p->unknown == INT64_MAX);
 	cr_assert(p->rows[0].count == INT64_MAX && p->rows[0].weight == INT64_MAX);
+	for (int i = 0; i < 3; i++)
+		sp_profile_lost(p, "ring full", half);
+	sp_profile_lost(p, "late", 1);
+	cr_assert(p->lost_total == INT64_MAX && p->lost[0].count == INT64_MAX);
 	sp_profile_free(p);
+}
+
+/* A thread that stands still is one row, however long; one that runs may be many short ones. */
+Test(profile, samples_of_what_is_measured_are_intervals)
+{
+	struct sp_profile *p, *other;
+	struct sp_sample s = {.count = 1, .weight = 10000};
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0 && sp_profile_new(&other, 1 << 20) == 0);
+	cr_assert(sp_profile_event(p, "wall", SP_UNIT_NS, 1000, true) == 0);
+	cr_assert(sp_profile_add(p, &s) == 0 && p->samples == 10 && p->unknown == 10);
+	for (s.thread = 1, s.weight = 100; s.thread <= 20; s.thread++)
+		cr_assert(sp_profile_add(p, &s) == 0);
+	cr_assert(p->samples == 12 && p->events[0].samples == 12 && p->count == 21);
+	/* of other intervals together: what was recorded is all that can be counted */
+	cr_assert(sp_profile_event(other, "wall", SP_UNIT_NS, 500, true) == 0);
+	cr_assert(sp_profile_add(other, &s) == 0 && other->samples == 1);
+	cr_assert(sp_profile_merge(p, other) == 0 && p->samples == 22 && p->unknown == 22);
+	sp_profile_free(p);
+	sp_profile_free(other);
 }
 
 static void check_view(
