@@ -82,7 +82,12 @@ static void add_native(const struct sp_dict *d, const struct sp_method *m,
 {
 	const char *module = base_name(sp_dict_get_string(d, m->class_id, NULL));
 	const char *name = sp_dict_get_string(d, m->name_id, NULL);
+	SP_AUTO_BUF struct sp_buf lib = {0};
 
+	if (style->readable) {
+		sp_shortname_library(module, &lib);
+		module = sp_buf_str(&lib);
+	}
 	if (m->native == SP_NATIVE_FINAL && name[0]) {
 		sp_buf_adds(out, name);
 		return;

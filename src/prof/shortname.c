@@ -160,3 +160,47 @@ void sp_shortname_method(const char *s, size_t n, struct sp_buf *out)
 	add_scala(s, digits ? n - digits - 1 : n, out);
 	sp_buf_addf(out, "{λ%.*s}", (int)digits, number);
 }
+
+/* "0f7b6a40-cd1f-4c0f-8f9a-2dc0f8e0b7a3" */
+static bool is_uuid(const char *s)
+{
+	static const char shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == '-' ? s[i] != '-' : !isxdigit((unsigned char)s[i]))
+			return false;
+	return true;
+}
+
+/* How much of @s is a number that says nothing: those of versions are shorter. */
+static size_t chance(const char *s)
+{
+	size_t digits = strspn(s, "0123456789"), hex = strspn(s, "0123456789abcdefABCDEF");
+
+	if (is_uuid(s))
+		return strlen("0f7b6a40-cd1f-4c0f-8f9a-2dc0f8e0b7a3");
+	return hex >= 12 && strcspn(s, "0123456789") < hex ? hex : digits >= 7 ? digits : 0;
+}
+
+void sp_shortname_library(const char *s, struct sp_buf *out)
+{
+	const char *start = s;
+
+	while (*s) {
+		char before = s > start ? s[-1] : '-';
+		size_t n = isalnum((unsigned char)before) && !isdigit((unsigned char)*s)
+				   ? 0
+				   : chance(s);
+
+		if (n && before == '_' && starts(s, n, "64")) /* netty: right behind "x86_64" */
+			sp_buf_adds(out, "64");
+		else if (n && out->len && s > start && (before == '-' || before == '_'))
+			out->len--;
+		else if (n && s == start && s[n] == '-')
+			n++;
+		if (n)
+			s += n;
+		else
+			sp_buf_addc(out, *s++);
+	}
+}

@@ -15,4 +15,8 @@
 void sp_shortname_class(const char *s, size_t n, struct sp_buf *out);
 void sp_shortname_method(const char *s, size_t n, struct sp_buf *out);
 
+/* Appends the file name of a native library without what Java libraries put into it when they
+ * unpack one to a temporary directory: "liblz4-java-6342350456712345678.so" is "liblz4-java.so". */
+void sp_shortname_library(const char *s, struct sp_buf *out);
+
 #endif

@@ -52,6 +52,35 @@ Test(when, what_is_no_time_is_refused)
 		cr_expect_eq(sp_when_parse(wrong[i], &w), -EINVAL, "%s", wrong[i]);
 }
 
+Test(shortname, libraries_unpacked_to_a_temporary_directory)
+{
+	static const char *const cases[][2] = {
+		{"liblz4-java-6342350456712345678.so", "liblz4-java.so"},
+		{"snappy-1.1.10-0f7b6a40-cd1f-4c0f-8f9a-2dc0f8e0b7a3-libsnappyjava.so",
+			"snappy-1.1.10-libsnappyjava.so"},
+		{"libzstd-jni-1.5.6-48234567890123.so", "libzstd-jni-1.5.6.so"},
+		{"libnetty_transport_native_epoll_x86_642345678901234.so",
+			"libnetty_transport_native_epoll_x86_64.so"},
+		{"jna1234567890123456789.tmp", "jna.tmp"},
+		{"0f7b6a40-cd1f-4c0f-8f9a-2dc0f8e0b7a3-libx.so", "libx.so"},
+		{"libjansi-2.4.1-3f9d7a7a9c1d2e3f-libjansi.so", "libjansi-2.4.1-libjansi.so"},
+		{"libc.so.6", "libc.so.6"},
+		{"libstdc++.so.6.0.30", "libstdc++.so.6.0.30"},
+		{"ld-linux-x86-64.so.2", "ld-linux-x86-64.so.2"},
+		{"libabcdefabcdef.so", "libabcdefabcdef.so"},
+		{"[vdso]", "[vdso]"},
+		{"123456789", ""},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+
+		sp_shortname_library(cases[i][0], &b);
+		cr_expect_str_eq(sp_buf_str(&b), cases[i][1], "%s", sp_buf_str(&b));
+	}
+}
+
 Test(shortname, scala_spark_and_generated_names)
 {
 	static const struct {
