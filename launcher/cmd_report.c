@@ -61,6 +61,69 @@ static bool needs_profile(const struct sp_call *call)
 	return false;
 }
 
+static bool has_event(const struct sp_profile *p, const char *name)
+{
+	for (unsigned i = 0; i < p->event_count; i++)
+		if (p->events[i].samples &&
+			strcmp(sp_dict_get_string(p->dict, p->events[i].name_id, NULL), name) == 0)
+			return true;
+	return false;
+}
+
+/* "cpu" is what people call whatever sampled CPU time: it is there if anything is. */
+static bool finds_all(const struct sp_call *call, const struct sp_profile *p)
+{
+	for (size_t i = 0; i < call->n_events; i++)
+		if (!has_event(p, call->events[i].name) &&
+			(p->samples == 0 || strcmp(call->events[i].name, "cpu") != 0))
+			return false;
+	return true;
+}
+
+/* Says which events there are instead of those that were asked for and have no samples: the inputs
+ * are read once more, without -e. */
+static bool say_events(
+	const struct sp_call *call, const struct sp_inputs *in, const struct sp_profile *p)
+{
+	struct sp_call whole = *call;
+	struct sp_profile *all = NULL;
+	SP_AUTO_BUF struct sp_buf there = {0};
+	struct sp_err err;
+
+	whole.n_events = 0;
+	whole.quiet = true;
+	if (sp_inputs_load(in, &whole, &all, &err) < 0)
+		return false;
+	for (unsigned i = 0; i < all->event_count; i++)
+		if (all->events[i].samples)
+			sp_buf_addf(&there, "%s%s", there.len ? ", " : "",
+				sp_dict_get_string(all->dict, all->events[i].name_id, NULL));
+	for (size_t i = 0; i < call->n_events && there.len; i++)
+		if (!has_event(p, call->events[i].name))
+			sp_message_warn("-e %s: no samples of it; there are %s",
+				call->events[i].name, sp_buf_str(&there));
+	sp_profile_free(all);
+	return there.len > 0;
+}
+
+static bool is_filtered(const struct sp_call *call)
+{
+	return call->n_events || call->from.kind || call->to.kind || call->thread || call->states ||
+	       call->stage || call->task || call->sql || call->executor || call->min_duration_ns ||
+	       call->tasks_only;
+}
+
+static void say_missing(
+	const struct sp_call *call, const struct sp_inputs *in, const struct sp_profile *p)
+{
+	if (!finds_all(call, p) && say_events(call, in, p))
+		return;
+	if (p->samples == 0)
+		sp_message_warn("no samples: %s", is_filtered(call)
+							  ? "nothing passes the filters"
+							  : "there are none in what was read");
+}
+
 static int write_all(const struct sp_call *call, const struct sp_inputs *in, struct sp_err *err)
 {
 	struct sp_profile *p = NULL;
@@ -74,13 +137,8 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 		else
 			r = sp_report_write(o->path, o->format, call, p, err);
 	}
-	if (r == 0 && p && p->samples == 0)
-		sp_message_warn("no samples: %s",
-			call->n_events || call->from.kind || call->to.kind || call->thread ||
-					call->states || call->stage || call->task || call->sql ||
-					call->executor
-				? "nothing passes the filters"
-				: "there are none in what was read");
+	if (r == 0 && p)
+		say_missing(call, in, p);
 	if (r == 0)
 		tell(call, p);
 	sp_profile_free(p);

@@ -117,6 +117,7 @@ void sp_inputs_done(struct sp_inputs *in)
 struct job {
 	const struct sp_inputs *in;
 	struct sp_load_opts opts;
+	bool quiet; /* says nothing of what is in the files */
 	const char *events[SP_CALL_MAX_EVENTS];
 	atomic_size_t next;
 	pthread_mutex_t lock; /* around what follows */
@@ -197,13 +198,14 @@ static void add_result(
 	while (j->turn != i)
 		pthread_cond_wait(&j->turned, &j->lock);
 	if (r == 0) {
-		say_notes(path, p);
+		if (!j->quiet)
+			say_notes(path, p);
 		if (!j->sum)
 			j->sum = sp_steal_ptr(p);
 		else
 			r = sp_profile_merge(j->sum, p);
 		j->read += r == 0;
-	} else if (j->in->n > 1) {
+	} else if (j->in->n > 1 && !j->quiet) {
 		sp_message_warn("%s: %s", path, err->text);
 	}
 	if (r < 0 && j->result == 0) {
@@ -316,6 +318,7 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
 
 	set_options(&j, call, cores);
+	j.quiet = call->quiet;
 	if (guest)
 		j.opts.dict_cap = guest_dict;
 	sp_reading_start(&j.reading, in->bytes, call->quiet);
