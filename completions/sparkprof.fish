@@ -71,7 +71,7 @@ complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l t
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l all-threads -d 'also threads outside of tasks'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l event-log -r -F -d 'names of stages from Spark'
 complete -c sparkprof -n '__sparkprof_action report diff' -l names -x -a 'full short' -d 'how names are written'
-complete -c sparkprof -n '__sparkprof_action report diff' -l areas -r -d 'more areas'
+complete -c sparkprof -n '__sparkprof_action report diff' -l areas -r -d 'areas of your own'
 complete -c sparkprof -n '__sparkprof_action diff' -l absolute -d 'compare numbers, not shares'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s f -l file -r -F -d 'output file'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s o -l output -x -a 'html svg text collapsed jfr pprof speedscope csv json' -d 'output format'

@@ -63,11 +63,7 @@ static int write_one(const struct sp_diff *d, const struct sp_call *call, struct
 	r = sp_diff_writer(sp_format_name(out->format))(d, &opts, &sink);
 	e = sp_sink_done(&sink);
 	r = r < 0 ? r : e;
-	if (r < 0) {
-		sp_outfile_abort(&file);
-		return sp_err_set(err, r, "%s: cannot be written: %s", out->path, strerror(-r));
-	}
-	return sp_outfile_commit(&file, err);
+	return sp_report_close(&file, out->path, r, err);
 }
 
 static int compare(const struct sp_call *call, const struct sides *s, struct sp_err *err)

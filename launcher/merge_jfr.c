@@ -135,7 +135,8 @@ int sp_merge_jfr(const struct sp_inputs *in, const char *path, struct sp_err *er
 	}
 	if (r < 0) {
 		sp_outfile_abort(&file);
-		return r;
+		/* who reads from a pipe may have seen enough */
+		return r == -EPIPE && strcmp(path, "-") == 0 ? 0 : r;
 	}
 	return sp_outfile_commit(&file, err);
 }

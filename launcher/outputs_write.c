@@ -85,6 +85,8 @@ static int copy_to_stdout(int from, struct sp_err *err)
 			return 0;
 		if (w < 0 && errno == EINTR)
 			continue;
+		if (w < 0 && errno == EPIPE)
+			return 0; /* who reads has seen enough */
 		if (w < 0)
 			return sp_err_set(err, -errno, "stdout: %s", strerror(errno));
 		at += w;

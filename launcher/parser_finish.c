@@ -178,7 +178,7 @@ static int finish_files(struct sp_parser *p)
 		struct sp_call_output *out = &call->outputs[i];
 		int r = sp_format_of_path(out->path, &out->format, p->err);
 
-		if (r == -EINVAL)
+		if (r == -EINVAL && !p->format.text)
 			return sp_err_prefix(p->err, r, "-f");
 		if (r < 0)
 			out->format = format;

@@ -91,11 +91,19 @@ static int write_one(const char *path, const struct sp_out_format *format, const
 	r = format->write(p, &opts, &sink);
 	e = sp_sink_done(&sink);
 	r = r < 0 ? r : e;
-	if (r < 0) {
-		sp_outfile_abort(&file);
-		return sp_err_set(err, r, "%s: cannot be written: %s", path, strerror(-r));
-	}
-	return sp_outfile_commit(&file, err);
+	return sp_report_close(&file, path, r, err);
+}
+
+int sp_report_close(struct sp_outfile *file, const char *path, int result, struct sp_err *err)
+{
+	if (result == 0)
+		return sp_outfile_commit(file, err);
+	sp_outfile_abort(file);
+	/* Who reads has seen enough: head, or a pager that was left. */
+	if (result == -EPIPE && strcmp(path, "-") == 0)
+		return 0;
+	return sp_err_set(err, result, "%s: cannot be written: %s",
+		strcmp(path, "-") == 0 ? "standard output" : path, strerror(-result));
 }
 
 /* The name of the @nth event that has samples; NULL: there are fewer. */
@@ -144,7 +152,7 @@ static void say_others(const char *path, const struct sp_profile *p)
 int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
 	const struct sp_profile *p, struct sp_err *err)
 {
-	const struct sp_out_format *format = sp_out_by_name(sp_format_name(type));
+	const struct sp_out_format *format = &sp_out_formats[type];
 	int more = 1, r = 0;
 
 	for (unsigned i = 0; more > 0 && r == 0; i++) {

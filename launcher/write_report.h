@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "out/out.h"
+#include "out/outfile.h"
 
 /* How stacks are shown, by the options of @call; strings are borrowed from it. */
 void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd);
@@ -19,6 +20,10 @@ int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
  * first and says so. Returns 0, or -errno with a sentence that names the file. */
 int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
 	const struct sp_profile *p, struct sp_err *err);
+
+/* Ends the file at @path: @result is 0, or -errno of writing it. A reader of stdout that went away
+ * is no failure. Returns 0, or -errno with a sentence that names the file. */
+int sp_report_close(struct sp_outfile *file, const char *path, int result, struct sp_err *err);
 
 /* Appends "path (size)" for what was written to @path, each file behind a semicolon. */
 void sp_report_tell(const char *path, const struct sp_profile *p, struct sp_buf *line);

@@ -9,27 +9,41 @@
 #include "out/number.h"
 #include "out/svg.h"
 
-const struct sp_out_format sp_out_formats[] = {
-	{"collapsed", "collapsed folded", sp_out_collapsed, .one_event = true},
-	{"text", "txt text", sp_out_text},
-	{"html", "html htm", sp_out_html},
-	{"svg", "svg", sp_out_svg, .one_event = true},
-	{"pprof", "pb pprof pb.gz", sp_out_pprof},
-	{"speedscope", "speedscope.json", sp_out_speedscope},
-	{"csv", "csv", sp_out_csv},
-	{"json", "json", sp_out_json},
+const struct sp_out_format sp_out_formats[SP_FORMAT_COUNT] = {
+	[SP_FORMAT_TEXT] = {"text", "txt text", sp_out_text},
+	[SP_FORMAT_HTML] = {"html", "html htm", sp_out_html},
+	[SP_FORMAT_SVG] = {"svg", "svg", sp_out_svg, .one_event = true},
+	[SP_FORMAT_COLLAPSED] = {"collapsed", "collapsed folded", sp_out_collapsed,
+		.one_event = true},
+	[SP_FORMAT_JFR] = {"jfr", "jfr", NULL},
+	[SP_FORMAT_PPROF] = {"pprof", "pb.gz pb pprof", sp_out_pprof},
+	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", sp_out_speedscope},
+	[SP_FORMAT_CSV] = {"csv", "csv", sp_out_csv},
+	[SP_FORMAT_JSON] = {"json", "json", sp_out_json},
 };
-const size_t sp_out_format_count = SP_COUNT(sp_out_formats);
 
 const struct sp_out_format *sp_out_by_name(const char *name)
 {
-	for (size_t i = 0; i < sp_out_format_count; i++)
+	for (size_t i = 0; i < SP_FORMAT_COUNT; i++)
 		if (strcmp(sp_out_formats[i].name, name) == 0)
 			return &sp_out_formats[i];
 	return NULL;
 }
 
-/* Length of the longest word of @list that @base ends in, behind a dot. Case does not matter. */
+bool sp_out_has_extension(const struct sp_out_format *f, const char *word)
+{
+	for (const char *p = f->extensions; *p; p += strspn(p, " ")) {
+		size_t len = strcspn(p, " ");
+
+		if (strlen(word) == len && memcmp(word, p, len) == 0)
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+/* Length of the longest word of @list that @base ends in, behind a dot that has a name before it.
+ * Case does not matter. */
 static size_t ends_in(const char *list, const char *base)
 {
 	size_t n = strlen(base), longest = 0;
@@ -37,7 +51,7 @@ static size_t ends_in(const char *list, const char *base)
 	for (const char *p = list; *p; p += strspn(p, " ")) {
 		size_t len = strcspn(p, " ");
 
-		if (n > len && base[n - len - 1] == '.' &&
+		if (n > len + 1 && base[n - len - 1] == '.' &&
 			strncasecmp(base + n - len, p, len) == 0 && len > longest)
 			longest = len;
 		p += len;
@@ -51,7 +65,7 @@ const struct sp_out_format *sp_out_by_path(const char *path)
 	const struct sp_out_format *best = NULL;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < sp_out_format_count; i++) {
+	for (size_t i = 0; i < SP_FORMAT_COUNT; i++) {
 		size_t n = ends_in(sp_out_formats[i].extensions, base);
 
 		if (n > longest) {

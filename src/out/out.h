@@ -24,19 +24,34 @@ struct sp_out_opts {
 typedef int sp_out_fn(
 	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink);
 
+enum sp_format {
+	SP_FORMAT_TEXT,
+	SP_FORMAT_HTML,
+	SP_FORMAT_SVG,
+	SP_FORMAT_COLLAPSED,
+	SP_FORMAT_JFR,
+	SP_FORMAT_PPROF,
+	SP_FORMAT_SPEEDSCOPE,
+	SP_FORMAT_CSV,
+	SP_FORMAT_JSON,
+	SP_FORMAT_COUNT,
+};
+
 struct sp_out_format {
 	const char *name;	/* of -o */
 	const char *extensions; /* of -f, without dots, separated by blanks */
-	sp_out_fn *write;
-	bool one_event; /* has room for one */
+	sp_out_fn *write;	/* NULL: a recording, which is not made of a profile */
+	bool one_event;		/* has room for one */
 };
 
-extern const struct sp_out_format sp_out_formats[];
-extern const size_t sp_out_format_count;
+extern const struct sp_out_format sp_out_formats[SP_FORMAT_COUNT];
 
 /* NULL: there is none of that name, or for that path's extension. */
 const struct sp_out_format *sp_out_by_name(const char *name);
 const struct sp_out_format *sp_out_by_path(const char *path);
+
+/* Whether @word is one of the format's extensions. */
+bool sp_out_has_extension(const struct sp_out_format *f, const char *word);
 
 /* Appends one line without newline: "12,345 samples, 12 lost (ring full 10, late 2), 3 truncated,
  * 1 unknown". Every report says it, in its own form or, for formats that have no place for it, by

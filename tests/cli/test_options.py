@@ -72,6 +72,8 @@ REFUSED = [
     (["-i", "1ms", "-e", "cpu", "-i", "2ms", "1"], "-i: '1ms' belongs to no -e"),
     (["-e", "java.lang.Object.wait", "1"], "'java.lang.Object.wait'", "not built yet"),
     (["-o", "xml", "1"], "-o: 'xml' is not a format"),
+    (["-f", "x.pdf", "1"], "-f: 'x.pdf'", ".pdf", ".html, .svg", "-o"),
+    (["report", "-f", "a.b/x.html.bak", "1"], ".bak", ".html"),
     (["-o", "flat", "1"], "-o: 'flat'", "text"),
     (["-o", "flamegraph", "1"], "-o: 'flamegraph'", "use html"),
     (["-o", "collapsed", "-f", "x.jfr", "1"], "-o collapsed", "x.jfr"),

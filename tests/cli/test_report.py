@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from kit import jvm, parts, peers
+from kit.parts import SPARKPROF
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +137,24 @@ def test_times_split_a_recording(sparkprof, recordings, tmp_path):
     assert sums[1] + sums[2] == sums[0] and 0 < sums[3] < sums[0]
     r = sparkprof("report", wall, "--from", "1h")
     assert r.returncode == 2 and "lasts" in r.stderr
+
+
+def test_an_event_that_is_not_there_is_answered_by_those_that_are(sparkprof, recordings):
+    r = sparkprof("report", recordings / "wall.jfr", "-e", "alloc,wall")
+    assert r.returncode == 0 and "-e alloc: no samples of it; there are wall" in r.stderr and "-e wall" not in r.stderr
+    r = sparkprof("report", recordings, "-e", "cycles", "-o", "collapsed")
+    assert r.stdout == "" and re.search(r"-e cycles: no samples of it; there are (cpu|wall|alloc|lock)(, (cpu|wall|alloc|lock)){3}\n", r.stderr)
+    r = sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-o", "collapsed")
+    assert r.stdout and "no samples" not in r.stderr
+
+
+@pytest.mark.parametrize("how", [["report", "-o", "html"], ["report", "-o", "text"], ["report", "-o", "jfr"], ["diff", "-o", "html"]])
+def test_a_reader_that_has_seen_enough_is_no_failure(recordings, how):
+    files = [recordings / "cpu.jfr"] * (2 if how[0] == "diff" else 1)
+    p = subprocess.Popen([SPARKPROF, *how, "-f", "-", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.close()
+    said = p.stderr.read().decode()
+    assert p.wait(60) == 0 and "ipe" not in said and "written" not in said, said
 
 
 def test_threads_states_and_by(sparkprof, recordings, tmp_path):
