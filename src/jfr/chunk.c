@@ -28,6 +28,9 @@ int sp_jfr_chunk_open(struct sp_jfr_chunk_data *c, const uint8_t *data, uint64_t
 	c->duration_ns = sp_jfr_get_be(&h, 8);
 	c->start_ticks = sp_jfr_get_be(&h, 8);
 	c->ticks_per_s = sp_jfr_get_be(&h, 8);
+	if (c->ticks_per_s > 1000000000)
+		c->ns_per_tick =
+			(uint64_t)(((unsigned __int128)1000000000 << 64) / c->ticks_per_s) + 1;
 	flags = (uint32_t)sp_jfr_get_be(&h, 4);
 	if (major < 1 || major > 2)
 		return sp_err_set(err, -EBADMSG, "JFR version %u at offset %llu is not known",
@@ -83,13 +86,21 @@ static bool is_dense(const struct sp_jfr_table *t, uint32_t mask)
 	return t->most / 2 <= mask;
 }
 
-static int table_grow(struct sp_jfr_table *t)
+static bool is_full(const struct sp_jfr_table *t, uint64_t count)
 {
-	bool full = !t->slots || t->count * 4ull >= (t->mask + 1ull) * 3;
-	uint32_t mask = !t->slots ? 15 : full ? t->mask * 2 + 1 : t->mask;
-	struct sp_jfr_table to = {
-		.count = t->count, .mask = mask, .most = t->most, .dense = is_dense(t, mask)};
+	return !t->slots || count * 4 >= (t->mask + 1ull) * 3;
+}
 
+/* Makes room for @more constants, and spreads those that turned out not to be dense. */
+static int table_grow(struct sp_jfr_table *t, uint32_t more)
+{
+	uint64_t size = t->slots ? t->mask + 1ull : 16;
+	struct sp_jfr_table to = {.count = t->count, .most = t->most};
+
+	while (((uint64_t)t->count + more) * 4 >= size * 3 && size < UINT32_MAX / 2)
+		size *= 2;
+	to.mask = (uint32_t)size - 1;
+	to.dense = is_dense(t, to.mask);
 	to.slots = calloc((size_t)to.mask + 1, sizeof(*to.slots));
 	if (!to.slots)
 		return -ENOMEM;
@@ -113,9 +124,7 @@ static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at)
 	uint32_t slot;
 
 	t->most = key > t->most ? key : t->most;
-	if ((!t->slots || t->count * 4ull >= (t->mask + 1ull) * 3 ||
-		    (t->dense && !is_dense(t, t->mask))) &&
-		table_grow(t) < 0)
+	if ((is_full(t, t->count) || (t->dense && !is_dense(t, t->mask))) && table_grow(t, 1) < 0)
 		return -ENOMEM;
 	for (slot = sp_jfr_table_slot(t, key); t->slots[slot].at; slot = (slot + 1) & t->mask) {
 		if (t->slots[slot].key == key)
@@ -130,15 +139,19 @@ static int read_pool(struct sp_jfr_chunk_data *c, struct sp_jfr_cursor *cur)
 {
 	int type = sp_jfr_schema_find(&c->schema, sp_jfr_get_long(cur));
 	uint32_t count = sp_jfr_get_int(cur);
+	struct sp_jfr_table *t;
 
-	if (type < 0)
+	if (type < 0 || count > (uint64_t)(cur->end - cur->p)) /* each takes a byte at least */
 		return -EBADMSG;
+	t = &c->tables[type];
+	if (count && is_full(t, (uint64_t)t->count + count) && table_grow(t, count) < 0)
+		return -ENOMEM;
 	for (; count && !cur->bad; count--) {
 		uint64_t key = sp_jfr_get_long(cur);
 		uint32_t at = (uint32_t)(cur->p - c->data);
 
 		sp_jfr_schema_skip(&c->schema, cur, type);
-		if (!cur->bad && table_add(&c->tables[type], key, at) < 0)
+		if (!cur->bad && table_add(t, key, at) < 0)
 			return -ENOMEM;
 	}
 	return cur->bad ? -EBADMSG : 0;

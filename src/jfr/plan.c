@@ -9,6 +9,9 @@ uint64_t sp_jfr_to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
 {
 	if (c->ticks_per_s == 1000000000 || c->ticks_per_s == 0)
 		return ticks;
+	/* right to a nanosecond, and several times quicker than to divide 128 bits */
+	if (c->ns_per_tick && (int64_t)ticks >= 0)
+		return (uint64_t)((unsigned __int128)ticks * c->ns_per_tick >> 64);
 	return (uint64_t)((__int128)(int64_t)ticks * 1000000000 / (int64_t)c->ticks_per_s);
 }
 

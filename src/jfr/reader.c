@@ -210,7 +210,7 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 	struct sp_jfr_cursor cur;
 	int n;
 
-	while ((n = sp_jfr_chunk_next(c, &at, &cur, &type)) > 0) {
+	while ((n = sp_jfr_chunk_step(c, &at, &cur, &type)) > 0) {
 		int i = sp_jfr_schema_find(&c->schema, type);
 		const struct sp_jfr_decl *t = i >= 0 ? &c->schema.types[i] : NULL;
 
@@ -279,7 +279,7 @@ static bool holds_wanted(struct reader *r, struct sp_jfr_chunk_data *c)
 		t->wanted = t->event ? r->v->want(r->v->ctx, t->name) : 0;
 		declared |= t->wanted != 0;
 	}
-	while (declared && sp_jfr_chunk_next(c, &at, &cur, &type) > 0) {
+	while (declared && sp_jfr_chunk_step(c, &at, &cur, &type) > 0) {
 		int i = type == last ? -1 : sp_jfr_schema_find(s, type);
 
 		if (i >= 0 && s->types[i].wanted)

@@ -230,7 +230,9 @@ static bool is_varint(const struct sp_jfr_schema *s, const struct sp_jfr_member 
 {
 	uint8_t prim = m->type >= 0 ? s->types[m->type].prim : SP_JFR_P_STRUCT;
 
-	return !m->array && (m->pool || (prim >= SP_JFR_P_CHAR && prim <= SP_JFR_P_LONG));
+	/* a boolean is 0 or 1: as bytes, the same */
+	return !m->array && (m->pool || prim == SP_JFR_P_BOOLEAN ||
+				    (prim >= SP_JFR_P_CHAR && prim <= SP_JFR_P_LONG));
 }
 
 /* Stack frames, above all: most bytes of a recording's constants are theirs. */
@@ -240,6 +242,34 @@ static void count_varints(const struct sp_jfr_schema *s, struct sp_jfr_decl *t)
 	for (uint32_t i = t->first; i < t->first + t->count && t->varints; i++)
 		if (!is_varint(s, &s->members[i]))
 			t->varints = 0;
+}
+
+static void find_tail(const struct sp_jfr_schema *s, struct sp_jfr_decl *t)
+{
+	const struct sp_jfr_member *last = t->count ? &s->members[t->first + t->count - 1] : NULL;
+
+	if (t->prim != SP_JFR_P_STRUCT || !last || !last->array || last->pool || last->type < 0)
+		return;
+	for (uint32_t i = t->first; i < t->first + t->count - 1; i++) {
+		const struct sp_jfr_member *m = &s->members[i];
+		uint8_t prim = m->type >= 0 ? s->types[m->type].prim : SP_JFR_P_STRUCT;
+
+		if (m->pool || m->array || (prim != SP_JFR_P_BOOLEAN && prim != SP_JFR_P_BYTE))
+			return;
+	}
+	t->lead = t->count - 1;
+	t->tail = s->types[last->type].varints;
+}
+
+/* The first of each id stays, as in the index. */
+static void find_small(struct sp_jfr_schema *s)
+{
+	for (uint32_t i = 0; i < s->type_count && i < UINT16_MAX; i++) {
+		uint64_t id = s->types[i].id;
+
+		if (id < SP_JFR_SMALL && !s->small[id])
+			s->small[id] = (uint16_t)(i + 1);
+	}
 }
 
 static int link_types(struct sp_jfr_schema *s)
@@ -267,6 +297,9 @@ static int link_types(struct sp_jfr_schema *s)
 		flatten(s, (int)i, 0);
 	for (uint32_t i = 0; i < s->type_count; i++)
 		count_varints(s, &s->types[i]);
+	for (uint32_t i = 0; i < s->type_count; i++)
+		find_tail(s, &s->types[i]);
+	find_small(s);
 	return 0;
 }
 
@@ -302,7 +335,7 @@ void sp_jfr_schema_done(struct sp_jfr_schema *s)
 	memset(s, 0, sizeof(*s));
 }
 
-int sp_jfr_schema_find(const struct sp_jfr_schema *s, uint64_t id)
+int sp_jfr_schema_look_up(const struct sp_jfr_schema *s, uint64_t id)
 {
 	if (!s->index)
 		return -1;
@@ -349,6 +382,15 @@ static void skip_value(const struct sp_jfr_schema *s, struct sp_jfr_cursor *c, i
 
 	if (!t || t->flat > FLAT) {
 		c->bad = true;
+		return;
+	}
+	if (t->tail && !c->raw) {
+		sp_jfr_take(c, t->lead);
+		sp_jfr_skip_packed(c, (uint64_t)sp_jfr_get_int(c) * t->tail);
+		return;
+	}
+	if (t->varints && !c->raw) {
+		sp_jfr_skip_packed(c, t->varints);
 		return;
 	}
 	switch (t->prim) {

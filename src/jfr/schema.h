@@ -34,9 +34,14 @@ struct sp_jfr_decl {
 	uint32_t first, count; /* its members */
 	uint32_t flat;	       /* values in it, with those of structs in it */
 	uint32_t varints;      /* a struct of nothing but so many compressed numbers; else 0 */
-	int wanted;	       /* for the reader: see there */
-	uint8_t plan;	       /* for the reader: number of its plan + 1; 0: none */
+	/* A struct of @lead single bytes and then an array of such structs of @tail numbers each: a
+	 * stack. 0: another. */
+	uint32_t lead, tail;
+	int wanted;   /* for the reader: see there */
+	uint8_t plan; /* for the reader: number of its plan + 1; 0: none */
 };
+
+#define SP_JFR_SMALL 256
 
 struct sp_jfr_schema {
 	char *words; /* the strings, decoded */
@@ -48,6 +53,7 @@ struct sp_jfr_schema {
 	uint32_t member_count, member_cap;
 	uint32_t *index; /* by id, open addressing */
 	uint32_t index_mask;
+	uint16_t small[SP_JFR_SMALL]; /* index + 1 of types with small ids; 0: ask the index */
 	int64_t gmt_offset;
 };
 
@@ -57,7 +63,11 @@ int sp_jfr_schema_read(struct sp_jfr_schema *s, struct sp_jfr_cursor c);
 void sp_jfr_schema_done(struct sp_jfr_schema *s);
 
 /* Index of the type with that id or name, -1 if there is none. */
-int sp_jfr_schema_find(const struct sp_jfr_schema *s, uint64_t id);
+int sp_jfr_schema_look_up(const struct sp_jfr_schema *s, uint64_t id);
+static inline int sp_jfr_schema_find(const struct sp_jfr_schema *s, uint64_t id)
+{
+	return id < SP_JFR_SMALL && s->small[id] ? s->small[id] - 1 : sp_jfr_schema_look_up(s, id);
+}
 int sp_jfr_schema_named(const struct sp_jfr_schema *s, const char *name);
 
 /* Moves @c behind a value of type @type. */

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "jfr/reader.h"
@@ -18,9 +20,11 @@
 struct share {
 	int fd;
 	uint64_t starts[CHUNKS + 1];
+	uint8_t owners[CHUNKS + 1]; /* which reader takes the part */
 	size_t count;
 	size_t readers;
 	const struct sp_load_opts *opts;
+	atomic_bool again; /* spans are to be read first */
 	pthread_mutex_t lock;
 };
 
@@ -52,25 +56,49 @@ static void *read_chunks(void *ctx)
 		.event = sp_loading_event,
 		.known = r->l.known};
 
-	for (size_t i = r->number; i < s->count; i += s->readers) {
+	for (size_t i = 0; i < s->count && !atomic_load(&s->again); i++) {
 		struct sp_jfr_stats st = {0};
 		struct sp_err err = {0};
 		int n;
 
+		if (s->owners[i] != r->number)
+			continue;
 		n = sp_jfr_read_part(
 			s->fd, s->starts[i], s->starts[i + 1], r->l.p->dict, &v, &st, &err);
 		sp_loading_count(&r->l, &st);
 		if (s->opts->progress && s->starts[i + 1] != UINT64_MAX)
 			s->opts->progress(s->opts->progress_ctx, s->starts[i + 1] - s->starts[i]);
+		if (n == -EAGAIN)
+			atomic_store(&s->again, true);
 		if (!note_result(&r->l, n, &err))
 			break;
 	}
 	return NULL;
 }
 
+/* Each part goes to the reader that has the fewest bytes so far: which ones it gets depends on the
+ * file alone, and so does the order of what is reported. */
+static void share_parts(struct share *s)
+{
+	uint64_t bytes[READERS] = {0}, end = s->starts[s->count - 1];
+	struct stat st;
+
+	if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size > end)
+		end = (uint64_t)st.st_size;
+	for (size_t i = 0; i < s->count; i++) {
+		size_t least = 0;
+
+		for (size_t k = 1; k < s->readers; k++)
+			least = bytes[k] < bytes[least] ? k : least;
+		s->owners[i] = (uint8_t)least;
+		bytes[least] += (i + 1 < s->count ? s->starts[i + 1] : end) - s->starts[i];
+	}
+}
+
 /* Where each part begins; the last one has no end, so that damage is read past. */
 static void share_out(struct share *s, int fd)
 {
+	const struct sp_load_opts *o = s->opts;
 	uint64_t start, end;
 
 	s->fd = fd;
@@ -78,11 +106,15 @@ static void share_out(struct share *s, int fd)
 	if (s->count == 0)
 		s->starts[s->count++] = 0;
 	s->starts[s->count] = UINT64_MAX;
+	s->readers = o->readers > READERS ? READERS : o->readers ? o->readers : 1;
+	s->readers = s->readers > s->count ? s->count : s->readers;
+	share_parts(s);
 }
 
 /* Runs the readers and joins what they found into the first. */
-static int read_all(struct reader *readers, size_t n)
+static int read_all(struct share *s, struct reader *readers)
 {
+	size_t n = s->readers;
 	int r = 0;
 
 	for (size_t i = 1; i < n; i++)
@@ -94,7 +126,7 @@ static int read_all(struct reader *readers, size_t n)
 			pthread_join(readers[i].thread, NULL);
 		else
 			read_chunks(&readers[i]); /* no thread to be had: its chunks come later */
-		if (r == 0)
+		if (r == 0 && !s->again)
 			r = sp_loading_join(&readers[0].l, &readers[i].l);
 		sp_loading_done(&readers[i].l);
 		memset(&readers[i].l, 0, sizeof(readers[i].l));
@@ -147,6 +179,35 @@ static bool needs_tasks(const struct sp_load_opts *o)
 	       o->executor_id;
 }
 
+static bool needs_leaks(const struct sp_load_opts *o)
+{
+	for (size_t i = 0; i < o->event_count; i++)
+		if (strcmp(o->events[i], "leak") == 0)
+			return true;
+	return false;
+}
+
+/* Reads the file once. Returns 0, also where it has to be read again; -ENOMEM. */
+static int read_once(struct share *s, struct reader *readers, struct sp_spans *spans,
+	const struct sp_leaks *leaks, struct sp_symbols *symbols)
+{
+	int r = 0;
+
+	atomic_store(&s->again, false);
+	for (size_t i = 0; i < s->readers && r == 0; i++) {
+		struct sp_loading *l = &readers[i].l;
+
+		if (readers[i].share)
+			sp_loading_done(l);
+		readers[i].share = s;
+		readers[i].number = i;
+		r = sp_loading_init(
+			l, s->opts, needs_tasks(s->opts) ? spans : NULL, symbols, &s->lock);
+		l->leaks = needs_leaks(s->opts) ? leaks : NULL;
+	}
+	return r < 0 ? r : read_all(s, readers);
+}
+
 int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
 	struct sp_profile **ret, struct sp_err *err)
 {
@@ -156,39 +217,26 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	SP_AUTO_FREE struct share *share = calloc(1, sizeof(*share));
 	__attribute__((cleanup(sp_spans_done))) struct sp_spans spans = {0};
 	__attribute__((cleanup(sp_leaks_done))) struct sp_leaks leaks = {0};
-	bool leaks_wanted = false;
 	struct sp_err local;
-	size_t n;
 	int r = 0;
 
 	err = err ? err : &local;
 	err->text[0] = 0;
 	if (!readers || !share)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
-	opts = opts ? opts : &everything;
-	share->opts = opts;
+	share->opts = opts ? opts : &everything;
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
 	spans.lock = &share->lock;
-	if (needs_tasks(opts))
-		r = sp_spans_read(&spans, fd);
-	for (size_t i = 0; i < opts->event_count && !leaks_wanted; i++)
-		leaks_wanted = strcmp(opts->events[i], "leak") == 0;
-	if (r == 0 && leaks_wanted)
+	if (needs_leaks(share->opts))
 		r = sp_leaks_read(&leaks, fd);
-	n = opts->readers > 1 ? opts->readers : 1;
-	n = n > share->count ? share->count : n;
-	n = n > READERS ? READERS : n;
-	share->readers = n;
-	for (size_t i = 0; i < n && r == 0; i++) {
-		readers[i].share = share;
-		readers[i].number = i;
-		r = sp_loading_init(&readers[i].l, opts, needs_tasks(opts) ? &spans : NULL, symbols,
-			&share->lock);
-		readers[i].l.leaks = leaks_wanted ? &leaks : NULL;
-	}
 	if (r == 0)
-		r = read_all(readers, n);
+		r = read_once(share, readers, &spans, &leaks, symbols);
+	/* Most recordings of others have no spans: one reading is enough for them. */
+	if (r == 0 && share->again)
+		r = sp_spans_read(&spans, fd);
+	if (r == 0 && share->again)
+		r = read_once(share, readers, &spans, &leaks, symbols);
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");
 	r = settle(&readers[0].l, err);

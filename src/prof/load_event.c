@@ -15,7 +15,7 @@
 #include "prof/roots.h"
 #include "prof/timeline.h"
 
-enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC };
+enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC, SPAN };
 
 /* What a sample's picked fields are. */
 enum { WEIGHT, COUNT, CLASS, ADDRESS };
@@ -68,6 +68,10 @@ static const struct kind kinds[] = {
 	{"jdk.GCHeapSummary", HEAP},
 	{"jdk.ResidentSetSize", RSS},
 	{"jdk.GarbageCollection", GC},
+	{"profiler.Span", SPAN},
+	{"sparkprof.Application", SPAN},
+	{"sparkprof.Stage", SPAN},
+	{"sparkprof.Task", SPAN},
 };
 _Static_assert(SP_COUNT(kinds) <= SP_COUNT(((struct sp_loading *)0)->events), "kinds");
 
@@ -134,6 +138,8 @@ static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 	/* Threads with nothing to do are shown to who asks for them. */
 	if (k->what == SAMPLE && l->opts->event_count == 0 && strcmp(k->event, "idle") == 0)
 		return false;
+	if (k->what == SPAN)
+		return l->spans && !l->spans->read;
 	if (k->what != SAMPLE || l->opts->event_count == 0 || strcmp(k->event, "cpu") == 0)
 		return true;
 	for (size_t i = 0; i < l->opts->event_count; i++)
@@ -440,6 +446,8 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case LOST:
 		read_lost(l, e);
 		break;
+	case SPAN:
+		return -EAGAIN; /* samples before it cannot know their tasks */
 	default:
 		return l->error = read_series(l, kinds[e->wanted - 1].what, e);
 	}

@@ -14,11 +14,13 @@
 struct sp_loading {
 	struct sp_profile *p;		 /* owned */
 	const struct sp_load_opts *opts; /* borrowed */
-	struct sp_spans *spans;		 /* borrowed; NULL: tasks are not asked for */
-	const struct sp_leaks *leaks;	 /* borrowed; NULL: not asked for */
-	struct sp_symbols *symbols;	 /* borrowed; NULL: modules are not wanted */
-	pthread_mutex_t *lock;		 /* borrowed: around symbols, which readers share */
-	struct sp_jfr_known *known;	 /* owned */
+	/* borrowed; NULL: tasks are not asked for. Where they are not read yet, the first event
+	 * that tells of one ends the reading with -EAGAIN. */
+	struct sp_spans *spans;
+	const struct sp_leaks *leaks; /* borrowed; NULL: not asked for */
+	struct sp_symbols *symbols;   /* borrowed; NULL: modules are not wanted */
+	pthread_mutex_t *lock;	      /* borrowed: around symbols, which readers share */
+	struct sp_jfr_known *known;   /* owned */
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;

@@ -184,6 +184,8 @@ int sp_spans_read(struct sp_spans *s, int fd)
 	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = read_event, .rare = true};
 	int n = sp_dict_new(&r.dict, DICT_CAP);
 
+	s->read = true;
+	s->named_count = 0;
 	if (n < 0)
 		return n;
 	n = sp_jfr_read(fd, r.dict, &v, NULL, NULL);

@@ -30,9 +30,11 @@ struct sp_spans {
 	struct sp_span_stage *stages;
 	size_t stage_count;
 	char *app_id, *app_name, *executor, *spark; /* owned; NULL: not told */
+	bool read;				    /* by sp_spans_read */
 };
 
-/* Reads all spans of a recording. Returns 0 or -ENOMEM; a damaged file gives those before. */
+/* Reads all spans of a recording, and forgets what was named before. Returns 0 or -ENOMEM; a
+ * damaged file gives those before. */
 int sp_spans_read(struct sp_spans *s, int fd);
 void sp_spans_done(struct sp_spans *s);
 
