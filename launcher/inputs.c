@@ -277,6 +277,16 @@ static bool needs_times(const struct sp_call *call)
 	return false;
 }
 
+/* A text on stdout says them itself. */
+static bool shows_notes(const struct sp_call *call)
+{
+	for (size_t i = 0; i < call->n_outputs && call->action == SP_ACTION_REPORT; i++)
+		if (call->outputs[i].format == SP_FORMAT_TEXT &&
+			strcmp(call->outputs[i].path, "-") == 0)
+			return true;
+	return false;
+}
+
 static void set_options(struct job *j, const struct sp_call *call, unsigned cores)
 {
 	for (size_t i = 0; i < call->n_events; i++)
@@ -318,7 +328,7 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
 
 	set_options(&j, call, cores);
-	j.quiet = call->quiet;
+	j.quiet = call->quiet || (in->n == 1 && shows_notes(call));
 	if (guest)
 		j.opts.dict_cap = guest_dict;
 	sp_reading_start(&j.reading, in->bytes, call->quiet);

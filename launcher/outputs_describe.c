@@ -40,7 +40,7 @@ static void add_runtime(struct sp_buf *b, const struct sp_profile *p, const stru
 		sp_buf_adds(b, sp_dict_get_string(p->dict, p->runtime_id, NULL));
 	else if (t->jdk_version[0])
 		sp_buf_addf(b, "JDK %s", t->jdk_version);
-	if (t->spark_version[0])
+	if (t->spark_version[0] && !p->spark_id) /* else the recording has told it */
 		sp_buf_addf(b, "%sSpark %s", b->len ? ", " : "", t->spark_version);
 }
 

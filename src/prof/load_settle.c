@@ -348,6 +348,21 @@ static void settle_target(struct sp_loading *l)
 	l->p->target_id = id ? id : l->p->target_id;
 }
 
+/* "OpenJDK …, Spark 4.3.0" */
+static void settle_runtime(struct sp_loading *l)
+{
+	SP_AUTO_BUF struct sp_buf b = {0};
+	uint32_t id;
+
+	if (!l->spans->spark || !l->spans->spark[0])
+		return;
+	if (l->p->runtime_id)
+		sp_buf_addf(&b, "%s, ", sp_dict_get_string(l->p->dict, l->p->runtime_id, NULL));
+	sp_buf_addf(&b, "Spark %s", l->spans->spark);
+	id = sp_dict_string(l->p->dict, sp_buf_str(&b), b.len);
+	l->p->runtime_id = id ? id : l->p->runtime_id;
+}
+
 static int settle_tasks(struct sp_loading *l)
 {
 	int r;
@@ -356,6 +371,7 @@ static int settle_tasks(struct sp_loading *l)
 		return 0;
 	r = sp_spans_settle(l->spans, l->p);
 	settle_target(l);
+	settle_runtime(l);
 	if (r == 0 && l->opts->names)
 		r = settle_names(l);
 	if (r == 0)

@@ -105,30 +105,87 @@ Test(out, text_fits_the_width)
 	}
 }
 
-Test(out, text_of_stages_lines_up)
+/* The lines of the table of stages; returns how many there are. */
+static size_t stage_lines(char *text, char *lines[], size_t max)
 {
-	static const char site[] = "collect at a/path/that/is/long/enough/to/go/on/below.py:34";
+	char *at = strstr(text, "    share  tasks "), *save = NULL;
+	size_t n = 0;
+
+	cr_assert(at, "%s", text);
+	*strstr(at, "\n\n") = 0;
+	for (at = strtok_r(at, "\n", &save); at && n < max; at = strtok_r(NULL, "\n", &save))
+		lines[n++] = at;
+	return n;
+}
+
+/* Two stages, both on the first row's stack; the second has a name that is longer than any line. */
+static struct sp_profile *profile_of_stages(void)
+{
+	static const char site[] =
+		"collect at a/path/that/is/long/enough/to/go/on/below/and/on/x.py:34";
 	struct sp_profile *p = sample_profile();
 	uint32_t app = sp_dict_string(p->dict, "app-1", 5);
-	struct sp_task_run task = {.name = {0, 7, 0, 0, 0}, .app = app};
-	const char *at, *end;
-	size_t column, lines = 0;
+
+	for (int32_t i = 0; i < 2; i++) {
+		struct sp_task_run task = {.name = {i, 7 + i, 0, 0, 0}, .app = app};
+
+		cr_assert_eq(sp_profile_add_task(p, &task), 0);
+		p->rows[i].task = (uint32_t)i + 1;
+	}
+	sp_profile_stage(p, app, 7, 0)->call_site = sp_dict_string(p->dict, "count at x.py:7", 15);
+	sp_profile_stage(p, app, 8, 0)->call_site = sp_dict_string(p->dict, site, strlen(site));
+	sp_profile_stage(p, app, 8, 0)->sql = 3;
+	return p;
+}
+
+Test(out, text_of_stages_has_a_line_each_where_it_fits)
+{
+	static const struct {
+		unsigned width;
+		size_t lines;
+	} cases[] = {{50, 5}, {80, 5}, {100, 3}, {160, 3}};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p = profile_of_stages();
+		char *lines[8] = {NULL}, *work;
+		struct sp_sink s;
+		size_t n;
+
+		sp_sink_init(&s, -1);
+		cr_assert(sp_out_text(p, &(struct sp_out_opts){.width = cases[i].width}, &s) == 0);
+		n = stage_lines((char *)sp_buf_str(&s.buf), lines, SP_COUNT(lines));
+		cr_expect_eq(n, cases[i].lines, "%u: %zu", cases[i].width, n);
+		for (size_t k = 0; k < n; k++)
+			cr_expect_leq(strlen(lines[k]), cases[i].width, "%s", lines[k]);
+		/* what they did stands below its heading, or below the name */
+		work = strstr(lines[0], n == 3 ? "work" : "name");
+		cr_expect(strncmp(lines[n == 3 ? 1 : 2] + (work - lines[0]), "shuffle", 7) == 0 ||
+				  cases[i].width < 80,
+			"%s", lines[1]);
+		cr_expect(strncmp(lines[n - 1] + (work - lines[0]), "your code", 9) == 0 ||
+				  cases[i].width < 80,
+			"%s", lines[n - 1]);
+		cr_expect(
+			strstr(lines[1], "count at x.py:7") || cases[i].width < 80, "%s", lines[1]);
+		sp_sink_done(&s);
+		sp_profile_free(p);
+	}
+}
+
+Test(out, text_shows_a_worker_of_tasks_once)
+{
+	struct sp_profile *p = sample_profile();
 	struct sp_sink s;
 
-	cr_assert_eq(sp_profile_add_task(p, &task), 0);
-	sp_profile_stage(p, app, 7, 0)->call_site = sp_dict_string(p->dict, site, strlen(site));
-	p->rows[0].task = 1;
+	p->rows[1].thread =
+		thread(p, "Executor task launch worker for task 4.0 in stage 7.0 (TID 43)", 101);
+	sp_profile_reindex(p);
 	sp_sink_init(&s, -1);
-	cr_assert(sp_out_text(p, &(struct sp_out_opts){0}, &s) == 0);
-	at = strstr(sp_buf_str(&s.buf), "    share   tasks ");
-	cr_assert(at, "%s", sp_buf_str(&s.buf));
-	column = (size_t)(strstr(at, "work") - at);
-	for (at = strchr(at, '\n') + 1; *at != '\n'; at = end + 1, lines++) {
-		end = strchr(at, '\n');
-		cr_expect((size_t)(end - at) > column && at[column - 1] == ' ' && at[column] != ' ',
-			"%.*s", (int)(end - at), at);
-	}
-	cr_expect_geq(lines, 3);
+	cr_assert(sp_out_text(p, &(struct sp_out_opts){.view = {.event = "cpu"}}, &s) == 0);
+	cr_expect(strstr(sp_buf_str(&s.buf), "Threads (3)"), "%s", sp_buf_str(&s.buf));
+	cr_expect(strstr(sp_buf_str(&s.buf),
+			  "90.0 %       101  Executor task launch worker (2 tasks)"),
+		"%s", sp_buf_str(&s.buf));
 	sp_sink_done(&s);
 	sp_profile_free(p);
 }

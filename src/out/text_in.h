@@ -1,0 +1,35 @@
+/* What the parts of the text report share. Inside of src/out. */
+#ifndef SP_OUT_TEXT_IN_H
+#define SP_OUT_TEXT_IN_H
+
+#include "out/out.h"
+
+struct sp_text {
+	const struct sp_profile *p;
+	const struct sp_out_opts *o;
+	struct sp_sink *sink;
+	size_t width;
+};
+
+const char *sp_text_string(const struct sp_text *t, uint32_t id);
+
+/* The words in @b. Where memory ran out the report fails, rather than lack them. */
+const char *sp_text_words(const struct sp_text *t, struct sp_buf *b);
+
+/* @code: of the terminal's colours. */
+void sp_text_paint(const struct sp_text *t, const char *code, const char *s);
+void sp_text_heading(const struct sp_text *t, const char *s);
+
+/* "12.3 %" in seven columns, painted by how hot it is. */
+void sp_text_percent(const struct sp_text *t, double p);
+
+/* A name in what is left of the line behind @used columns, and the end of the line. */
+void sp_text_name(const struct sp_text *t, const char *name, size_t used);
+
+/* The table of stages; nothing where no task ran. Returns 0 or -ENOMEM. */
+int sp_text_stages(const struct sp_text *t, const struct sp_view *v);
+
+/* The table of threads. Returns 0 or -ENOMEM. */
+int sp_text_threads(const struct sp_text *t, const struct sp_view *v);
+
+#endif

@@ -1,0 +1,147 @@
+/* Stages in the text report: one line each where it is wide enough, with what the stage is called
+ * and what it did; two in a narrow one. See text_in.h. */
+#include "out/text_in.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "out/fit.h"
+#include "out/number.h"
+#include "out/stages.h"
+
+#define STAGES 20
+#define BEFORE 37 /* columns before a stage's name */
+#define AREAS  4
+#define WIDE   60 /* columns from which on name and work share a line, cut if need be */
+
+/* How the columns are cut. */
+struct layout {
+	size_t room;	/* columns behind BEFORE */
+	size_t name;	/* of the names */
+	bool two_lines; /* work below the name */
+};
+
+static size_t columns(struct sp_buf *b)
+{
+	return sp_fit_columns(b->data ? b->data : "", b->len);
+}
+
+/* "SQL 4: the words of the test" */
+static void add_name(const struct sp_text *t, const struct sp_stage_row *r, struct sp_buf *b)
+{
+	const char *name = sp_stages_name(t->p, r);
+
+	if (r->about && r->about->sql >= 0)
+		sp_buf_addf(b, "SQL %lld%s", (long long)r->about->sql, name[0] ? ": " : "");
+	sp_buf_adds(b, name);
+}
+
+static void add_lag(const struct sp_stage_row *r, struct sp_buf *b)
+{
+	char n[SP_NUMBER_SIZE];
+
+	if (sp_stages_lags(r))
+		sp_buf_addf(b, "TID %lld took %s, %.1f times the median", (long long)r->max_task,
+			sp_duration_format(r->max_ns, n, sizeof(n)),
+			(double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1));
+}
+
+static struct layout lay_out(const struct sp_text *t, const struct sp_stages *s)
+{
+	struct layout l = {.room = t->width - BEFORE};
+	size_t name = 4, work = 4;
+
+	for (size_t i = 0; i < s->count && i < STAGES; i++) {
+		SP_AUTO_BUF struct sp_buf a = {0}, b = {0};
+
+		add_name(t, &s->rows[i], &a);
+		sp_stages_areas(s, &s->rows[i], AREAS, &b);
+		name = columns(&a) > name ? columns(&a) : name;
+		work = columns(&b) > work ? columns(&b) : work;
+	}
+	l.two_lines = name + 2 + work > l.room && l.room < WIDE;
+	l.name = l.two_lines ? l.room : name + 2 + work <= l.room ? name : l.room / 2;
+	l.name = l.name > name && !l.two_lines ? name : l.name;
+	return l;
+}
+
+/* As many areas as fit into @room columns, one at least. */
+static void add_work(
+	const struct sp_stages *s, const struct sp_stage_row *r, size_t room, struct sp_buf *b)
+{
+	for (unsigned n = AREAS; n > 0; n--) {
+		sp_buf_clear(b);
+		sp_stages_areas(s, r, n, b);
+		if (columns(b) <= room)
+			return;
+	}
+}
+
+/* A line of its own below the name. */
+static void write_below(const struct sp_text *t, struct sp_buf *b)
+{
+	if (!b->len)
+		return;
+	sp_sink_printf(t->sink, "%*s", BEFORE, "");
+	sp_text_name(t, sp_text_words(t, b), BEFORE);
+}
+
+/* "  38.8 %      6     3.14 s  9.0    SQL 4: the words of the test  your code 23 %, Spark 14 %" */
+static void write_stage(const struct sp_text *t, const struct sp_view *v, const struct sp_stages *s,
+	const struct sp_stage_row *r, const struct layout *l)
+{
+	SP_AUTO_BUF struct sp_buf name = {0}, fit = {0}, work = {0}, lag = {0};
+	size_t room = l->two_lines ? l->room : l->room - l->name - 2;
+	char n[SP_NUMBER_SIZE], id[32];
+	bool joined;
+
+	add_name(t, r, &name);
+	add_work(s, r, room, &work);
+	add_lag(r, &lag);
+	sp_fit(sp_text_words(t, &name), l->name, &fit);
+	snprintf(id, sizeof(id), "%d.%d", r->stage, r->attempt);
+	sp_sink_puts(t->sink, "  ");
+	sp_text_percent(t, sp_percent(r->weight, v->weight));
+	sp_sink_printf(t->sink, "  %5u  %9s  %-6s  ", r->tasks,
+		sp_duration_format(r->run_ns, n, sizeof(n)), id);
+	sp_sink_puts(t->sink, sp_text_words(t, &fit));
+	/* who lagged goes on where there is room */
+	joined = lag.len && columns(&work) + 2 + columns(&lag) <= room;
+	if (joined)
+		sp_buf_addf(&work, "; %s", sp_buf_str(&lag));
+	if (l->two_lines) {
+		sp_sink_puts(t->sink, "\n");
+		write_below(t, &work);
+	} else {
+		sp_sink_printf(t->sink, "%*s%s\n",
+			work.len ? (int)(l->name - columns(&fit)) + 2 : 0, "",
+			sp_text_words(t, &work));
+	}
+	if (!joined)
+		write_below(t, &lag);
+}
+
+int sp_text_stages(const struct sp_text *t, const struct sp_view *v)
+{
+	__attribute__((cleanup(sp_stages_done))) struct sp_stages s = {0};
+	char title[64], n[SP_NUMBER_SIZE];
+	struct layout l;
+	int r;
+
+	if (t->p->task_count == 0)
+		return 0;
+	r = sp_stages_init(&s, t->p, (unsigned)(v->event - t->p->events), t->o->view.areas);
+	if (r < 0 || s.count == 0)
+		return r;
+	l = lay_out(t, &s);
+	snprintf(title, sizeof(title), "Stages (%s)", sp_number(s.count, n));
+	sp_text_heading(t, title);
+	sp_sink_printf(t->sink, "    share  tasks   run time  stage   %s%*swork\n",
+		l.two_lines ? "name and " : "name", l.two_lines ? 0 : (int)l.name - 2, "");
+	for (size_t i = 0; i < s.count && i < STAGES; i++)
+		write_stage(t, v, &s, &s.rows[i], &l);
+	if (s.count > STAGES)
+		sp_sink_printf(t->sink, "%*s%s more\n", BEFORE, "", sp_number(s.count - STAGES, n));
+	return 0;
+}
