@@ -80,6 +80,13 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 		__VA_ARGS__ \
 	}
 
+/* Of work, and of threads that wait for some. */
+static const struct sp_jfr_field park_fields[] = {START, DURATION, THREAD, STACK,
+	POOLED("parkedClass", SP_JFR_CLASS, "Class Parked On"),
+	LONG("timeout", SP_JFR_TICKS_SPAN, "Park Timeout"),
+	LONG("until", SP_JFR_EPOCH_MS, "Park Until"),
+	LONG("address", SP_JFR_ADDRESS, "Address of Object Parked"), {NULL}};
+
 static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 	PRIMITIVE(SP_JFR_BOOLEAN, "boolean"),
 	PRIMITIVE(SP_JFR_CHAR, "char"),
@@ -276,17 +283,9 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			POOLED("previousOwner", SP_JFR_THREAD, "Previous Monitor Owner"),
 			LONG("address", SP_JFR_ADDRESS, "Monitor Address"))),
 	EVENT(SP_JFR_THREAD_PARK, "jdk.ThreadPark", "Java Thread Park", IN("Java Application"),
-		.fields = FIELDS(START, DURATION, THREAD, STACK,
-			POOLED("parkedClass", SP_JFR_CLASS, "Class Parked On"),
-			LONG("timeout", SP_JFR_TICKS_SPAN, "Park Timeout"),
-			LONG("until", SP_JFR_EPOCH_MS, "Park Until"),
-			LONG("address", SP_JFR_ADDRESS, "Address of Object Parked"))),
+		.fields = park_fields),
 	EVENT(SP_JFR_IDLE_PARK, "sparkprof.IdlePark", "Idle Thread Park", IN("Java Application"),
-		.fields = FIELDS(START, DURATION, THREAD, STACK,
-			POOLED("parkedClass", SP_JFR_CLASS, "Class Parked On"),
-			LONG("timeout", SP_JFR_TICKS_SPAN, "Park Timeout"),
-			LONG("until", SP_JFR_EPOCH_MS, "Park Until"),
-			LONG("address", SP_JFR_ADDRESS, "Address of Object Parked"))),
+		.fields = park_fields),
 	EVENT(SP_JFR_MALLOC, "profiler.Malloc", "malloc",
 		IN("Java Virtual Machine", "Native Memory"),
 		.fields = FIELDS(START, THREAD, STACK, LONG("address", SP_JFR_ADDRESS, "Address"),

@@ -1,5 +1,6 @@
 /* pprof's profile.proto, gzipped. Every event has two values (its samples, and its weight in
- * nanoseconds, bytes or occurrences); labels say thread and state; functions carry line numbers. */
+ * nanoseconds, bytes or occurrences); labels say thread, state and, of samples within a Spark task,
+ * app, executor, stage ("5.0"), task (its TID) and sql; functions carry line numbers. */
 #include "out/out.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "prof/tasks.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 64 << 10 };
 
@@ -114,6 +116,33 @@ static void label(struct writer *w, const char *key, const char *value)
 	bytes(&w->message, 3, b.data, b.len);
 }
 
+static void label_number(struct writer *w, const char *key, int64_t number, int64_t attempt)
+{
+	char text[48];
+
+	if (number < 0)
+		return;
+	snprintf(text, sizeof(text), attempt < 0 ? "%lld" : "%lld.%lld", (long long)number,
+		(long long)attempt);
+	label(w, key, text);
+}
+
+static void label_task(struct writer *w, const struct sp_profile *p, uint32_t task)
+{
+	const struct sp_task_run *t = task && task <= p->task_count ? &p->tasks[task - 1] : NULL;
+	const struct sp_stage *s;
+
+	if (!t)
+		return;
+	s = sp_profile_find_stage(p, t->app, t->name.stage, t->name.stage_attempt);
+	label(w, "app", sp_dict_get_string(p->dict, t->app, NULL));
+	label(w, "executor", sp_dict_get_string(p->dict, t->executor, NULL));
+	label(w, "span", sp_dict_get_string(p->dict, t->label, NULL));
+	label_number(w, "stage", t->name.stage, t->name.stage_attempt);
+	label_number(w, "task", t->name.task_id, -1);
+	label_number(w, "sql", s ? s->sql : -1, -1);
+}
+
 static int add_stack(struct writer *w, const struct sp_view *v, const struct sp_view_stack *s,
 	unsigned event, unsigned events)
 {
@@ -141,6 +170,7 @@ static int add_stack(struct writer *w, const struct sp_view *v, const struct sp_
 		sp_framename_thread(d, s->thread, &name);
 	label(w, "thread", sp_buf_str(&name));
 	label(w, "state", sp_dict_get_string(d, s->state, NULL));
+	label_task(w, v->profile, s->task);
 	bytes(&w->out, 2, w->message.data, w->message.len);
 	return 0;
 }

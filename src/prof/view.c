@@ -257,28 +257,31 @@ static int add_stack(struct builder *b, const struct sp_sample *s, uint32_t n, b
 	/* an offset for now: the array still moves */
 	v->stacks[v->stack_count++] = (struct sp_view_stack){
 		(const uint32_t *)(uintptr_t)(v->frames_len * sizeof(*v->frames)), n, truncated, 0,
-		0, 0, b->o->split ? s->thread : 0, b->o->split ? s->state : 0};
+		0, 0, b->o->split ? s->thread : 0, b->o->split ? s->state : 0,
+		b->o->split ? s->task : 0};
 	v->frames_len += n;
 	return 0;
 }
 
-static size_t hash_key(uint32_t id, uint32_t thread, uint32_t state)
+static size_t hash_key(uint32_t id, uint32_t thread, uint32_t state, uint32_t task)
 {
-	uint64_t h = ((uint64_t)id << 32 | thread) * 0x9e3779b97f4a7c15ull + state;
+	uint64_t h = ((uint64_t)id << 32 | thread) * 0x9e3779b97f4a7c15ull + state +
+		     task * 0xc4ceb9fe1a85ec53ull;
 
 	h = (h ^ h >> 32) * 0xff51afd7ed558ccdull;
 	return (size_t)(h ^ h >> 29);
 }
 
 /* Where a stack is among those of the view. */
-static uint32_t *probe(const struct builder *b, uint32_t id, uint32_t thread, uint32_t state)
+static uint32_t *probe(
+	const struct builder *b, uint32_t id, uint32_t thread, uint32_t state, uint32_t task)
 {
-	size_t mask = b->by_key_size - 1, i = hash_key(id, thread, state) & mask;
+	size_t mask = b->by_key_size - 1, i = hash_key(id, thread, state, task) & mask;
 
 	for (; b->by_key[i]; i = (i + 1) & mask) {
 		const struct sp_view_stack *s = &b->v->stacks[b->by_key[i] - 1];
 
-		if (s->value == id && s->thread == thread && s->state == state)
+		if (s->value == id && s->thread == thread && s->state == state && s->task == task)
 			break;
 	}
 	return &b->by_key[i];
@@ -299,10 +302,13 @@ static uint32_t *find_key(struct builder *b, uint32_t id, const struct sp_sample
 		for (size_t i = 0; i < b->v->stack_count; i++) {
 			const struct sp_view_stack *x = &b->v->stacks[i];
 
-			*probe(b, (uint32_t)x->value, x->thread, x->state) = (uint32_t)i + 1;
+			*probe(b, (uint32_t)x->value, x->thread, x->state, x->task) =
+				(uint32_t)i + 1;
 		}
 	}
-	return probe(b, id, b->o->split ? s->thread : 0, b->o->split ? s->state : 0);
+	if (!b->o->split)
+		return probe(b, id, 0, 0, 0);
+	return probe(b, id, s->thread, s->state, s->task);
 }
 
 /* Finds or makes the stack of the view that a row belongs to.

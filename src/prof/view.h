@@ -18,7 +18,7 @@ struct sp_view_opts {
 	bool threads;		/* -t: the thread as first frame */
 	enum sp_by by;		/* what stands below the stack (thread: as -t) */
 	struct sp_areas *areas; /* for SP_BY_AREA; borrowed; NULL: the built-in table */
-	bool split;		/* stacks of two threads or states stay two */
+	bool split;		/* stacks of two threads, states or tasks stay two */
 	bool lines;		/* frames of two lines stay two */
 	bool split_types;	/* frames of one name and two types stay two (coloured formats) */
 	bool total;		/* --total: values are weights, not samples */
@@ -40,7 +40,7 @@ struct sp_view_stack {
 	uint32_t count;
 	bool truncated;
 	uint64_t samples, weight, value; /* value: what --total chose of the two */
-	uint32_t thread, state;		 /* with split: ids of the profile; else 0 */
+	uint32_t thread, state, task;	 /* with split: as a row of the profile; else 0 */
 };
 
 /* The share of one thread or one state. */

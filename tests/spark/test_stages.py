@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kit import recording, spark, stages
+from kit import peers, recording, spark, stages
 from kit.parts import SPARKPROF
 
 
@@ -105,6 +105,19 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
         assert r.returncode == 0, r.stderr
         lines = (tmp_path / "x.collapsed").read_text().splitlines()
         assert lines and all(line.startswith(root) for line in lines), option
+
+
+def test_pprof_tells_stages_and_tasks_apart(run, sparkprof, tmp_path):
+    sparkprof("report", run.file, "-f", tmp_path / "x.json", "-f", tmp_path / "x.pb.gz")
+    event = json.loads((tmp_path / "x.json").read_text())["events"][0]
+    tags = subprocess.run([peers.pprof(), "-tags", tmp_path / "x.pb.gz"], capture_output=True, text=True, check=True).stdout
+    assert {"app", "executor", "stage", "task", "sql", "thread"} <= set(re.findall(r"^ *(\w+): Total", tags, re.M)) and run.id in tags
+    heavy = max(event["stages"], key=lambda s: s["weight"])
+    for key, value, want in (("stage", f"{heavy['stage']}.{heavy['attempt']}", heavy["weight"]),
+                             ("sql", str(heavy["sql"]), sum(s["weight"] for s in event["stages"] if s.get("sql") == heavy["sql"]))):
+        top = subprocess.run([peers.pprof(), "-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", f"-tagfocus={key}=^{re.escape(value)}$",
+                              tmp_path / "x.pb.gz"], capture_output=True, text=True, check=True).stdout
+        assert int(re.search(r"accounting for (\d+)ns", top)[1]) == want, top[:500]
 
 
 def test_names_from_the_event_log(run, sparkprof, tmp_path):
