@@ -28,14 +28,25 @@ static const char *name_frame(void *ctx, const char *module, uint64_t offset, co
 	return name;
 }
 
+/* What is learnt of an input beside its bytes. */
+struct look {
+	struct sp_symbols *symbols; /* borrowed; NULL: no names can be found */
+	uint64_t types;		    /* hash over the names of its events, in their order */
+};
+
 static int want_module(void *ctx, const char *type)
 {
+	struct look *l = ctx;
+
+	for (const char *p = type; *p; p++)
+		l->types = (l->types ^ (unsigned char)*p) * 0x100000001b3ull;
 	return strcmp(type, "sparkprof.Module") == 0;
 }
 
 /* Modules that a recording tells of: where names may be found. */
 static int take_module(void *ctx, const struct sp_jfr_event *e)
 {
+	const struct look *l = ctx;
 	uint64_t device = 0, inode = 0;
 	char path[4096] = "";
 
@@ -49,12 +60,12 @@ static int take_module(void *ctx, const struct sp_jfr_event *e)
 		else if (strcmp(v->name, "path") == 0)
 			snprintf(path, sizeof(path), "%.*s", (int)v->len, v->s);
 	}
-	return path[0] ? sp_symbols_add_module(ctx, path, device, inode) : 0;
+	return path[0] && l->symbols ? sp_symbols_add_module(l->symbols, path, device, inode) : 0;
 }
 
-static void read_modules(int fd, struct sp_symbols *symbols)
+static void look_at(int fd, struct look *l)
 {
-	struct sp_jfr_visitor v = {.ctx = symbols, .want = want_module, .event = take_module};
+	struct sp_jfr_visitor v = {.ctx = l, .want = want_module, .event = take_module};
 	struct sp_dict *dict;
 
 	if (sp_dict_new(&dict, 64u << 20) < 0)
@@ -87,12 +98,12 @@ static int append(int from, int to)
 	}
 }
 
-static int add_file(const char *path, int to, struct sp_err *err)
+static int add_file(const char *path, int to, uint64_t *ret_types, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int fd = -1, opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	SP_AUTO_CLOSE int named = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	struct sp_symbols *symbols = NULL;
+	struct look look = {.types = 0};
 	enum sp_in_kind kind;
 	int r = opened < 0 ? sp_err_set(err, -errno, "%s", strerror(errno))
 			   : sp_in_open(opened, &fd, &kind, NULL, err);
@@ -103,12 +114,12 @@ static int add_file(const char *path, int to, struct sp_err *err)
 		return sp_err_set(err, -EINVAL, "is no recording: only recordings become one");
 	if (named < 0)
 		named = memfd_create("sparkprof", MFD_CLOEXEC);
-	if (sp_symbols_new(&symbols, root, NULL) < 0)
-		symbols = NULL;
-	else
-		read_modules(fd, symbols);
-	r = sp_jfr_rewrite(fd, named, name_frame, symbols, NULL, err);
-	sp_symbols_free(symbols);
+	if (sp_symbols_new(&look.symbols, root, NULL) < 0)
+		look.symbols = NULL;
+	look_at(fd, &look);
+	*ret_types = look.types;
+	r = sp_jfr_rewrite(fd, named, name_frame, look.symbols, NULL, err);
+	sp_symbols_free(look.symbols);
 	if (r == -EBADMSG) {
 		sp_message_warn("%s: %s", path, err->text);
 		r = 0;
@@ -124,15 +135,25 @@ static int add_file(const char *path, int to, struct sp_err *err)
 int sp_merge_jfr(const struct sp_inputs *in, const char *path, struct sp_err *err)
 {
 	struct sp_outfile file;
+	uint64_t first = 0, types = 0;
+	bool mixed = false;
 	int r = sp_outfile_open(&file, path, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < in->n && r == 0; i++) {
-		r = add_file(in->paths[i], file.fd, err);
+		r = add_file(in->paths[i], file.fd, &types, err);
 		if (r < 0)
 			sp_err_prefix(err, r, "%s", in->paths[i]);
+		first = i == 0 ? types : first;
+		mixed |= r == 0 && types != first;
 	}
+	/* It takes the number of a type in one chunk for the same type in the next. */
+	if (r == 0 && mixed)
+		sp_message_warn(
+			"%s: these recordings declare different types of events: Mission "
+			"Control reads them in one file, the JDK's own reader may refuse it",
+			path);
 	if (r < 0) {
 		sp_outfile_abort(&file);
 		/* who reads from a pipe may have seen enough */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -140,6 +141,16 @@ static int find_symbol(
 	return sp_symbols_find(ctx, module, build_id, addr, ret_name);
 }
 
+static void note_damage(struct sp_loading *l, const struct sp_err *err)
+{
+	unsigned long long events = l->stats.events, chunks = l->stats.chunks;
+	char text[sizeof(err->text) + 80];
+
+	snprintf(text, sizeof(text), "%s; the rest is shown: %llu event%s of %llu chunk%s",
+		err->text, events, events == 1 ? "" : "s", chunks, chunks == 1 ? "" : "s");
+	sp_profile_note(l->p, text);
+}
+
 /* What was read becomes a whole profile. */
 static int settle(struct sp_loading *l, struct sp_err *err)
 {
@@ -152,7 +163,7 @@ static int settle(struct sp_loading *l, struct sp_err *err)
 	if (r < 0 && (r != -EBADMSG || l->stats.events == 0))
 		return err->text[0] ? r : sp_err_set(err, r, "cannot be read: %s", strerror(-r));
 	if (r == -EBADMSG)
-		sp_profile_note(l->p, err->text);
+		note_damage(l, err);
 	if (l->stats.unfinished)
 		sp_profile_note(l->p, "the recording ends early: its writer was killed");
 	if (l->stats.dropped)

@@ -202,6 +202,20 @@ def test_a_cut_file_gives_a_sentence_and_the_rest(sparkprof, recordings, tmp_pat
     assert total(tmp_path / "x.collapsed") >= total(tmp_path / "one.collapsed")
 
 
+def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordings, tmp_path):
+    data = bytearray((recordings / "cpu.jfr").read_bytes() * 3)
+    place = len(data) // 2  # in the second of three chunks
+    data[place:place + 64] = b"\xff" * 64
+    (tmp_path / "bad.jfr").write_bytes(data)
+    r = sparkprof("report", tmp_path / "bad.jfr", "-e", "cpu", "-f", tmp_path / "x.collapsed")
+    said = re.search(r"bad.jfr: .* at offset (\d+) cannot be read; the rest is shown: (\d+) events of (\d+) chunks", r.stderr)
+    assert r.returncode == 0 and said, r.stderr
+    assert len(data) // 3 <= int(said[1]) <= place and int(said[3]) == 3
+    sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "one.collapsed")
+    one = total(tmp_path / "one.collapsed")
+    assert 2 * one <= total(tmp_path / "x.collapsed") <= 3 * one and int(said[2]) >= 2 * one
+
+
 def test_wrong_calls(sparkprof, recordings, tmp_path):
     (tmp_path / "junk").write_bytes(b"\x00\x01junk")
     for args, code, words in [

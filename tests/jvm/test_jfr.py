@@ -1,11 +1,12 @@
 """Recordings between real readers and writers: the JDK's, Mission Control's, async-profiler's and ours."""
+import collections
 import re
 import subprocess
 import time
 
 import pytest
 
-from kit import native, parts
+from kit import native, parts, peers
 
 JMC = ["org.openjdk.jmc:flightrecorder:9.1.2", "org.openjdk.jmc:common:9.1.2", "org.lz4:lz4-java:1.8.0"]
 SAMPLE = "jdk.ExecutionSample"
@@ -31,11 +32,14 @@ def java_readers():
     subprocess.run([parts.jdk(17) / "bin/javac", "-cp", jars, "-d", out,
                     parts.ROOT / "tests/jvm/readers/Readers.java"], check=True)
 
-    def read(*files, jdk=17):
+    def read(*files, jdk=17, refused=()):
+        """@refused: (file, reader) that need not be read."""
         r = run(parts.jdk(jdk) / "bin/java", "-Xmx512m", "-cp", f"{out}:{jars}", "Readers", *files)
         found = {}
         for line in r.stdout.splitlines():
             file, reader, counts = line.split("\t")
+            if counts.startswith("failed") and (file, reader) in refused:
+                counts = ""
             assert not counts.startswith("failed"), line
             found[file, reader] = {k: int(v) for k, v in (c.split("=") for c in counts.split())}
         assert len(found) == 2 * len(files), r.stderr
@@ -55,6 +59,20 @@ def ours(path):
     r = run(native.jfr_dump(), path)
     assert r.returncode == 0, r.stderr
     return {k: int(v) for k, v in (line.rsplit(" ", 1) for line in r.stdout.splitlines())}
+
+
+def test_a_merged_recording_is_the_sum_of_its_parts(java_readers, tmp_path):
+    a, b, c, same, mixed = (tmp_path / f"{name}.jfr" for name in ("a", "b", "c", "same", "mixed"))
+    script(a, 6, 200, 40, 0)
+    script(b, 3, 100, 40, 0)
+    peers.recording(c, "event=cpu,interval=1ms,alloc=64k", "Mixture", 1)
+    r = run(parts.SPARKPROF, "report", a, b, "-f", same)
+    assert r.returncode == 0 and "may refuse" not in r.stderr, r.stderr
+    r = run(parts.SPARKPROF, "report", a, b, c, "-f", mixed)
+    assert r.returncode == 0 and "the JDK's own reader may refuse it" in r.stderr, r.stderr
+    found = java_readers(a, b, c, same, mixed, refused=[(str(mixed), "jdk")])
+    for reader, merged, files in (("jdk", same, (a, b)), ("jmc", same, (a, b)), ("jmc", mixed, (a, b, c))):
+        assert found[str(merged), reader] == sum((collections.Counter(found[str(f), reader]) for f in files), collections.Counter()), (reader, merged)
 
 
 @pytest.mark.parametrize("rotate", [0, 2])
