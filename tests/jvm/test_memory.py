@@ -1,9 +1,10 @@
 """A guest in the target's memory cgroup: it looks before it eats."""
+import os
 import subprocess
 
 import pytest
 
-from kit import cgroup, container
+from kit import cgroup, container, peers
 from kit.parts import SPARKPROF
 
 MARGIN = 32 << 20
@@ -39,6 +40,29 @@ def test_enough_left_needs_no_force(target, tmp_path):
         assert r.returncode == 0, r.stderr
         assert t.alive() and group.killed() == 0
         t.close()
+
+
+def test_a_report_beside_the_target_takes_one_thread_and_little_memory(target, tmp_path):
+    one = peers.recording(tmp_path / "one.jfr", "event=cpu,interval=200us,alloc=16k,lock=1us,wall=1ms", "Mixture", 3).read_bytes()
+    big, page = tmp_path / "big.jfr", tmp_path / "x.html"
+    with big.open("wb") as f:
+        while f.tell() < 50 << 20:
+            f.write(one)
+
+    def report(*before):
+        """Megabytes that it took, and threads that it started."""
+        cmd = [SPARKPROF, "report", "-q", big, "-f", page]
+        p = subprocess.Popen([*before, *cmd])
+        _, status, usage = os.wait4(p.pid, 0)
+        assert status == 0
+        subprocess.run([*before, "strace", "-f", "-qq", "-e", "trace=clone,clone3", "-o", tmp_path / "clones", *cmd], check=True)
+        return usage.ru_maxrss >> 10, (tmp_path / "clones").read_text().count("clone")
+    with cgroup.Memory() as group:
+        t = target("Idle", wrap=group.wrap())
+        megabytes, threads = report(*group.wrap())
+        assert megabytes <= 64 and threads == 0, (megabytes, threads)
+        t.close()
+    assert report()[1] >= min(2, os.cpu_count()) - 1
 
 
 @pytest.mark.parametrize("userns", [False, True])
