@@ -1,0 +1,141 @@
+'use strict';
+/* What is chosen above the graph: the switches, the range in words, and what can be undone. */
+Object.assign(App.prototype, {
+	/* Threads that differ only by numbers can be chosen together. */
+	threadGroups() {
+		const keys = new Map();
+		this.profile.threads.forEach((t, i) => {
+			const name = t.name || `tid ${t.tid}`, group = name.replace(/\d+/g, '#');
+			for (const key of new Set([`${name}`, group])) {
+				if (!keys.has(key))
+					keys.set(key, new Set());
+				keys.get(key).add(i);
+			}
+		});
+		return keys;
+	},
+	/* What threads weigh, all events together, by number + 1. */
+	threadWeights() {
+		const weights = new Float64Array(this.profile.threads.length + 1);
+		for (const {thread, value, count} of this.profile.events.filter(Boolean))
+			for (let i = 0; i < count; i++)
+				weights[thread[i] + 1] += value[i];
+		return weights;
+	},
+	fillSwitches() {
+		const m = this.profile.meta;
+		const options = (id, list) => byId(id).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
+		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => this.profile.events[i]));
+		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
+		const weights = this.threadWeights();
+		const groups = [], single = [], used = weights.reduce((n, w) => n + (w > 0), 0);
+		for (const [key, set] of this.threadKeys) {
+			let w = 0;
+			set.forEach((t) => w += weights[t + 1]);
+			if (!w)
+				continue;
+			if (key.includes('#') && set.size > 1)
+				groups.push([w, key, `${key} (${set.size})`]);
+			else if (!key.includes('#') || set.size === 1 && this.profile.threads[[...set][0]].name === key)
+				single.push([w, key, key]);
+		}
+		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
+		options('thread', [['', `all (${formatNumber(used)})`], ...list(groups), ...list(single)]);
+		byId('state').parentElement.hidden = !m.states.length;
+		byId('by').querySelector('[value=stage]').hidden = !this.profile.labels.some((l) => l.stage);
+		byId('thread').parentElement.hidden = used < 2;
+		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
+		document.querySelector('[data-view=time]').hidden = !m.bucket;
+		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || m.target || '';
+		byId('title').textContent = title;
+		fillFoot(byId('foot'), m);
+	},
+	/* Words of labels that samples have; tasks only of the chosen stage. "-" stands for none. */
+	fillLabels() {
+		const s = this.state, {labels} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
+		if (key === this.labelKey)
+			return;
+		this.labelKey = key;
+		for (const kind of ['executor', 'stage', 'task']) {
+			const words = new Set();
+			for (const l of labels)
+				if (kind !== 'task' || !s.stage || (l.stage || '-') === s.stage)
+					words.add(l[kind] || '-');
+			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
+			const many = kind === 'task' && !s.stage && named.length > 500;
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, w])), ...(words.has('-') ? [['-', 'none']] : [])];
+			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
+			byId(kind).value = s[kind];
+			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
+		}
+	},
+	/* Which labels count, by number; null: all. */
+	labelMask() {
+		const s = this.state, kinds = ['executor', 'stage', 'task'].filter((k) => s[k]);
+		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => kinds.every((k) => (l[k] || '-') === s[k])) : null;
+	},
+	/* A stage or task was clicked: only it, or all again. */
+	pickLabel({kind, word, stage}) {
+		if (!word)
+			return;
+		const off = this.state[kind] === word;
+		this.set(kind === 'stage' ? {stage: off ? '' : word, task: '', zoom: ''} : {task: off ? '' : word, stage: off ? this.state.stage : stage, zoom: ''});
+	},
+	showSwitches() {
+		const s = this.state;
+		for (const id of ['thread', 'state', 'by'])
+			byId(id).value = s[id];
+		byId('colour').value = this.colouring();
+		byId('as').value = this.amounts() ? 'amounts' : 'shares';
+		byId('as').parentElement.hidden = byId('colour').lastElementChild.hidden = !this.model.comparing;
+		byId('event').value = String(this.model.filter.event);
+		this.fillLabels();
+		if (byId('search').value !== s.search)
+			byId('search').value = s.search;
+		for (const button of document.querySelectorAll('[data-view]'))
+			button.setAttribute('aria-pressed', String(button.dataset.view === s.view));
+		byId('up').setAttribute('aria-pressed', String(!!s.up));
+		byId('recursion').setAttribute('aria-pressed', String(!!s.recursion));
+		byId('side-button').setAttribute('aria-pressed', String(!!s.side));
+		byId('side').hidden = !s.side;
+		byId('recursion').disabled = s.view === 'time';
+		byId('up').disabled = s.view === 'sandwich';
+		this.showRange();
+		this.showChips();
+	},
+	showRange() {
+		const {range, other} = this.strip, text = byId('range'), fine = this.seconds < 1;
+		const words = (r) => `${formatMoment(r[0] * this.seconds, fine)} – ${formatMoment(r[1] * this.seconds, fine)}`;
+		const length = (r) => formatDuration((r[1] - r[0]) * this.profile.meta.bucket);
+		text.replaceChildren();
+		if (this.strip.picking)
+			text.append('drag the range to compare with');
+		else if (other)
+			text.append(element('b', {className: 'a', textContent: 'A '}), words(range), '  ', element('b', {className: 'b', textContent: 'B '}), words(other));
+		else if (range)
+			text.append(element('b', {textContent: words(range)}), ` (${length(range)})`);
+		else
+			text.append(`${formatDuration(this.strip.buckets * this.profile.meta.bucket)}, buckets of ${formatDuration(this.profile.meta.bucket)}`);
+		byId('compare').disabled = !range;
+		byId('compare').setAttribute('aria-pressed', String(this.strip.picking));
+		byId('whole').disabled = !range;
+	},
+	/* What keeps the graph from showing all: each can be taken away. */
+	showChips() {
+		const s = this.state, chips = [];
+		const add = (text, full, undo) => {
+			const chip = element('button', {textContent: text, title: `${full}: click to undo`});
+			chip.addEventListener('click', undo);
+			chips.push(chip);
+		};
+		if (s.focus)
+			add(`Focus: ${shortName(this.model.name(Number(s.focus)))}`, dotted(this.model.name(Number(s.focus))), () => this.set({focus: '', zoom: ''}));
+		for (const id of this.hidden())
+			add(`Hidden: ${shortName(this.model.name(id))}`, dotted(this.model.name(id)),
+				() => this.set({hide: [...this.hidden()].filter((h) => h !== id).join('.'), zoom: ''}));
+		if (s.zoom && s.view !== 'sandwich')
+			add('Zoomed', 'Zoomed in', () => this.set({zoom: ''}));
+		byId('chips').replaceChildren(...chips);
+		byId('reset').disabled = !chips.length;
+	},
+});
