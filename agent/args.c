@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,10 +36,10 @@ static const struct word words[] = {
 	{"nofree", FLAG, AT(nofree), 0, 0},
 	{"capture", TEXT, AT(capture), 0, 0},
 	{"perf", TEXT, AT(perf), 0, 0},
-	{"jstackdepth", COUNT, AT(depth), 1, 65536},
-	{"memory", SIZE, AT(memory), 2 << 20, 1ull << 40},
-	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1ull << 40},
-	{"chunktime", TIME_S, AT(chunk_ns), 1000000000, UINT64_MAX},
+	{"jstackdepth", COUNT, AT(depth), 1, 8192},
+	{"memory", SIZE, AT(memory), 2 << 20, 1 << 30},
+	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1 << 30},
+	{"chunktime", TIME_S, AT(chunk_ns), 1000000000, 30 * 86400000000000ull},
 	{"flush", TIME_S, AT(flush_ns), 10000000, 3600000000000ull},
 	{"timeout", TIME_S, AT(timeout_ns), 0, UINT64_MAX},
 	{"file", TEXT, AT(file), 0, 0},
@@ -54,7 +55,7 @@ static const struct {
 	{TIME_S, "a time; write 30s, 10m"},
 	{INTERVAL, "a time or a size; write 10ms, 500us, 512k"},
 	{SIZE, "a size; write 512k, 12m"},
-	{COUNT, "a number in range"},
+	{COUNT, "a number"},
 };
 
 void sp_args_init(struct sp_args *a)
@@ -104,6 +105,24 @@ static int refuse(const struct word *w, const char *value, struct sp_err *err)
 	return sp_err_set(err, -EINVAL, "%s: '%s' is too long", w->name, value);
 }
 
+static const char *show(const struct word *w, uint64_t n, char *buf, size_t len)
+{
+	if (w->kind == TIME_NS || w->kind == TIME_S)
+		return sp_duration_format(n, buf, len);
+	if (w->kind == SIZE)
+		return sp_size_format(n, buf, len);
+	snprintf(buf, len, "%llu", (unsigned long long)n);
+	return buf;
+}
+
+static int refuse_range(const struct word *w, const char *value, struct sp_err *err)
+{
+	char least[32], most[32];
+
+	return sp_err_set(err, -EINVAL, "%s: '%s' is not between %s and %s", w->name, value,
+		show(w, w->min, least, sizeof(least)), show(w, w->max, most, sizeof(most)));
+}
+
 static int set_value(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
 {
 	char *at = (char *)a + w->offset;
@@ -123,8 +142,10 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 		memcpy(at, value, strlen(value) + 1);
 		return 0;
 	}
-	if (parse_number(w, value, &n) < 0 || n < w->min || n > w->max)
+	if (parse_number(w, value, &n) < 0)
 		return refuse(w, value, err);
+	if (n < w->min || n > w->max)
+		return refuse_range(w, value, err);
 	if (w->size == 4)
 		*(uint32_t *)at = (uint32_t)n;
 	else

@@ -1,8 +1,11 @@
 /* The agent's option string. */
 #include "args.h"
+#include "option_table.h"
+#include "base/units.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 Test(args, words_and_their_values)
@@ -35,7 +38,7 @@ Test(args, wrong_ones_are_refused_by_name)
 		{"interval=soon", "interval: 'soon'"},
 		{"interval=", "interval needs a value"},
 		{"start=1", "start takes no value"},
-		{"memory=1", "memory: '1'"},
+		{"memory=1", "memory: '1' is not between 2.0 MB and 1.0 GB"},
 		{"capture=net", "capture: 'net'"},
 		{"filter=main", "filter: 'main'"},
 		{"event=cpu,interval=50us", "the shortest is 100us"},
@@ -49,6 +52,44 @@ Test(args, wrong_ones_are_refused_by_name)
 		sp_args_init(&a);
 		cr_expect_eq(sp_args_parse(&a, cases[i].text, &err), -EINVAL, "%s", cases[i].text);
 		cr_expect(strstr(err.text, cases[i].says), "%s: %s", cases[i].text, err.text);
+	}
+}
+
+static int parse_one(const char *name, uint64_t n, const char *unit)
+{
+	struct sp_args a;
+	char text[64];
+
+	sp_args_init(&a);
+	snprintf(text, sizeof(text), "%s=%llu%s", name, (unsigned long long)n, unit);
+	return sp_args_parse(&a, text, NULL);
+}
+
+static uint64_t number(const struct sp_option *o, const char *text)
+{
+	uint64_t n = 0;
+
+	cr_assert_eq(o->kind == SP_KIND_SIZE	? sp_size_parse(text, &n)
+		     : o->kind == SP_KIND_COUNT ? sp_count_parse(text, &n)
+						: sp_duration_parse(text, 0, &n),
+		0, "%s", text);
+	return n;
+}
+
+/* What the launcher passes on, the agent takes; what it refuses, the agent refuses too. */
+Test(args, bounds_are_those_of_the_launcher)
+{
+	static const char *const both[] = {"memory", "jstackdepth", "chunksize", "chunktime"};
+
+	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
+		const struct sp_option *o = sp_option_find(both[i], strlen(both[i]));
+		uint64_t least = number(o, o->least), most = number(o, o->most);
+		const char *unit = o->kind == SP_KIND_DURATION ? "ns" : "";
+
+		cr_expect_eq(parse_one(both[i], least, unit), 0, "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], most, unit), 0, "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], least - 1, unit), -EINVAL, "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], most + 1, unit), -EINVAL, "%s", both[i]);
 	}
 }
 
