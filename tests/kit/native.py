@@ -16,7 +16,7 @@ def program(name, sources, *flags):
     inputs = [main, *sources, *SRC.glob("*/*.h"), *main.parent.glob("*.h")]
     if not out.exists() or any(i.stat().st_mtime > out.stat().st_mtime for i in inputs):
         out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", f"-I{SRC}", *flags, "-o", out, main, *sources],
+        subprocess.run(["cc", "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", f"-I{SRC}", "-o", out, main, *sources, *flags],
                        check=True)
     return out
 

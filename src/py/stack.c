@@ -1,0 +1,349 @@
+/* Reading one stack: see reader.h.
+ *
+ * From 3.11 on frames lie in a chunk of memory that is used again at once, and those of generators
+ * elsewhere; before, every frame is an object. So what is copied is the thread state, the chunk as
+ * far as it is used, and all frames elsewhere that the last stack had, and then all of it again, in
+ * one call. A frame that is in none of these is looked for, and the copies are made once more. */
+#include "py/walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TRIES = 3,    /* of a stack that changed meanwhile */
+	MOVES = 8,    /* of one that was not where it was expected */
+	AHEAD = 1024, /* bytes of the chunk that are copied beyond its end: it grows */
+};
+
+/* Forgets the frame whose copy failed, or what else is not there any more. */
+static int drop(struct sp_pythread *t, const struct sp_pywalk *w, size_t failed, size_t half)
+{
+	size_t n = failed % half, first = 1 + (t->cframe != 0) + (w->chunk_len != 0);
+
+	if (n == 0)
+		return -ESRCH;
+	if (n < first) {
+		t->cframe = t->chunk = 0;
+		return 0;
+	}
+	n -= first;
+	t->frame_count--;
+	memmove(t->frames + n, t->frames + n + 1, (t->frame_count - n) * sizeof(*t->frames));
+	return 0;
+}
+
+/* Copies everything twice. Returns 0; 1 where something was not there and is left out next time;
+ * -errno. */
+static int copy(struct sp_pyreader *r, struct sp_pythread *t)
+{
+	struct sp_pywalk *w = r->walk;
+	const struct sp_pylayout *l = &r->heap.layout;
+	uint64_t end = t->top + AHEAD < t->chunk_end ? t->top + AHEAD : t->chunk_end;
+	size_t n = 0, half = 0;
+	int got;
+
+	w->chunk_len = t->chunk && end > t->chunk ? end - t->chunk : 0;
+	if (w->chunk_len > SP_PY_CHUNK_MAX)
+		w->chunk_len = SP_PY_CHUNK_MAX;
+	for (int i = 0; i < 2; i++) {
+		struct sp_pycopy *c = &w->copies[i];
+
+		w->spans[n++] = (struct sp_pyspan){t->addr, c->thread, l->ts_size};
+		if (t->cframe)
+			w->spans[n++] = (struct sp_pyspan){
+				t->cframe + l->cframe_frame, &c->cframe_frame, 8};
+		if (w->chunk_len)
+			w->spans[n++] = (struct sp_pyspan){t->chunk, c->chunk, w->chunk_len};
+		for (size_t k = 0; k < t->frame_count; k++)
+			w->spans[n++] = (struct sp_pyspan){t->frames[k], c->loose[k], l->fr_size};
+		half = i == 0 ? n : half;
+	}
+	got = r->heap.mem.read(r->heap.mem.ctx, w->spans, n);
+	if (got < 0)
+		return got;
+	if ((size_t)got == n)
+		return 0;
+	got = drop(t, w, (size_t)got, half);
+	return got < 0 ? got : 1;
+}
+
+/* Where the thread's frames are to be found. Returns true if it is where the copies were made. */
+static bool settle(struct sp_pyreader *r, struct sp_pythread *t)
+{
+	const struct sp_pylayout *l = &r->heap.layout;
+	const uint8_t *state = r->walk->copies[0].thread;
+	bool same = true;
+
+	if (l->ts_cframe && sp_pyword(state + l->ts_frame) != t->cframe) {
+		t->cframe = sp_pyword(state + l->ts_frame);
+		same = t->cframe == 0;
+	}
+	if (l->ts_chunk) {
+		uint64_t chunk = sp_pyword(state + l->ts_chunk);
+		uint64_t top = sp_pyword(state + l->ts_top), words[2];
+
+		if (chunk != t->chunk) {
+			bool known = chunk && sp_pymem_get(&r->heap.mem, chunk, words, 16);
+
+			/* a chunk begins with the previous one and its own size */
+			t->chunk = known && words[1] < 1ull << 32 ? chunk : 0;
+			t->chunk_end = t->chunk ? chunk + words[1] : 0;
+			t->top = top;
+			same = same && !t->chunk;
+		}
+		if (t->chunk && top > t->chunk + r->walk->chunk_len &&
+			r->walk->chunk_len < SP_PY_CHUNK_MAX && top <= t->chunk_end)
+			same = false;
+		t->top = top;
+	}
+	return same;
+}
+
+static const uint8_t *frame_at(
+	const struct sp_pyreader *r, struct sp_pythread *t, int which, uint64_t addr, size_t *hint)
+{
+	const struct sp_pywalk *w = r->walk;
+	const struct sp_pycopy *c = &w->copies[which];
+
+	if (w->chunk_len && addr >= t->chunk && addr - t->chunk < w->chunk_len &&
+		w->chunk_len - (addr - t->chunk) >= r->heap.layout.fr_size)
+		return c->chunk + (addr - t->chunk);
+	for (size_t i = 0, k = *hint; i < t->frame_count; i++, k++) {
+		k = k >= t->frame_count ? 0 : k;
+		if (t->frames[k] == addr) {
+			*hint = k + 1;
+			t->used[k] = 1;
+			return c->loose[k];
+		}
+	}
+	return NULL;
+}
+
+static uint64_t newest_frame(const struct sp_pyreader *r, const struct sp_pythread *t, int which)
+{
+	const struct sp_pycopy *c = &r->walk->copies[which];
+	const struct sp_pylayout *l = &r->heap.layout;
+
+	if (!l->ts_cframe)
+		return sp_pyword(c->thread + l->ts_frame);
+	return t->cframe ? c->cframe_frame : 0;
+}
+
+static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, const uint8_t *frame)
+{
+	struct sp_pylink k = {addr, sp_pyword(frame + l->fr_code), 0};
+
+	if (l->minor >= 14)
+		k.code &= ~7ull; /* a tagged reference */
+	if (l->minor <= 10) {
+		int32_t at;
+
+		memcpy(&at, frame + l->fr_instr, sizeof(at));
+		k.instr = (uint64_t)(int64_t)at;
+	} else {
+		k.instr = sp_pyword(frame + l->fr_instr);
+	}
+	return k;
+}
+
+static void follow(struct sp_pyreader *r, struct sp_pythread *t, int which)
+{
+	struct sp_pycopy *c = &r->walk->copies[which];
+	uint64_t addr = newest_frame(r, t, which);
+	size_t hint = 0;
+
+	c->count = 0;
+	c->missing = 0;
+	for (; addr && c->count < SP_PY_DEPTH_MAX; c->count++) {
+		const uint8_t *frame = frame_at(r, t, which, addr, &hint);
+
+		if (!frame) {
+			c->missing = addr;
+			break;
+		}
+		c->chain[c->count] = link_of(&r->heap.layout, addr, frame);
+		addr = sp_pyword(frame + r->heap.layout.fr_back);
+	}
+	c->ended = addr == 0;
+	c->full = addr && !c->missing;
+}
+
+static bool add_frame(struct sp_pythread *t, uint64_t addr)
+{
+	if (t->frame_count == SP_PY_LOOSE_MAX)
+		return false;
+	if (t->frame_count == t->frame_cap) {
+		size_t cap = t->frame_cap ? t->frame_cap * 2 : 64;
+		uint64_t *frames = reallocarray(t->frames, cap, sizeof(*frames));
+		uint8_t *used = frames ? realloc(t->used, cap) : NULL;
+
+		t->frames = frames ? frames : t->frames;
+		t->used = used ? used : t->used;
+		if (!used)
+			return false;
+		t->frame_cap = cap;
+	}
+	t->used[t->frame_count] = 1;
+	t->frames[t->frame_count++] = addr;
+	return true;
+}
+
+/* Follows the frames from @addr on one by one, only to learn where they are. */
+static void explore(struct sp_pyreader *r, struct sp_pythread *t, uint64_t addr)
+{
+	uint8_t frame[SP_PY_FRAME_MAX];
+	size_t hint = 0;
+
+	for (int i = 0; i < SP_PY_DEPTH_MAX && addr; i++) {
+		if (frame_at(r, t, 0, addr, &hint) == NULL && !add_frame(t, addr))
+			return;
+		if (!sp_pymem_get(&r->heap.mem, addr, frame, r->heap.layout.fr_size))
+			return;
+		addr = sp_pyword(frame + r->heap.layout.fr_back);
+	}
+}
+
+/* Frames that nothing points to any more are kept for a while: calls come back to them. */
+static void tidy(struct sp_pythread *t, size_t depth)
+{
+	size_t n = 0;
+
+	if (t->frame_count > 2 * depth + 64) {
+		for (size_t i = 0; i < t->frame_count; i++)
+			if (t->used[i])
+				t->frames[n++] = t->frames[i];
+		t->frame_count = n;
+	}
+	if (t->frame_count)
+		memset(t->used, 0, t->frame_count);
+}
+
+/* Frames of the first chain that the second has too, counted from the root. */
+static size_t in_common(const struct sp_pycopy *a, const struct sp_pycopy *b)
+{
+	size_t n = 0;
+
+	while (n < a->count && n < b->count) {
+		const struct sp_pylink *x = &a->chain[a->count - 1 - n];
+		const struct sp_pylink *y = &b->chain[b->count - 1 - n];
+
+		if (x->addr != y->addr || x->code != y->code)
+			break;
+		n++;
+	}
+	return n;
+}
+
+enum verdict { CLEAN, TORN, MOVED };
+
+static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *ret_common)
+{
+	struct sp_pycopy *a = &r->walk->copies[0], *b = &r->walk->copies[1];
+	const struct sp_pylayout *l = &r->heap.layout;
+	uint64_t root;
+
+	*ret_common = 0;
+	if (!settle(r, t))
+		return MOVED;
+	follow(r, t, 0);
+	follow(r, t, 1);
+	if (a->missing || b->missing) {
+		explore(r, t, a->missing ? a->missing : b->missing);
+		return MOVED;
+	}
+	*ret_common = in_common(a, b);
+	root = a->count ? a->chain[a->count - 1].addr : 0;
+	if (l->ts_cframe && sp_pyword(b->thread + l->ts_frame) != t->cframe)
+		return TORN;
+	if (*ret_common != a->count || a->count != b->count)
+		return TORN;
+	if (a->full) /* the root is out of sight: the newest frames have to do */
+		return CLEAN;
+	if (t->root && root &&
+		root != t->root) { /* a generator that is being linked in, or a new root */
+		t->root = root;
+		return TORN;
+	}
+	t->root = root;
+	return CLEAN;
+}
+
+/* Code objects of a chain, checked as they are now, and lines. */
+static void name_frames(
+	struct sp_pyreader *r, const struct sp_pylink *chain, size_t n, struct sp_pystack *ret)
+{
+	const struct sp_pylayout *l = &r->heap.layout;
+	struct sp_pywalk *w = r->walk;
+
+	for (size_t done = 0; done < n;) {
+		int got;
+
+		for (size_t i = done; i < n; i++)
+			w->spans[i - done] =
+				(struct sp_pyspan){chain[i].code, w->heads[i], l->co_size};
+		got = r->heap.mem.read(r->heap.mem.ctx, w->spans, n - done);
+		if (got < 0)
+			return;
+		if (done + (size_t)got < n)
+			memset(w->heads[done + (size_t)got], 0, l->co_size);
+		done += (size_t)got + 1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct sp_pycode *code =
+			sp_pycodes_get(&r->codes, &r->heap, chain[i].code, w->heads[i]);
+		int64_t at = (int64_t)chain[i].instr;
+
+		/* a frame that C code made for itself runs no Python; in 3.12 it has code of its
+		 * own */
+		if (!code || strcmp(code->file, "<shim>") == 0)
+			continue;
+		if (l->minor >= 11)
+			at -= (int64_t)(chain[i].code + l->co_bytecode);
+		else if (l->minor == 10)
+			at *= 2; /* counted in instructions */
+		ret->frames[ret->count++] =
+			(struct sp_pyframe){code, sp_pycode_line(code, l->minor, at)};
+	}
+}
+
+static int give(struct sp_pyreader *r, struct sp_pythread *t, size_t n, bool partial,
+	struct sp_pystack *ret)
+{
+	const struct sp_pycopy *a = &r->walk->copies[0];
+
+	ret->partial = partial;
+	ret->truncated = a->full;
+	r->partial += partial;
+	name_frames(r, a->chain + (partial ? a->count - n : 0), partial ? n : a->count, ret);
+	tidy(t, a->count);
+	return 0;
+}
+
+int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *ret)
+{
+	struct sp_pythread *t = &r->threads[thread];
+	size_t common = 0;
+
+	ret->count = 0;
+	ret->partial = ret->truncated = false;
+	sp_pycodes_trim(&r->codes);
+	r->reads++;
+	for (int tries = 0, moves = 0; tries < TRIES && moves < MOVES;) {
+		int got = copy(r, t);
+		enum verdict v;
+
+		if (got < 0)
+			return got;
+		v = got ? MOVED : look(r, t, &common);
+		if (v == CLEAN)
+			return give(r, t, r->walk->copies[0].count, false, ret);
+		moves += v == MOVED;
+		tries += v == TORN;
+		r->retries++;
+	}
+	if (common)
+		return give(r, t, common, true, ret);
+	r->failed++;
+	return -EAGAIN;
+}

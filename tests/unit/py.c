@@ -1,0 +1,332 @@
+/* The reader of CPython's memory, without a Python: recorded memory of each version, whole,
+ * changing and damaged (tests/kit/pymem_record.c makes it of tests/python/targets/where.py). */
+#include "py/find.h"
+#include "py/line.h"
+#include "py/task.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 64 };
+
+struct block {
+	uint64_t addr;
+	uint8_t bytes[BLOCK];
+};
+
+struct memory {
+	uint64_t minor, runtime;
+	struct block *blocks;
+	size_t count;
+	uint64_t bytes;		     /* read so far */
+	uint64_t torn_at, torn_with; /* a word that reads otherwise in the second copy */
+	unsigned (*torn)(size_t span, size_t n); /* NULL: never */
+};
+
+static int read_memory(void *ctx, const struct sp_pyspan *spans, size_t n)
+{
+	struct memory *m = ctx;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *to = spans[i].to;
+
+		m->bytes += spans[i].len;
+		for (size_t k = 0; k < spans[i].len;) {
+			uint64_t at = spans[i].addr + k;
+			size_t b = 0;
+
+			while (b < m->count && at - m->blocks[b].addr >= BLOCK)
+				b++;
+			if (b == m->count)
+				return (int)i;
+			for (; k < spans[i].len && spans[i].addr + k - m->blocks[b].addr < BLOCK;
+				k++)
+				to[k] = m->blocks[b].bytes[spans[i].addr + k - m->blocks[b].addr];
+		}
+		if (m->torn && m->torn_at >= spans[i].addr &&
+			m->torn_at + 8 <= spans[i].addr + spans[i].len && m->torn(i, n))
+			memcpy(to + (m->torn_at - spans[i].addr), &m->torn_with, 8);
+	}
+	return (int)n;
+}
+
+static struct memory load(unsigned minor)
+{
+	struct memory m = {0};
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/py/3.%u.memory", getenv("SP_DATA"), minor);
+	f = fopen(path, "r");
+	cr_assert(f, "%s", path);
+	m.blocks = calloc(4096, sizeof(*m.blocks));
+	cr_assert_eq(fread(&m, 8, 2, f), 2);
+	m.count = fread(m.blocks, sizeof(*m.blocks), 4096, f);
+	fclose(f);
+	cr_assert_eq(m.minor, minor);
+	return m;
+}
+
+static int begin(struct sp_pyreader *r, struct memory *m)
+{
+	struct sp_pymem mem = {read_memory, m};
+
+	return sp_pyreader_init(r, &mem, m->runtime, (unsigned)m->minor);
+}
+
+struct expected {
+	const char *name, *plain; /* from 3.11 on, and before */
+	int line;
+	unsigned last; /* the last minor version that has it */
+};
+
+static const struct expected where[] = {
+	{"deep", "deep", 9, 99},
+	{"deep", "deep", 11, 99},
+	{"deep", "deep", 11, 99},
+	{"steps", "steps", 17, 99},
+	/* from 3.12 on a comprehension is part of its function */
+	{"Outer.method.<locals>.<lambda>.<locals>.<listcomp>", "<listcomp>", 23, 11},
+	{"Outer.method.<locals>.<lambda>", "<lambda>", 23, 99},
+	{"Outer.method", "method", 24, 99},
+	{"<module>", "<module>", 32, 99},
+};
+
+static void check_main(const struct sp_pystack *s, unsigned minor, size_t skip)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
+		const struct expected *e = &where[i];
+
+		if (minor > e->last)
+			continue;
+		if (skip) {
+			skip--;
+			continue;
+		}
+		cr_assert_lt(n, s->count, "3.%u: frame %zu is missing", minor, n);
+		cr_assert_str_eq(s->frames[n].code->name, minor >= 11 ? e->name : e->plain);
+		cr_assert_eq(s->frames[n].line, e->line, "3.%u: %s: line %d", minor, e->name,
+			s->frames[n].line);
+		cr_assert(strstr(s->frames[n].code->file, "where.py"));
+		n++;
+	}
+	cr_assert_eq(n, s->count);
+}
+
+Test(py, each_version_has_its_threads_functions_and_lines)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = load(minor);
+		struct sp_pyreader r;
+
+		cr_assert_eq(begin(&r, &m), 0, "3.%u", minor);
+		for (int again = 0; again < 3; again++) {
+			cr_assert_eq(sp_pyreader_threads(&r), 0, "3.%u", minor);
+			cr_assert_eq(r.thread_count, 2);
+			cr_assert_eq(sp_pyreader_stack(&r, 0, &s), 0);
+			cr_assert_eq(s.count, 1);
+			cr_assert_str_eq(s.frames[0].code->name, "second");
+			cr_assert_eq(s.frames[0].line, 28);
+			cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0, "3.%u", minor);
+			cr_assert(!s.partial && !s.truncated);
+			check_main(&s, minor, 0);
+		}
+		cr_assert_neq(r.threads[0].tid, r.threads[1].tid);
+		sp_pyreader_done(&r);
+		free(m.blocks);
+	}
+}
+
+static unsigned in_second_copy(size_t span, size_t n)
+{
+	return n > 2 && span >= n / 2;
+}
+
+/* Where a frame of the main thread keeps its code. */
+static uint64_t code_of_newest(struct sp_pyreader *r, struct memory *m)
+{
+	const struct sp_pylayout *l = &r->heap.layout;
+	uint64_t at = sp_pymem_word(&r->heap.mem, r->threads[1].addr + l->ts_frame);
+
+	if (l->ts_cframe)
+		at = sp_pymem_word(&r->heap.mem, at + l->cframe_frame);
+	return at + l->fr_code;
+}
+
+Test(py, a_frame_that_changes_is_left_out_and_its_callers_stay)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = load(minor);
+		struct sp_pyreader r;
+
+		cr_assert_eq(begin(&r, &m), 0);
+		cr_assert_eq(sp_pyreader_threads(&r), 0);
+		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0);
+		m.torn_at = code_of_newest(&r, &m);
+		m.torn_with = m.runtime & ~7ull;
+		m.torn = in_second_copy;
+		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0, "3.%u", minor);
+		cr_assert(s.partial, "3.%u", minor);
+		check_main(&s, minor, 1);
+		cr_assert_eq(r.partial, 1);
+		sp_pyreader_done(&r);
+		free(m.blocks);
+	}
+}
+
+/* One reading of everything, with whatever is there. */
+static void read_all(struct memory *m)
+{
+	static struct sp_pystack s;
+	struct sp_pytask_place place = {0};
+	struct sp_pytask task;
+	struct sp_pyreader r;
+
+	if (begin(&r, m) == 0 && sp_pyreader_threads(&r) == 0) {
+		for (size_t i = 0; i < r.thread_count && i < 8; i++) {
+			if (sp_pyreader_stack(&r, i, &s) < 0)
+				continue;
+			cr_assert_leq(s.count, SP_PY_DEPTH_MAX);
+			for (uint32_t k = 0; k < s.count; k++)
+				cr_assert(s.frames[k].code->name && s.frames[k].code->file);
+		}
+		sp_pyreader_gil(&r);
+		if (sp_pytask_find(&r, &place) == 0)
+			sp_pytask_read(&r, &place, &task);
+	}
+	sp_pyreader_done(&r);
+}
+
+static uint64_t random_word(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 16;
+}
+
+/* Words become other words of that memory (pointers to the wrong thing, loops), or anything. */
+static void damage(struct memory *m, uint64_t *seed)
+{
+	unsigned n = 1 + random_word(seed) % 4;
+
+	while (n--) {
+		struct block *to = &m->blocks[random_word(seed) % m->count];
+		struct block *from = &m->blocks[random_word(seed) % m->count];
+		uint64_t at = random_word(seed) % (BLOCK / 8) * 8, word = random_word(seed);
+
+		switch (word % 4) {
+		case 0:
+			word = from->addr + at;
+			break;
+		case 1:
+			memcpy(&word, from->bytes + random_word(seed) % (BLOCK / 8) * 8, 8);
+			break;
+		case 2:
+			word = random_word(seed) << 20 ^ random_word(seed);
+			break;
+		default:
+			word = to->bytes[at] ^ 1u << random_word(seed) % 31;
+		}
+		memcpy(to->bytes + at, &word, 8);
+	}
+}
+
+Test(py, damaged_memory_is_read_in_bounds_and_to_an_end)
+{
+	uint64_t seed = 42;
+
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory whole = load(minor), m = whole;
+
+		m.blocks = calloc(whole.count, sizeof(*m.blocks));
+		for (int i = 0; i < 150; i++) {
+			memcpy(m.blocks, whole.blocks, whole.count * sizeof(*m.blocks));
+			m.bytes = 0;
+			damage(&m, &seed);
+			read_all(&m);
+			cr_assert_lt(m.bytes, 200u << 20, "3.%u: run %d", minor, i);
+		}
+		free(m.blocks);
+		free(whole.blocks);
+	}
+}
+
+Test(py, memory_that_ends_anywhere_is_read_in_bounds)
+{
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = load(minor);
+
+		for (; m.count > 0; m.count--)
+			read_all(&m);
+		free(m.blocks);
+	}
+}
+
+Test(py, lines_by_the_tables_of_each_version)
+{
+	static const uint8_t lnotab[] = {0, 1, 6, 2, 8, 0xff};
+	static const uint8_t pairs[] = {6, 1, 4, 0x80, 8, 2};
+	/* two instructions no line moved; no columns, +3; long, -1; no location */
+	static const uint8_t places[] = {
+		0x80 | 1, 0x10, 0x80 | 13 << 3, 6, 0x80 | 14 << 3, 3, 0, 0, 0, 0x80 | 15 << 3 | 2};
+	static const struct {
+		unsigned minor;
+		const uint8_t *table;
+		size_t len;
+		int64_t at;
+		int line;
+	} cases[] = {
+		{8, lnotab, sizeof(lnotab), 0, 11},
+		{8, lnotab, sizeof(lnotab), 5, 11},
+		{9, lnotab, sizeof(lnotab), 6, 13},
+		{9, lnotab, sizeof(lnotab), 100, 12},
+		{9, lnotab, sizeof(lnotab), -1, 10},
+		{10, pairs, sizeof(pairs), 0, 11},
+		{10, pairs, sizeof(pairs), 7, 11},
+		{10, pairs, sizeof(pairs), 10, 13},
+		{11, places, sizeof(places), 0, 10},
+		{12, places, sizeof(places), 3, 10},
+		{13, places, sizeof(places), 4, 13},
+		{14, places, sizeof(places), 6, 12},
+		{14, places, sizeof(places), 9, 12},
+		{14, places, 0, 9, 10},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_assert_eq(
+			sp_pyline(cases[i].minor, cases[i].table, cases[i].len, 10, cases[i].at),
+			cases[i].line, "case %zu", i);
+	for (size_t len = 0; len <= sizeof(places); len++)
+		sp_pyline(11, places, len, 10, 1000);
+}
+
+Test(py, versions_by_paths)
+{
+	cr_assert_eq(sp_pyfind_version("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"), 11);
+	cr_assert_eq(sp_pyfind_version("/opt/conda/bin/python3.8"), 8);
+	cr_assert_eq(sp_pyfind_version("/x/_json.cpython-312-x86_64-linux-gnu.so"), 12);
+	cr_assert_eq(sp_pyfind_version("/x/_json.cpython-39-x86_64-linux-gnu.so"), 9);
+	cr_assert_eq(sp_pyfind_version("/usr/bin/python3"), 0);
+	cr_assert_eq(sp_pyfind_version("/usr/bin/java"), 0);
+}
+
+Test(py, unknown_versions_and_strangers_are_refused)
+{
+	struct memory m = load(13);
+	struct sp_pymem mem = {read_memory, &m};
+	struct sp_pylayout l;
+
+	cr_assert_eq(sp_pylayout_get(&mem, m.runtime, 7, &l), -ENOTSUP);
+	cr_assert_eq(sp_pylayout_get(&mem, m.runtime, 15, &l), -ENOTSUP);
+	cr_assert_eq(sp_pylayout_get(&mem, m.runtime, 14, &l), -EBADMSG); /* it says 3.13 */
+	cr_assert_eq(sp_pylayout_get(&mem, m.runtime + 8, 13, &l), -EBADMSG);
+	free(m.blocks);
+}
