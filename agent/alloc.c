@@ -29,6 +29,7 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t factor = sp_limit_pass(&al.limit, h.time_ns, sp_here_tight()), more = 0;
 	char *signature = NULL;
+	enum sp_here_outcome outcome;
 	jweak weak = NULL;
 
 	if (!factor)
@@ -44,11 +45,11 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 	h.arg[4] = atomic_load_explicit(&al.collections, memory_order_relaxed);
 	/* Sums stay right where the ring was full: the next one weighs for those before it. */
 	h.arg[5] = atomic_exchange(&al.missed, 0);
-	if (!sp_here_report(&h)) {
-		atomic_fetch_add(&al.missed, h.arg[1] + h.arg[5]);
-		if (weak)
-			(*env)->DeleteWeakGlobalRef(env, weak);
-	}
+	outcome = sp_here_report(&h);
+	if (outcome != SP_HERE_TAKEN)
+		atomic_fetch_add(&al.missed, h.arg[5] + (outcome == SP_HERE_FULL ? h.arg[1] : 0));
+	if (outcome != SP_HERE_TAKEN && weak)
+		(*env)->DeleteWeakGlobalRef(env, weak);
 	if (signature)
 		(*ti)->Deallocate(ti, (unsigned char *)signature);
 }

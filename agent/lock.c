@@ -79,15 +79,18 @@ static uint64_t weigh(struct sp_limit *l, uint64_t took_ns, uint64_t now_ns)
 static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
 {
 	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
+	uint64_t carried = atomic_exchange(&lk.missed[which], 0);
+	enum sp_here_outcome outcome;
 	char *signature = NULL;
 
 	if (c && (*lk.ti)->GetClassSignature(lk.ti, c, &signature, NULL) == JVMTI_ERROR_NONE)
 		sp_here_class(h, signature);
 	if (on) /* a name for the object, never read through */
 		h->arg[2] = *(uint64_t *)((uint64_t)on & ~(uint64_t)7);
-	h->arg[1] += atomic_exchange(&lk.missed[which], 0);
-	if (!sp_here_report(h))
-		atomic_fetch_add(&lk.missed[which], h->arg[1]);
+	h->arg[1] += carried;
+	outcome = sp_here_report(h);
+	if (outcome != SP_HERE_TAKEN)
+		atomic_fetch_add(&lk.missed[which], outcome == SP_HERE_FULL ? h->arg[1] : carried);
 	if (signature)
 		(*lk.ti)->Deallocate(lk.ti, (unsigned char *)signature);
 	if (c)

@@ -108,6 +108,8 @@ static uint64_t unit_now(void)
 static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *s)
 {
 	struct sp_here h = {.kind = SP_HERE_MALLOC, .time_ns = sp_clock_mono_ns()};
+	uint64_t own = s ? size : weight;
+	enum sp_here_outcome outcome;
 
 	sp_limit_turn(&nm.limit, h.time_ns);
 	sp_limit_taken(&nm.limit, sp_here_tight());
@@ -115,12 +117,14 @@ static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *
 	h.arg[1] = size;
 	h.arg[2] = s ? atomic_exchange(&s->bytes, 0) : weight + atomic_exchange(&nm.missed, 0);
 	h.arg[3] = s ? (uint64_t)(s - nm.sites) + 1 : 0;
-	if (sp_here_report(&h)) {
+	outcome = sp_here_report(&h);
+	if (outcome == SP_HERE_TAKEN) {
 		if (s)
 			atomic_store_explicit(&s->told, 1, memory_order_relaxed);
 		return;
 	}
-	atomic_fetch_add(s ? &s->bytes : &nm.missed, h.arg[2]);
+	atomic_fetch_add(
+		s ? &s->bytes : &nm.missed, h.arg[2] - (outcome == SP_HERE_FULL ? 0 : own));
 	if (h.arg[0])
 		untrack(address);
 }

@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t *regs)
 			 : "rax", "memory");
 }
 
-__attribute__((noinline)) bool sp_here_report(const struct sp_here *h)
+__attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_here *h)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	struct sp_sig_thread *t = sp_sig_find(tid);
@@ -37,14 +37,14 @@ __attribute__((noinline)) bool sp_here_report(const struct sp_here *h)
 	/* A forked child has the hooks but not the ring. */
 	if ((int32_t)syscall(SYS_getpid) != sp_sig.pid ||
 		(t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
-		return false;
+		return SP_HERE_UNWANTED;
 	read_registers(regs);
 	if (!h->stackless)
 		r = sp_stack_range(t, regs[SP_REG_RSP], 0, tls);
 	rec = (struct sp_sig_record *)sp_ring_reserve(
 		sp_sig.ring, sizeof(*rec) + r.len + h->text_len);
 	if (!rec)
-		return false;
+		return SP_HERE_FULL;
 	rec->tid = tid;
 	rec->time_ns = h->time_ns ? h->time_ns : sp_clock_mono_ns();
 	rec->weight = 0;
@@ -58,5 +58,5 @@ __attribute__((noinline)) bool sp_here_report(const struct sp_here *h)
 	sp_copy_bytes(rec->stack + r.len, h->text, h->text_len);
 	rec->text_at = r.len;
 	sp_ring_commit(&rec->head);
-	return true;
+	return SP_HERE_TAKEN;
 }

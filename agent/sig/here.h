@@ -60,8 +60,13 @@ static inline void sp_here_class(struct sp_here *h, const char *signature)
 	h->text_len = n < 512 ? (uint32_t)n : 512;
 }
 
-/* Puts a record into the ring. Between enter and leave; any thread, lock-free. Returns false where
- * the ring is full (counted), the thread is not wanted, or this is a forked child. */
-bool sp_here_report(const struct sp_here *h);
+enum sp_here_outcome {
+	SP_HERE_TAKEN,
+	SP_HERE_FULL,	  /* the ring is (counted): another may stand for it */
+	SP_HERE_UNWANTED, /* a thread that is not wanted, or a forked child: nobody does */
+};
+
+/* Puts a record into the ring. Between enter and leave; any thread, lock-free. */
+enum sp_here_outcome sp_here_report(const struct sp_here *h);
 
 #endif

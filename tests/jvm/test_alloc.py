@@ -47,6 +47,17 @@ def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
     assert (t.stdout(), t.stderr()) == before and t.alive()
 
 
+def test_what_other_threads_allocate_is_not_added(sparkprof, target, tmp_path):
+    file = tmp_path / "x.jfr"
+    t = target("Alloc", 1, "beside", jvm=[f"-agentpath:{parts.ROOT}/build/libsparkprof.so=start,event=alloc,interval=64k,thread=main,file={file}"])
+    t.wait_for("done")
+    t.proc.wait(30)
+    mine = int(re.search(r"mine (\d+)", t.stdout())[1])
+    weights = collapsed(sparkprof, file, "alloc")
+    assert not [s for s in weights if "Alloc.beside" in s]
+    assert sum(weights.values()) == pytest.approx(mine, rel=0.2)
+
+
 @pytest.mark.parametrize("jdk, gc", [(11, "G1"), (17, "Parallel"), (25, "Z")])
 def test_what_is_alive_is_estimated_without_bias(sparkprof, target, tmp_path, jdk, gc):
     t = target("Live", jdk=jdk, jvm=["-Xmx600m", *QUIET, f"-XX:+Use{gc}GC", "-Xcheck:jni"])

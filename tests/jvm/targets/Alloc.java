@@ -1,9 +1,9 @@
-import java.util.ArrayDeque;
+import java.lang.management.ManagementFactory;
 
-/** Allocates a known split of bytes by three callers: 70, 20 and 10 percent; keeps every nth object. */
+/** Allocates a known split of bytes by three callers: 70, 20 and 10 percent. With a second argument another thread does so, too,
+ *  and at the end the main thread says how many bytes it has allocated itself. */
 public class Alloc {
     static Object sink;
-    static final ArrayDeque<Object> kept = new ArrayDeque<>();
 
     static final class Small {
         long a, b;
@@ -23,15 +23,30 @@ public class Alloc {
             for (int k = 0; k < 32; k++) sink = new Small();
     }
 
+    static void beside() {
+        for (;;) seventy(100);
+    }
+
+    static long mine() {
+        return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean())
+            .getThreadAllocatedBytes(Thread.currentThread().getId());
+    }
+
     public static void main(String[] args) throws Exception {
         long seconds = Long.parseLong(args[0]);
         long end = System.nanoTime() + seconds * 1_000_000_000L;
+        if (args.length > 1) {
+            Thread t = new Thread(Alloc::beside, "beside");
+            t.setDaemon(true);
+            t.start();
+        }
         System.out.println("ready");
         while (System.nanoTime() < end) {
             seventy(100);
             twenty(100);
             ten(100);
         }
+        if (args.length > 1) System.out.println("mine " + mine());
         System.out.println("done");
     }
 }
