@@ -1,0 +1,35 @@
+/* Java methods as users name them: java.util.HashMap.put, org.apache.spark.*.Foo.bar*, with an
+ * amount behind a colon. Plain functions, no JVM. */
+#ifndef SP_AGENT_METHODS_H
+#define SP_AGENT_METHODS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SP_METHODS_MAX 32
+
+struct sp_method_name {
+	char class_name[192]; /* as class files have it: java/util/HashMap; * is any text */
+	char method[96];
+	uint64_t amount;
+};
+
+struct sp_methods {
+	struct sp_method_name names[SP_METHODS_MAX];
+	uint32_t count;
+};
+
+/* Reads "NAME[:AMOUNT];NAME…": an amount is a time if @times, else a number, and @amount where none
+ * is given. Returns 0, or -EINVAL with a sentence. */
+int sp_methods_parse(
+	struct sp_methods *m, const char *text, bool times, uint64_t amount, struct sp_err *err);
+
+/* Is any name of this class? */
+bool sp_methods_of_class(const struct sp_methods *m, const char *class_name);
+
+/* The first name that means this method; -1: none. */
+int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, const char *method);
+
+#endif
