@@ -31,6 +31,8 @@ static const struct word words[] = {
 	{"alloc", SIZE, AT(alloc), 1, 1ull << 40},
 	{"lock", TIME_NS, AT(lock_ns), 0, 3600000000000ull},
 	{"nativemem", SIZE, AT(nativemem), 0, 1ull << 40},
+	{"methods", TEXT, AT(methods), 0, 0},
+	{"trace", TEXT, AT(trace), 0, 0},
 	{"live", FLAG, AT(live), 0, 0},
 	{"allocs", FLAG, AT(allocs), 0, 0},
 	{"nofree", FLAG, AT(nofree), 0, 0},
@@ -173,7 +175,7 @@ static const struct {
 bool sp_args_hooks(const struct sp_args *a)
 {
 	return a->alloc != SP_ARGS_NONE || a->lock_ns != SP_ARGS_NONE ||
-	       a->nativemem != SP_ARGS_NONE;
+	       a->nativemem != SP_ARGS_NONE || a->methods[0] || a->trace[0];
 }
 
 bool sp_args_only_hooks(const struct sp_args *a)
@@ -181,7 +183,7 @@ bool sp_args_only_hooks(const struct sp_args *a)
 	for (size_t i = 0; i < SP_COUNT(hooks); i++)
 		if (strcmp(hooks[i].event, a->event) == 0)
 			return true;
-	return false;
+	return strcmp(a->event, "calls") == 0 || strcmp(a->event, "trace") == 0;
 }
 
 /* event=alloc says the same as alloc=SIZE, and nothing else is sampled. */
@@ -198,6 +200,23 @@ static void settle_hooks(struct sp_args *a)
 		a->alloc = hooks[0].amount;
 	if (!a->live)
 		a->allocs = a->alloc != SP_ARGS_NONE;
+}
+
+/* event=java.util.HashMap.put says the same as methods=java.util.HashMap.put; a perf event has a
+ * colon or no dot. */
+static void settle_methods(struct sp_args *a)
+{
+	size_t used = strlen(a->methods);
+
+	if (strchr(a->event, '.') && !strchr(a->event, ':')) {
+		snprintf(a->methods + used, sizeof(a->methods) - used, "%s%s", used ? ";" : "",
+			a->event);
+		if (a->interval_ns && used + 32 < sizeof(a->methods))
+			snprintf(a->methods + strlen(a->methods),
+				sizeof(a->methods) - strlen(a->methods), ":%llu",
+				(unsigned long long)a->interval_ns);
+		memcpy(a->event, "calls", 6);
+	}
 }
 
 static int check(const struct sp_args *a, struct sp_err *err)
@@ -253,6 +272,7 @@ int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
 			return r;
 	}
 	settle_hooks(a);
+	settle_methods(a);
 	return check(a, err);
 }
 

@@ -11,14 +11,16 @@
 #define SP_ARGS_NONE UINT64_MAX /* an event that was not asked for */
 
 struct sp_args {
-	char event[128]; /* cpu, ctimer, itimer, wall, a perf event; or alloc, live, lock, nativemem
-			    where nothing else is sampled */
+	char event[128];      /* cpu, ctimer, itimer, wall, a perf event; or alloc, live, lock,
+				 nativemem,      calls, trace where nothing else is sampled */
 	uint64_t interval_ns; /* 0: the event's default; for counting perf events: the period */
 	uint64_t wall_ns;     /* a second engine beside: 0 = none */
 	/* What hooks report, beside: SP_ARGS_NONE, or how much one sample stands for. */
 	uint64_t alloc;	    /* bytes of Java objects */
 	uint64_t lock_ns;   /* time waited for Java locks */
 	uint64_t nativemem; /* bytes of malloc and its kin; 0: every call */
+	char methods[1024]; /* Java methods whose calls are counted: see methods.h; "" = none */
+	char trace[1024];   /* … and timed, with the least time to tell */
 	bool live;	    /* keep what of alloc is still alive */
 	bool allocs;	    /* with live: also tell what is not */
 	bool nofree;	    /* do not follow free */

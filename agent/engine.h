@@ -23,6 +23,8 @@ enum sp_trim {
 	SP_TRIM_NONE,
 	SP_TRIM_SELF, /* ours */
 	SP_TRIM_JVM,  /* ours, and the JVM's that called us */
+	SP_TRIM_CALL, /* ours, and the Java method of ours that called us */
+	SP_TRIM_LEFT, /* … and the one that called that */
 };
 
 /* One sample on its way from an engine to the recording. */

@@ -2,6 +2,7 @@
 #include "hooks.h"
 
 #include "alloc.h"
+#include "calls.h"
 #include "lock.h"
 #include "nativemem.h"
 #include "sig/here.h"
@@ -17,6 +18,9 @@ int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_
 	*ret_live = NULL;
 	if (!sp_args_hooks(c->args))
 		return 0;
+	r = sp_calls_check(c->args, err);
+	if (r < 0)
+		return r;
 	/* The kernel's rings and this one share what there is for rings. */
 	if (strcmp(c->args->capture, "ring") == 0)
 		c->memory /= 2;
@@ -35,6 +39,8 @@ void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmsi
 	if (c->args->nativemem != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] =
 			sp_nativemem_guest(c->args->nativemem, !c->args->nofree, c);
+	if (c->args->methods[0] || c->args->trace[0])
+		ev->guests[ev->guest_count++] = sp_calls_guest(c);
 }
 
 static void say_thinned(
@@ -64,4 +70,8 @@ void sp_hooks_silence(struct sp_capture *c)
 		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_thinned());
 	if (c->args->nativemem != SP_ARGS_NONE)
 		say_thinned(c, "nativemem", SP_NATIVEMEM_PER_SECOND, sp_nativemem_thinned());
+	if (c->args->methods[0])
+		say_thinned(c, "calls", SP_CALLS_PER_SECOND, sp_calls_thinned());
+	if (c->args->trace[0])
+		say_thinned(c, "trace", SP_CALLS_PER_SECOND, sp_trace_thinned());
 }

@@ -22,7 +22,7 @@ struct sp_jvm_guest {
 	void *ctx;
 };
 
-#define SP_JVM_GUESTS 4
+#define SP_JVM_GUESTS 5
 
 struct sp_jvmside_events {
 	struct sp_threads *threads;

@@ -96,6 +96,10 @@ static void write_head(struct sp_record *r)
 		number_setting(r, "lock", r->args->lock_ns);
 	if (r->args->nativemem != SP_ARGS_NONE)
 		number_setting(r, "nativemem", r->args->nativemem);
+	if (r->args->methods[0])
+		setting(r, "calls", r->args->methods);
+	if (r->args->trace[0])
+		setting(r, "trace", r->args->trace);
 	setting(r, "version", SP_VERSION);
 	r->noted = 0;
 	write_notes(r);

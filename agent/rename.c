@@ -11,6 +11,7 @@
  */
 #include "rename.h"
 
+#include "bootclass.h"
 #include "vmtable.h"
 
 #include <errno.h>
@@ -80,22 +81,10 @@ static bool failed(JNIEnv *env)
 	return true;
 }
 
-/* Another build of the agent may have defined it before. */
-static jclass hook_class_of(JNIEnv *env)
-{
-	jclass c = (*env)->DefineClass(
-		env, "sparkprof/Hook", NULL, (const jbyte *)hook_class, sizeof(hook_class));
-
-	if (!failed(env) && c)
-		return c;
-	c = (*env)->FindClass(env, "sparkprof/Hook");
-	return failed(env) ? NULL : c;
-}
-
 static int bind_to(JNIEnv *env, native_fn *fn)
 {
 	JNINativeMethod m = {"bind", "()V", (void *)bind};
-	jclass c = hook_class_of(env);
+	jclass c = sp_bootclass(env, "sparkprof/Hook", hook_class, sizeof(hook_class));
 	jmethodID call = c ? (*env)->GetStaticMethodID(env, c, "call", "()V") : NULL;
 
 	rn.bound = JNI_ERR;

@@ -112,6 +112,34 @@ static bool write_free(struct sp_reports *rs, const struct sp_sig_record *rec, u
 	return true;
 }
 
+/* The method itself is the innermost frame. */
+static uint32_t leaf_method(struct sp_dict *dict, uint32_t stack)
+{
+	const struct sp_stack *s = sp_dict_get_stack(dict, stack);
+
+	return s && s->count ? s->frames[0].method : 0;
+}
+
+static bool write_call(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	union sp_jfr_val v[] = {
+		{.u = rec->time_ns}, {.u = thread}, {.u = stack}, {.u = rec->arg[0]}};
+
+	sp_record_event(rs->record, SP_JFR_METHOD_CALL, v);
+	return true;
+}
+
+static bool write_trace(
+	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
+		{.u = leaf_method(rs->dict, stack)}, {.u = rec->arg[2]}};
+
+	sp_record_event(rs->record, SP_JFR_METHOD_TRACE, v);
+	return true;
+}
+
 void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint32_t epoch)
 {
 	for (uint32_t i = 0; i < SP_NATIVEMEM_SITES; i++) {
@@ -134,7 +162,17 @@ uint64_t sp_reports_live(
 
 uint8_t sp_reports_trim(uint32_t kind)
 {
-	return kind == SP_HERE_ALLOC || kind == SP_HERE_MONITOR ? SP_TRIM_JVM : SP_TRIM_SELF;
+	switch (kind) {
+	case SP_HERE_ALLOC:
+	case SP_HERE_MONITOR:
+		return SP_TRIM_JVM;
+	case SP_HERE_CALL:
+		return SP_TRIM_CALL;
+	case SP_HERE_TRACE:
+		return SP_TRIM_LEFT;
+	default:
+		return SP_TRIM_SELF;
+	}
 }
 
 bool sp_reports_write(
@@ -151,6 +189,10 @@ bool sp_reports_write(
 		return write_malloc(rs, rec, thread, stack);
 	case SP_HERE_FREE:
 		return write_free(rs, rec, thread);
+	case SP_HERE_CALL:
+		return write_call(rs, rec, thread, stack);
+	case SP_HERE_TRACE:
+		return write_trace(rs, rec, thread, stack);
 	default:
 		return false;
 	}

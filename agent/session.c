@@ -213,8 +213,8 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 {
 	int r;
 
-	/* Who is alive is asked at the last moment. */
-	if (s->live && s->jvmside)
+	/* Who is alive, and what else there is to say, is asked at the last moment. */
+	if (sp_args_hooks(&s->args) && s->jvmside)
 		sp_jvmside_tick();
 	r = sp_collector_finish(s->collector, err);
 	if (ret_counts)

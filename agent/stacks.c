@@ -136,6 +136,8 @@ static uint32_t trimmed(const struct sp_stacks *s, uint8_t trim, uint32_t count)
 	while (own < count && is_of(&s->frames[own], self))
 		own++;
 	n = own;
+	for (int i = SP_TRIM_CALL; i <= trim && n < count && s->frames[n].kind == SP_KIND_JAVA; i++)
+		n++;
 	while (trim == SP_TRIM_JVM && n < count &&
 		(is_of(&s->frames[n], jvm) || s->frames[n].kind == SP_KIND_STUB))
 		n++;

@@ -48,6 +48,7 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l alloc -x -
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l live -d 'only objects still alive'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l lock -x -d 'tell waits for locks too'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l nativemem -x -d 'sample malloc too'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -l trace -x -d 'time the calls of a Java method'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l nofree -d 'do not follow free'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l all -d 'every kind of event at once'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s j -l jstackdepth -x -d 'deepest stack to keep'

@@ -40,7 +40,15 @@ bool sp_event_is_hook(const char *name)
 {
 	const struct sp_event_info *e = find(name);
 
-	return e && e->group == SP_EVENT_HOOK;
+	return e ? e->group == SP_EVENT_HOOK : sp_event_is_method(name);
+}
+
+/* Whatever a Java name may hold but what this or the agent's options have a use for. */
+bool sp_event_is_method(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name && dot[1] && !strpbrk(name, " ,;:/\\[]()");
 }
 
 /* Length of the run of letters, digits and @more at @s. */
@@ -153,8 +161,12 @@ int sp_event_check(const char *name, struct sp_err *err)
 		return check_colon(name, colon, err);
 	if (is_raw(name))
 		return 0;
+	if (sp_event_is_method(name))
+		return 0;
 	if (strchr(name, '.') && !strpbrk(name, " /"))
-		return sp_err_set(err, -EINVAL, "'%s': tracing methods is not built yet", name);
+		return sp_err_set(err, -EINVAL,
+			"'%s' is not a Java method; write java.util.HashMap.put or org.acme.*.run*",
+			name);
 	near = nearest(name);
 	if (near)
 		return sp_err_set(

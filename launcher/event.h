@@ -30,12 +30,15 @@ struct sp_event_info {
 const struct sp_event_info *sp_event_table(size_t *ret_n);
 
 /* Checks a name: one of the table, sys:tracepoint, mem:ADDR[/LEN][:rwx], rNNN, kprobe:…, uprobe:…,
- * or trace of a Java method (refused: not built yet). Returns 0, or -EINVAL with a sentence. */
+ * or a Java method. Returns 0, or -EINVAL with a sentence. */
 int sp_event_check(const char *name, struct sp_err *err);
 
 /* What the event's -i is: a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock, lock), bytes
  * (alloc, live, nativemem) or a number of events. */
 enum sp_event_unit sp_event_unit(const char *name);
+
+/* Whether it names a Java method: Class.method, * in either for any text. */
+bool sp_event_is_method(const char *name);
 
 /* Whether hooks report it, beside any other event. */
 bool sp_event_is_hook(const char *name);

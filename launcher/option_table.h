@@ -24,7 +24,8 @@ enum sp_option_kind {
 	SP_KIND_FILE,
 	SP_KIND_FORMAT,
 	SP_KIND_PATTERN,
-	SP_KIND_HELP, /* its value is optional and only taken behind '=' */
+	SP_KIND_METHOD, /* Class.method[:TIME] */
+	SP_KIND_HELP,	/* its value is optional and only taken behind '=' */
 	SP_KIND_VERSION,
 };
 

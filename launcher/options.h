@@ -75,15 +75,16 @@ struct sp_call {
 	enum sp_action action;
 
 	/* what to sample: collect, start */
-	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one; at most one is neither
-							    wall nor a hook's */
+	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one, or a trace; at most one is
+							    neither wall nor a hook's */
 	size_t n_events;
-	uint64_t depth;	    /* -j: frames per stack, 2048 */
-	bool live;	    /* --live */
-	bool nofree;	    /* --nofree */
-	bool all;	    /* --all */
-	const char *filter; /* --filter: thread ids "1-5,9"; NULL: all */
-	const char *thread; /* --thread: glob over thread names; NULL: all */
+	uint64_t depth;		       /* -j: frames per stack, 2048 */
+	struct sp_call_patterns trace; /* --trace: Class.method[:TIME] each */
+	bool live;		       /* --live */
+	bool nofree;		       /* --nofree */
+	bool all;		       /* --all */
+	const char *filter;	       /* --filter: thread ids "1-5,9"; NULL: all */
+	const char *thread;	       /* --thread: glob over thread names; NULL: all */
 	enum sp_capture capture;
 	uint64_t memory;      /* --memory: cap in bytes for what the agent maps, 12 MB */
 	uint64_t chunk_bytes; /* --chunksize, 100 MB */

@@ -135,7 +135,7 @@ static int finish_events(struct sp_parser *p)
 		r = finish_beside(p, i);
 	if (r == 0)
 		r = finish_live(p);
-	if (r == 0 && call->n_events == 0)
+	if (r == 0 && call->n_events == 0 && call->trace.n == 0)
 		r = sp_parser_add_event(p, "-e", o->fallback, strlen(o->fallback));
 	if (r < 0)
 		return r;

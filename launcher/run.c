@@ -73,6 +73,35 @@ static void add_hook(struct sp_buf *b, const struct sp_call_event *e, const stru
 				hooks[i].unit);
 }
 
+/* Java methods, of -e with how many calls one stands for, and of --trace. */
+static void add_methods(struct sp_buf *b, const struct sp_call *call)
+{
+	const char *before = ",methods=";
+
+	for (size_t i = 0; i < call->n_events; i++) {
+		const struct sp_call_event *e = &call->events[i];
+
+		if (!sp_event_is_method(e->name))
+			continue;
+		sp_buf_addf(b, "%s%s:%llu", before, e->name,
+			(unsigned long long)(e->given ? e->interval : 1));
+		before = ";";
+	}
+	before = ",trace=";
+	for (size_t i = 0; i < call->trace.n; i++) {
+		sp_buf_addf(b, "%s%s", before, call->trace.text[i]);
+		before = ";";
+	}
+}
+
+/* The agent's word for what is sampled where nothing but hooks reports. */
+static const char *hook_word(const struct sp_call_event *hook)
+{
+	if (!hook)
+		return "trace";
+	return sp_event_is_method(hook->name) ? "calls" : hook->name;
+}
+
 static void add_events(struct sp_buf *b, const struct sp_call *call)
 {
 	const struct sp_call_event *wall = NULL, *other = NULL, *hook = NULL;
@@ -98,9 +127,10 @@ static void add_events(struct sp_buf *b, const struct sp_call *call)
 		sp_buf_adds(b, ",nofree");
 	if (other && wall)
 		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
-	other = other ? other : wall ? wall : hook;
-	add_text(b, "event", other->name);
-	if (other->interval && other != hook)
+	add_methods(b, call);
+	other = other ? other : wall;
+	add_text(b, "event", other ? other->name : hook_word(hook));
+	if (other && other->interval)
 		add_number(b, "interval", other->interval, "");
 }
 

@@ -168,6 +168,28 @@ static int dotted(
 	return 0;
 }
 
+/* "java.util.HashMap.put" or "java.util.HashMap.put:10ms" */
+static int traced(const char *spelled, const char *text, struct sp_err *err)
+{
+	size_t len = strcspn(text, ":");
+	char name[SP_EVENT_NAME_LEN];
+	uint64_t ns;
+
+	if (len < sizeof(name)) {
+		memcpy(name, text, len);
+		name[len] = '\0';
+	}
+	if (len >= sizeof(name) || !sp_event_is_method(name))
+		return sp_err_set(err, -EINVAL,
+			"%s: '%.*s' is not a Java method; write java.util.HashMap.put or "
+			"org.acme.*.run*:10ms",
+			spelled, (int)(len < 100 ? len : 100), text);
+	if (text[len] && sp_duration_parse(text + len + 1, 1, &ns) < 0)
+		return sp_err_set(err, -EINVAL, "%s: '%s' is not a time; write 10ms, 500us",
+			spelled, text + len + 1);
+	return 0;
+}
+
 static int add_pattern(
 	struct sp_call_patterns *list, const char *spelled, const char *text, struct sp_err *err)
 {
@@ -208,6 +230,8 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 		return 0;
 	case SP_KIND_STATES:
 		return thread_states(spelled, text, err);
+	case SP_KIND_METHOD:
+		return traced(spelled, text, err);
 	case SP_KIND_TEXT:
 	case SP_KIND_PATTERN:
 		if (!*text)
@@ -250,6 +274,7 @@ int sp_value_set(const struct sp_option *o, const char *spelled, const char *tex
 		*(const char **)to = text;
 		return 0;
 	case SP_KIND_PATTERN:
+	case SP_KIND_METHOD:
 		return add_pattern(to, spelled, text, err);
 	default:
 		return 0;

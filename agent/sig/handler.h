@@ -36,6 +36,8 @@ enum sp_here_kind {
 	SP_HERE_PARK,	 /* since, weight, address, time, is it absolute */
 	SP_HERE_MALLOC,	 /* address, size, weight, number of the caller or 0 */
 	SP_HERE_FREE,	 /* address; no stack */
+	SP_HERE_CALL,	 /* how many it stands for */
+	SP_HERE_TRACE,	 /* since, time it took, how many it stands for */
 };
 
 #define SP_HERE_ARGS 6

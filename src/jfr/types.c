@@ -292,6 +292,14 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			LONG("size", SP_JFR_BYTES, "Size"))),
 	EVENT(SP_JFR_FREE, "profiler.Free", "free", IN("Java Virtual Machine", "Native Memory"),
 		.fields = FIELDS(START, THREAD, STACK, LONG("address", SP_JFR_ADDRESS, "Address"))),
+	EVENT(SP_JFR_METHOD_CALL, "sparkprof.MethodCall", "Method Call", IN("Java Application"),
+		.fields = FIELDS(
+			START, THREAD, STACK, LONG("count", SP_JFR_COUNT, "Calls It Stands For"))),
+	EVENT(SP_JFR_METHOD_TRACE, "jdk.MethodTrace", "Method Trace",
+		IN("Java Virtual Machine", "Method Tracing"),
+		.fields = FIELDS(START, DURATION, THREAD, STACK,
+			POOLED("method", SP_JFR_METHOD, "Method"),
+			LONG("count", SP_JFR_COUNT, "Calls It Stands For"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

@@ -232,6 +232,9 @@ static int probe_engines(struct where *w)
 	/* Whether a JVM has them is asked by the recording that wants them. */
 	for (size_t i = 0; r == 0 && i < SP_COUNT(java); i++)
 		r = row(w, SP_PROBE_ENGINE, SP_PROBE_YES, java[i], "");
+	if (r == 0)
+		r = row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "Class.method",
+			"calls of a Java method, by name");
 	return r;
 }
 

@@ -28,6 +28,7 @@ struct kind {
 	enum sp_unit unit;
 	bool duration;			      /* weighed by how long it took */
 	bool measured;			      /* weighed by its first field */
+	bool times;			      /* its weight is that of each of its count */
 	enum sp_frame_type class_type;	      /* of the class on top of the stack */
 	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, address; "": none */
 };
@@ -58,7 +59,10 @@ static const struct kind kinds[] = {
 	{"sparkprof.IdlePark", SAMPLE, "idle", SP_UNIT_NS, true, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "parkedClass"}},
 	{"profiler.NativeLock", SAMPLE, "nativelock", SP_UNIT_NS, true, .fields = {""}},
-	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .fields = {""}},
+	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .times = true,
+		.fields = {"", "count"}},
+	{"sparkprof.MethodCall", SAMPLE, "calls", SP_UNIT_COUNT, .times = true,
+		.fields = {"", "count"}},
 	{"jdk.ActiveSetting", SETTING},
 	{"jdk.JVMInformation", JVM},
 	{"sparkprof.Module", MODULE},
@@ -277,6 +281,9 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		s.weight = e->duration_ns;
 	else if (k->measured)
 		s.weight = e->picked[WEIGHT];
+	/* Other recordings of such events have no count: each is one. */
+	s.count += k->times && s.count == 0;
+	s.weight *= k->times ? s.count : 1;
 	if (e->picked[CLASS] && s.stack) {
 		s.stack = sp_classed_stack(l, s.stack, (uint32_t)e->picked[CLASS], k->class_type);
 		if (s.stack == 0)

@@ -70,7 +70,11 @@ REFUSED = [
     (["-e", "cycles:u", "1"], "-e: 'cycles:u'", "not built yet", "write cycles"),
     (["--wall", "5ms", "-i", "1ms", "1"], "-i: '1ms' belongs to no -e"),
     (["-i", "1ms", "-e", "cpu", "-i", "2ms", "1"], "-i: '1ms' belongs to no -e"),
-    (["-e", "java.lang.Object.wait", "1"], "'java.lang.Object.wait'", "not built yet"),
+    (["-e", "java/lang/Object.wait", "1"], "'java/lang/Object.wait'", "is not an event"),
+    (["-e", "java.lang.Object.", "1"], "'java.lang.Object.'", "is not a Java method"),
+    (["--trace", "wait", "1"], "--trace: 'wait' is not a Java method"),
+    (["--trace", "java.lang.Object.wait:soon", "1"], "--trace: 'soon' is not a time"),
+    (["-e", "java.lang.Object.wait", "-i", "10ms", "1"], "-i: '10ms' is not a number of events"),
     (["-o", "xml", "1"], "-o: 'xml' is not a format"),
     (["-f", "x.pdf", "1"], "-f: 'x.pdf'", ".pdf", ".html, .svg", "-o"),
     (["report", "-f", "a.b/x.html.bak", "1"], ".bak", ".html"),
@@ -116,7 +120,7 @@ ACCEPTED = [
     ["-d", "30", NOBODY], ["-d30", NOBODY], ["--duration=0.5s", NOBODY], [NOBODY, "-d", "2m"], ["collect", NOBODY],
     ["-e", "wall", "-i", "20ms", "-f", "/tmp/x.jfr", NOBODY], ["-e", "cpu,wall", NOBODY], ["-tsal", NOBODY],
     ["start", "--timeout", "5m", "-f", "/tmp/x.jfr", NOBODY], ["stop", NOBODY], ["status", "--json", NOBODY],
-    ["-e", "sched:sched_switch", NOBODY], ["--", NOBODY], ["-q", "--", NOBODY], ["-I", "*a*", "-X", "b", NOBODY],
+    ["-e", "sched:sched_switch", NOBODY], ["-e", "java.util.*.put", "-i", "7", "--trace", "a.B.<init>", NOBODY], ["--", NOBODY], ["-q", "--", NOBODY], ["-I", "*a*", "-X", "b", NOBODY],
 ]
 
 
@@ -134,7 +138,7 @@ def test_every_built_event_is_taken(sparkprof, event):
 def sample(option):
     """A value the option takes."""
     by_kind = {"EVENT": "cpu", "INTERVAL": "5ms", "BESIDE_TIME": "5ms", "BESIDE_SIZE": "1m", "IDS": "7", "DOTTED": "5",
-               "TEXT": "x", "PATTERN": "x", "FILE": "/tmp/x.txt", "FORMAT": "text", "WHEN": "10s", "STATES": "lock"}
+               "TEXT": "x", "PATTERN": "x", "FILE": "/tmp/x.txt", "FORMAT": "text", "WHEN": "10s", "STATES": "lock", "METHOD": "a.B.c:1ms"}
     if option.kind == "ENUM":
         return option.value.split("|")[0]
     return by_kind.get(option.kind) or option.default or option.least
@@ -245,4 +249,4 @@ def test_random_words_end_in_a_documented_exit_code(sparkprof):
         if "ps" in args or "list" in args:
             continue
         r = sparkprof(*args)
-        assert r.returncode in (0, 2, 3), (args, r)
+        assert r.returncode in (0, 1, 2, 3), (args, r)

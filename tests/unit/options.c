@@ -382,7 +382,11 @@ Test(events, names)
 		{"nativemem", 0},
 		{"", -EINVAL},
 		{"CPU", -EINVAL},
-		{"java.lang.Object.wait", -EINVAL},
+		{"java.lang.Object.wait", 0},
+		{"org.apache.spark.*.Foo.<init>", 0},
+		{"java.lang.Object.", -EINVAL},
+		{".wait", -EINVAL},
+		{"java/lang/Object.wait", -EINVAL},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++)

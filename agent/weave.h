@@ -1,0 +1,28 @@
+/* Puts our calls into the methods of loaded classes, and of those that are loaded later, by
+ * retransformation: a class that the JVM does not take so stays as it was. At the end every class
+ * is what it was before.
+ * Context: the JVM side's thread, unless it says otherwise. One at a time. */
+#ifndef SP_AGENT_WEAVE_H
+#define SP_AGENT_WEAVE_H
+
+#include "base/err.h"
+#include "methods.h"
+
+#include <jni.h>
+
+struct sp_weave_plan {
+	const struct sp_methods *counted, *timed; /* borrowed until sp_weave_stop() */
+	jclass hook;				  /* whose methods are called; borrowed as well */
+	void (*say)(void *ctx, const char *sentence);
+	void *ctx;
+};
+
+/* Returns 0, or -errno with a sentence; sp_weave_stop() in every case. */
+int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, struct sp_err *err);
+
+/* Says what was left out since the last time. */
+void sp_weave_tick(void);
+
+void sp_weave_stop(JNIEnv *env);
+
+#endif

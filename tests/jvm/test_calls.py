@@ -1,0 +1,193 @@
+"""-e Class.method and --trace: every call, on every JDK; the program computes what it computes, and its classes are what they
+were afterwards."""
+import os
+import pathlib
+import re
+import subprocess
+import zipfile
+
+import pytest
+from kit import jvm, parts
+
+QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
+FUZZ = pathlib.Path(os.environ.get("SPARKPROF_FUZZ_CLASSES", parts.ROOT / "build/dev/tests/fuzz/fuzz-classes"))
+
+
+def stacks(sparkprof, file, event, *more):
+    r = sparkprof("report", "-e", event, *more, "-o", "collapsed", file)
+    assert r.returncode == 0, r.stderr
+    return [(s.split(";"), int(n)) for s, n in (line.rsplit(" ", 1) for line in r.stdout.splitlines())]
+
+
+def calls(found, method):
+    return sum(n for s, n in found if s[-1] == method)
+
+
+def rounds(t, n):
+    """What it computed, and the microseconds of what it timed."""
+    before = len(t.stdout())
+    t.send(str(n))
+    while not t.stdout().endswith("done\n") or len(t.stdout()) == before:
+        t.wait_for("done")
+        assert t.alive()
+    sums = re.findall(r"sum (-?\d+)\ntook (\d+)", t.stdout()[before:])
+    return int(sums[0][0]), int(sums[0][1])
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+def test_every_call_and_its_time(sparkprof, target, tmp_path, jdk):
+    # Classes of the boot loader are verified as well, and so is what is asked of JNI.
+    t = target("Calls", jdk=jdk, jvm=["-Xcheck:jni", "-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", *QUIET])
+    before = t.stderr()
+    r = sparkprof("start", "-f", tmp_path / "x.jfr", "-e", "Calls.counted", "-e", "Calls.*ed", "-e", "Calls.<init>", "-e", "Calls$Later.a*",
+                  "-e", "java.util.HashMap.remove", "-e", "Calls.mixed", "--trace", "Calls.timed*", "--trace", "Calls.rec*",
+                  "--trace", "Calls.*", t.pid)
+    assert r.returncode == 0, r.stderr
+    computed, took = rounds(t, 25)
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert computed == rounds(t, 25)[0]  # with classes that are what they were
+    found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
+    for method, n in {"Calls.counted": 25, "Calls.locked": 25, "Calls.switched": 25, "Calls.mixed": 25, "Calls.<init>": 51,
+                      "Calls$Later.area": 25}.items():
+        assert calls(found, method) == n, (method, found)
+    assert sum(n for s, n in found if s[-2:] == ["Calls.thrown", "java/util/HashMap.remove"]) == 25
+    assert all(s[-2] == "Calls.sum" for s, _ in found if s[-1] == "Calls.counted")
+    assert not [s for s, _ in found if "sparkprof" in " ".join(s)]
+    times = stacks(sparkprof, tmp_path / "x.jfr", "trace", "--total")
+    assert 50_000 <= calls(times, "Calls.timedLong") / 1000 <= took
+    told = stacks(sparkprof, tmp_path / "x.jfr", "trace")
+    assert calls(told, "Calls.timedLong") == calls(told, "Calls.timedShort") == 10
+    # also who leaves by throwing
+    assert calls(told, "Calls.thrown") == 25 and calls(told, "Calls.recurse") == sum(i % 5 + 1 for i in range(25) if i % 3)
+    assert not [s for s, _ in told if "sparkprof" in " ".join(s)]
+    assert t.stdout().startswith("ready\nsum ") and "arning" not in t.stdout() and t.stderr() == before
+
+
+def test_what_is_left_out_is_named(sparkprof, target, tmp_path):
+    t = target("Calls")
+    r = sparkprof("start", "-f", tmp_path / "x.jfr", "-e", "Calls.without", "-e", "Calls$Shape.area", "-e", "Calls$Hidden.area",
+                  "-e", "Calls.counted", "-i", "7", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert "Calls.without has no Java code" in r.stderr
+    t.send("hidden")
+    t.wait_for("hidden 9")
+    rounds(t, 70)
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert [n for _, n in stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")] == [70]  # ten of them were told
+    notes = " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
+    assert "Calls$Hidden has a class loader that hides sparkprof.Calls" in notes and "Calls$Shape.area has no Java code" in notes
+    r = sparkprof("-e", "Nobody.knows", "-d", "100ms", "-f", tmp_path / "y.jfr", t.pid)
+    assert r.returncode == 0 and "no class that is loaded so far" in r.stderr
+
+
+def test_everything_that_a_jvm_has(sparkprof, target, tmp_path):
+    """Hundreds of classes, those of the JVM's own start among them; the JVM goes on."""
+    t = target("Calls", jvm=["-Xcheck:jni", "-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"])
+    computed, _ = rounds(t, 20)
+    r = sparkprof("start", "-e", "*.*", "--trace", "*.*:1ms", "-f", tmp_path / "x.jfr", t.pid)
+    assert r.returncode == 0 and "VERIF" not in r.stderr, r.stderr
+    assert rounds(t, 20)[0] == computed
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert rounds(t, 20)[0] == computed and t.stderr() == ""
+    assert calls(stacks(sparkprof, tmp_path / "x.jfr", "trace"), "Calls.timedLong") == 10
+
+
+def test_only_calls_that_take_long(sparkprof, target, tmp_path):
+    t = target("Calls")
+    assert sparkprof("start", "-f", tmp_path / "x.jfr", "--trace", "Calls.timed*:3ms", t.pid).returncode == 0
+    rounds(t, 5)
+    assert sparkprof("stop", t.pid).returncode == 0
+    told = stacks(sparkprof, tmp_path / "x.jfr", "trace")
+    assert calls(told, "Calls.timedLong") == 10 and calls(told, "Calls.timedShort") <= 1
+    text = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", "jdk.MethodTrace", tmp_path / "x.jfr"], check=True,
+                          capture_output=True, text=True).stdout
+    assert text.count("method = Calls.timedLong()") == 10, text[:2000]
+
+
+def hsdb(t, *commands):
+    """The JDK's serviceability agent."""
+    r = subprocess.run([parts.jdk(17) / "bin/jhsdb", "clhsdb", "--pid", str(t.pid)], input="\n".join([*commands, "quit\n"]),
+                       capture_output=True, text=True)
+    return r.stdout
+
+
+def disassembled(t, tmp_path, address):
+    """The class Calls as the JVM has it now. Constants stay in its pool, the JVM adds to that only."""
+    (tmp_path / "Calls.class").unlink(missing_ok=True)
+    hsdb(t, f"dumpclass {address} {tmp_path}")
+    return subprocess.run([parts.jdk(17) / "bin/javap", "-c", "-p", tmp_path / "Calls.class"], capture_output=True, text=True).stdout
+
+
+def test_rounds_leave_every_class_as_it_was(sparkprof, target, tmp_path):
+    t = target("Calls")
+    computed, _ = rounds(t, 20)
+    for _ in range(20):
+        r = sparkprof("-e", "Calls.*", "--trace", "Calls.*", "-d", "20ms", "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+    code = disassembled(t, tmp_path, re.search(r"^Calls @(0x\w+)", hsdb(t, "classes"), re.M)[1])
+    assert "sparkprof" not in code and "ireturn" in code
+    assert rounds(t, 20)[0] == computed
+    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+
+
+def test_too_many_classes(sparkprof, target, tmp_path):
+    t = target("ManyClasses", 2500)
+    r = sparkprof("-e", "*.*", "-d", "100ms", "-f", tmp_path / "y.jfr", t.pid)
+    assert r.returncode != 0 and "name them more closely" in r.stderr
+
+
+def storm(sparkprof, t, file, *what):
+    r = sparkprof(*what, "-d", 2, "-f", file, t.pid)
+    assert r.returncode == 0, r.stderr
+    return r.stderr
+
+
+def test_a_storm_of_calls_is_thinned(sparkprof, target, tmp_path):
+    t = target("Alloc", 60)
+    said = storm(sparkprof, t, tmp_path / "x.jfr", "-e", "Alloc$Small.<init>", "--trace", "Alloc.ten")
+    assert "calls: more than 5000 samples a second" in said
+    found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
+    times = stacks(sparkprof, tmp_path / "x.jfr", "trace")
+    # 3,200 objects in a call of ten()
+    assert calls(found, "Alloc$Small.<init>") == pytest.approx(3200 * calls(times, "Alloc.ten"), rel=0.25)
+
+
+def verify(jar, keep, tmp_path):
+    """Rewrites classes of a jar, all methods, and lets the JVM verify them."""
+    with zipfile.ZipFile(jar) as z:
+        names = [n for n in z.namelist() if n.endswith(".class") and "META-INF" not in n and keep(n) and "module-info" not in n]
+        z.extractall(tmp_path / "classes", names)
+    files = [tmp_path / "classes" / n for n in names]
+    for i in range(0, len(files), 1000):
+        r = subprocess.run([FUZZ, "rewrite", tmp_path, *files[i:i + 1000]], capture_output=True, text=True)
+        assert r.returncode == 0, r.stderr
+    java = [parts.jdk(17) / "bin/java", "-Xverify:all", "-cp", f"{jvm.compiled()}:{os.path.dirname(jar)}/*", "Link"]
+    r = subprocess.run([*java, tmp_path / "classes"], capture_output=True, text=True)
+    assert "refused" not in r.stdout, r.stdout
+    return int(re.search(r"linked (\d+)", r.stdout)[1]), len(files)
+
+
+def jars(name):
+    found = sorted(parts.pyspark().glob(f"lib/python*/site-packages/pyspark/jars/{name}"))
+    assert found, name
+    return found
+
+
+def test_the_jvm_verifies_what_was_rewritten(tmp_path):
+    linked, files = verify(jars("scala-library*.jar")[0], lambda n: n.startswith("scala/collection/im"), tmp_path)
+    assert linked > 0.9 * files > 200
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["scala-library*", "spark-core*", "spark-catalyst*", "jackson-databind*", "netty-common*",
+                                  "guava-*", "janino*", "hive-exec*", "log4j-core*", "kryo-shaded*"])
+def test_the_jvm_verifies_whole_libraries(tmp_path, name):
+    linked, files = verify(jars(name + ".jar")[0], lambda n: True, tmp_path)
+    assert linked > 0.5 * files
+
+
+def test_damaged_class_files(tmp_path):
+    r = subprocess.run([FUZZ, "2", "7", *jvm.compiled().glob("*.class")], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr[-3000:]
+    assert int(r.stdout.split()[0]) > 100
