@@ -23,6 +23,7 @@ SP_SYMVER(dlsym, "2.2.5");
 SP_SYMVER(dlclose, "2.2.5");
 SP_SYMVER(dladdr, "2.2.5");
 SP_SYMVER(dlerror, "2.2.5");
+SP_SYMVER(dlinfo, "2.3.3");
 SP_SYMVER(dl_iterate_phdr, "2.2.5");
 SP_SYMVER(sem_init, "2.2.5");
 SP_SYMVER(sem_post, "2.2.5");

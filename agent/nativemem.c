@@ -2,6 +2,7 @@
  * lock, allocate nothing, and leave errno as it is. */
 #include "nativemem.h"
 
+#include "allocators.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "got.h"
@@ -10,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -40,7 +42,8 @@ static struct {
 	uint64_t interval;
 	bool follow;
 	bool patched;
-	uint64_t epoch; /* of the loader */
+	uint64_t epoch, named_epoch; /* of the loader */
+	char unseen[1024];	     /* libraries that were named, a line each */
 	struct sp_limit limit;
 	_Atomic uint64_t missed;
 	_Atomic uint64_t *tracked; /* SETS of WAYS; mapped for ever once it was */
@@ -273,6 +276,33 @@ static bool find_real(void)
 	return real.malloc && real.calloc && real.realloc && real.free && real.mmap && real.munmap;
 }
 
+/* Each is named once. */
+static void say_unseen(const char *library)
+{
+	char text[320];
+	size_t used = strlen(nm.unseen), len = strlen(library);
+	const char *said = strstr(nm.unseen, library);
+
+	if ((said && (said[len] == '\n')) || used + len + 2 > sizeof(nm.unseen))
+		return;
+	snprintf(nm.unseen + used, sizeof(nm.unseen) - used, "%s\n", library);
+	snprintf(text, sizeof(text),
+		"nativemem: %.200s has an allocator of its own: what it allocates is seen as its "
+		"mmap only",
+		library);
+	nm.capture->say(nm.capture->say_ctx, text);
+}
+
+/* Libraries that came since the last time. */
+static void tick(void *ctx, JNIEnv *env)
+{
+	uint64_t epoch = sp_got_epoch();
+
+	if (epoch != nm.named_epoch)
+		sp_allocators_find(hooks[0].real, say_unseen);
+	nm.named_epoch = epoch;
+}
+
 static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 {
 	if (!nm.tracked) {
@@ -292,6 +322,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	if (sp_got_patch(hooks, SP_COUNT(hooks)) == 0)
 		return sp_err_set(err, -ENOTSUP,
 			"nativemem: no library of this process calls its malloc by a table");
+	tick(ctx, env);
 	return 0;
 }
 
@@ -324,7 +355,9 @@ struct sp_jvm_guest sp_nativemem_guest(uint64_t interval, bool follow_free, stru
 	sp_limit_init(&nm.limit, SP_NATIVEMEM_PER_SECOND);
 	atomic_store(&nm.missed, 0);
 	memset((void *)nm.sites, 0, sizeof(nm.sites));
-	return (struct sp_jvm_guest){.start = start, .stop = stop};
+	nm.unseen[0] = '\0';
+	nm.named_epoch = 0;
+	return (struct sp_jvm_guest){.start = start, .tick = tick, .stop = stop};
 }
 
 bool sp_nativemem_rest(uint32_t site, uint64_t *ret_bytes)

@@ -72,12 +72,16 @@ def test_a_library_that_is_loaded_later(sparkprof, target, tmp_path, lib):
     t = target("Mallocs")
     assert sparkprof("start", "--nativemem", "0", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
     t.send(f"load {lib}")
-    t.wait_for("did load")
+    t.wait_for(f"did load {lib}")
+    t.send(f"load {recording.native('ownalloc')}")
+    t.wait_for("ownalloc.so")
     time.sleep(0.5)  # libraries are looked for every 20 ms
     t.send("some 1000 1000 0")
     t.wait_for("did some")
     sparkprof("stop", t.pid)
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 1_000_000
+    said = re.findall(r"nativemem: (\S+) has an allocator of its own", sparkprof("report", tmp_path / "x.jfr").stdout)
+    assert said == ["libownalloc.so"]
 
 
 def test_nofree_and_other_readers(sparkprof, target, tmp_path, lib):
