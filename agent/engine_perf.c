@@ -20,6 +20,10 @@
 #define CPUS_AT_ONCE 8
 #define STACK_MAX    (256u << 10)
 #define OVERLAP	     4096u /* of window and live memory that must agree to join them */
+#define FIRST_WINDOW (32u << 10)
+#define HOLD_NS	     30000000ull
+#define FIRST_LOOKS  16u
+#define LOOKS	     1000u
 
 /* Bits of sample_regs_user (arch/x86/include/uapi/asm/perf_regs.h) in their order in a record. */
 static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
@@ -59,17 +63,16 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	t->fds = NULL;
 }
 
-/* The JIT's own threads are known to be; others are seen to be. */
-static bool is_deep(const struct perf_engine *p, const struct sp_tinfo *t)
+/* The longest window with which a ring still holds a CPU's samples of HOLD_NS: on busy cores
+ * whoever drains it may have to wait that long. */
+static uint64_t widest(const struct sp_capture *c, const struct perf_engine *p)
 {
-	return p->rings.bytes >= 8 * SP_PERF_WINDOW_DEEP &&
-	       (t->deep || strncmp(t->name, "C1 Comp", 7) == 0 ||
-		       strncmp(t->name, "C2 Comp", 7) == 0);
+	return p->rings.bytes / (p->event.clock ? 8 + HOLD_NS / c->interval_ns : 64);
 }
 
 static uint32_t window_of(const struct perf_engine *p, const struct sp_tinfo *t)
 {
-	return is_deep(p, t) ? SP_PERF_WINDOW_DEEP : p->attr.sample_stack_user;
+	return t->window ? t->window : p->attr.sample_stack_user;
 }
 
 static void added(void *ctx, struct sp_tinfo *t)
@@ -118,7 +121,7 @@ static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *e
 		c->interval_ns =
 			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
 	sp_perf_attr(&p->event, c->interval_ns, &p->attr);
-	sp_perf_ring_attr(&p->attr, SP_PERF_WINDOW_BIG);
+	sp_perf_ring_attr(&p->attr, FIRST_WINDOW);
 	p->pid = (uint32_t)getpid();
 	p->budget = sp_engine_fd_budget();
 	return 0;
@@ -246,8 +249,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		free(p);
 		return r;
 	}
-	if (p->rings.bytes < 8 * SP_PERF_WINDOW_BIG)
-		p->attr.sample_stack_user = SP_PERF_WINDOW_SMALL;
+	p->attr.sample_stack_user = sp_perf_window(FIRST_WINDOW, widest(c, p));
 	c->engine_data = p;
 	if (p->passed) {
 		pthread_mutex_lock(&c->perf_lock);
@@ -261,7 +263,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 /* A stack longer than its window goes on in live memory. That part is older than the frames above
  * it; it still is what it was if the window's own last bytes are still there unchanged: a thread
  * that had returned past them would have written over them. */
-static bool complete(struct perf_engine *p, struct sp_snapshot *s)
+static void complete(struct perf_engine *p, struct sp_snapshot *s)
 {
 	uint64_t join = s->stack_addr + s->stack_len, from = join - OVERLAP;
 	uint64_t end =
@@ -270,17 +272,32 @@ static bool complete(struct perf_engine *p, struct sp_snapshot *s)
 	struct iovec to = {live, end - from}, src = {(void *)from, end - from};
 	ssize_t n;
 
-	if (s->stack_len < OVERLAP)
-		return false;
-	if (end <= join)
-		return true;
+	if (s->stack_len < OVERLAP || end <= join)
+		return;
 	n = process_vm_readv((pid_t)p->pid, &to, 1, &src, 1, 0);
 	if (n <= (ssize_t)OVERLAP || memcmp(live, s->stack + s->stack_len - OVERLAP, OVERLAP) != 0)
-		return false;
+		return;
 	memcpy(p->scratch, s->stack, s->stack_len);
 	s->stack = p->scratch;
 	s->stack_len += (uint32_t)n - OVERLAP;
-	return true;
+}
+
+/* What a record holds of a stack is room in the ring, used or not. So a thread's window follows its
+ * stacks: longer as soon as one does not fit, shorter when none of many needed it. */
+static void fit_window(
+	struct sp_capture *c, struct perf_engine *p, struct sp_tinfo *t, uint64_t depth)
+{
+	uint32_t now = window_of(p, t), fit;
+
+	if (depth > t->reach)
+		t->reach = (uint32_t)depth;
+	if (depth <= now && ++t->looks < (t->window ? LOOKS : FIRST_LOOKS))
+		return;
+	fit = sp_perf_window(t->reach + t->reach / 4, widest(c, p));
+	t->window = fit;
+	t->reach = t->looks = 0;
+	if (fit != now)
+		sp_threads_renew(c->threads, t);
 }
 
 static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sample *s,
@@ -301,11 +318,10 @@ static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sam
 	if (hi && s->snap.stack_len > hi - sp)
 		s->snap.stack_len = (uint32_t)(hi - sp);
 	s->snap.stack_end = hi ? hi : sp + len;
-	/* A thread that moves on before its stack is completed gets a longer window. */
-	if (hi && full && !complete(p, &s->snap) && !s->thread->deep) {
-		s->thread->deep = true;
-		sp_threads_renew(c->threads, s->thread);
-	}
+	if (hi && full)
+		complete(p, &s->snap);
+	if (hi)
+		fit_window(c, p, s->thread, hi - sp);
 }
 
 static uint32_t kernel_frames(const uint64_t *ips, uint64_t n, uint64_t *out)

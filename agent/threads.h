@@ -39,10 +39,11 @@ struct sp_tinfo {
 	/* the collector's: dictionary id of (tid, name) in the current chunk */
 	uint32_t dict_id, dict_epoch, dict_version;
 	/* the engines' */
-	int timer;	      /* kernel timer id, -1: none */
-	bool deep;	      /* its stacks are longer than the usual window */
-	int *fds;	      /* perf descriptors, one per CPU */
-	uint32_t perf_ticket; /* of the request for them under way, 0: none (passed.h) */
+	int timer;	       /* kernel timer id, -1: none */
+	uint32_t window;       /* bytes of its stack in a record, 0: as all begin */
+	uint32_t reach, looks; /* its deepest stack since the window was fitted, of so many */
+	int *fds;	       /* perf descriptors, one per CPU */
+	uint32_t perf_ticket;  /* of the request for them under way, 0: none (passed.h) */
 };
 
 /* An engine's interest. Called with the registry's lock held: system calls only. */

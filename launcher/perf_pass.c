@@ -132,9 +132,7 @@ static void make_attr(const struct sp_msg *wanted, struct perf_event_attr *ret)
 	}
 	interval = interval < shortest_ns ? shortest_ns : interval;
 	sp_perf_clock_attr(ret, interval > longest_ns ? longest_ns : interval);
-	if (window != SP_PERF_WINDOW_SMALL && window != SP_PERF_WINDOW_DEEP)
-		window = SP_PERF_WINDOW_BIG;
-	sp_perf_ring_attr(ret, (uint32_t)window);
+	sp_perf_ring_attr(ret, sp_perf_window(window, UINT64_MAX));
 }
 
 static int open_wanted(

@@ -14,6 +14,16 @@ static void use_monotonic(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
+uint32_t sp_perf_window(uint64_t depth, uint64_t most)
+{
+	static const uint32_t sizes[] = {8u << 10, 16u << 10, 32u << 10};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (depth <= sizes[i] || most < 2 * sizes[i])
+			return sizes[i];
+	return SP_PERF_WINDOW_MAX;
+}
+
 void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -7,10 +7,12 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define SP_PERF_WINDOW_BIG   (16u << 10) /* bytes of user stack in a record */
-#define SP_PERF_WINDOW_SMALL (8u << 10)
-#define SP_PERF_WINDOW_DEEP  (60u << 10) /* a record must stay below 64 KiB */
-#define SP_PERF_REGS	     0xff01ffull /* of asm/perf_regs.h: all 17 but segments and flags */
+#define SP_PERF_WINDOW_MAX (60u << 10) /* of user stack; a record must stay below 64 KiB */
+#define SP_PERF_REGS	   0xff01ffull /* of asm/perf_regs.h: all 17 but segments and flags */
+
+/* Bytes of user stack in a record that shall hold @depth: of the sizes there are the smallest that
+ * does, or the largest up to @most. */
+uint32_t sp_perf_window(uint64_t depth, uint64_t most);
 
 /* A time-driven event on CPU time, every @interval_ns, kernel included. */
 void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns);

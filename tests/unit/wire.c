@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "wire/build_id.h"
 #include "wire/chan.h"
+#include "wire/perf.h"
 #include "wire/proof.h"
 #include "wire/sha256.h"
 
@@ -402,4 +403,15 @@ Test(chan, perf_events_are_known_by_their_kind)
 	cr_assert_eq(sp_chan_check_perf(fd), 0);
 	cr_assert_not(sp_chan_perf_allowed(-1, 0), "system-wide");
 	cr_assert(sp_chan_perf_allowed(1, -1));
+}
+
+Test(perf, a_window_holds_the_stack_as_far_as_the_ring_allows)
+{
+	cr_expect_eq(sp_perf_window(0, UINT64_MAX), 8u << 10);
+	cr_expect_eq(sp_perf_window(8u << 10, UINT64_MAX), 8u << 10);
+	cr_expect_eq(sp_perf_window((8u << 10) + 1, UINT64_MAX), 16u << 10);
+	cr_expect_eq(sp_perf_window(33u << 10, UINT64_MAX), SP_PERF_WINDOW_MAX);
+	cr_expect_eq(sp_perf_window(UINT64_MAX, UINT64_MAX), SP_PERF_WINDOW_MAX);
+	cr_expect_eq(sp_perf_window(33u << 10, 20u << 10), 16u << 10);
+	cr_expect_eq(sp_perf_window(33u << 10, 0), 8u << 10);
 }
