@@ -24,7 +24,7 @@ import time
 import common
 from kit import spark
 
-INTERVAL = "250us"
+INTERVAL = "1ms"
 
 
 class Cell:
