@@ -461,21 +461,6 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	return 0;
 }
 
-void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
-{
-	struct sp_jfr_stats *to = &l->stats;
-
-	to->chunks += from->chunks;
-	to->events += from->events;
-	to->skipped += from->skipped;
-	to->unfinished += from->unfinished;
-	to->dropped += from->dropped;
-	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
-		to->start_ns = from->start_ns;
-	if (from->end_ns > to->end_ns)
-		to->end_ns = from->end_ns;
-}
-
 int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 {
 	int r = sp_profile_merge(l->p, other->p);

@@ -412,3 +412,18 @@ int sp_loading_leak(
 	leak.event = (uint32_t)event;
 	return sp_profile_add_at(l->p, &leak, time_ns, 0);
 }
+
+void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
+{
+	struct sp_jfr_stats *to = &l->stats;
+
+	to->chunks += from->chunks;
+	to->events += from->events;
+	to->skipped += from->skipped;
+	to->unfinished += from->unfinished;
+	to->dropped += from->dropped;
+	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
+		to->start_ns = from->start_ns;
+	if (from->end_ns > to->end_ns)
+		to->end_ns = from->end_ns;
+}
