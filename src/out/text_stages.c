@@ -11,7 +11,7 @@
 #include "out/stages.h"
 
 #define STAGES 20
-#define BEFORE 37 /* columns before a stage's name */
+#define BEFORE 38 /* columns before a stage's name */
 #define AREAS  4
 #define WIDE   60 /* columns from which on name and work share a line, cut if need be */
 
@@ -103,7 +103,7 @@ static void write_stage(const struct sp_text *t, const struct sp_view *v, const 
 	snprintf(id, sizeof(id), "%d.%d", r->stage, r->attempt);
 	sp_sink_puts(t->sink, "  ");
 	sp_text_percent(t, sp_percent(r->weight, v->weight));
-	sp_sink_printf(t->sink, "  %5u  %9s  %-6s  ", r->tasks,
+	sp_sink_printf(t->sink, "  %5u  %10s  %-6s  ", r->tasks,
 		sp_duration_format(r->run_ns, n, sizeof(n)), id);
 	sp_sink_puts(t->sink, sp_text_words(t, &fit));
 	/* who lagged goes on where there is room */
@@ -137,8 +137,8 @@ int sp_text_stages(const struct sp_text *t, const struct sp_view *v)
 	l = lay_out(t, &s);
 	snprintf(title, sizeof(title), "Stages (%s)", sp_number(s.count, n));
 	sp_text_heading(t, title);
-	sp_sink_printf(t->sink, "    share  tasks   run time  stage   %s%*swork\n",
-		l.two_lines ? "name and " : "name", l.two_lines ? 0 : (int)l.name - 2, "");
+	sp_sink_printf(t->sink, "    share  tasks    run time  stage   %s%*swork\n",
+		l.two_lines ? "name, " : "name", l.two_lines ? 0 : (int)l.name - 2, "");
 	for (size_t i = 0; i < s.count && i < STAGES; i++)
 		write_stage(t, v, &s, &s.rows[i], &l);
 	if (s.count > STAGES)

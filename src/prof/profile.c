@@ -58,7 +58,7 @@ int sp_profile_event(
 	return (int)p->event_count++;
 }
 
-static uint64_t hash_key(const struct sp_sample *s)
+static uint32_t hash_key(const struct sp_sample *s)
 {
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
@@ -66,7 +66,7 @@ static uint64_t hash_key(const struct sp_sample *s)
 	    0x9e3779b97f4a7c15ull;
 	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
-	return h ^ (h >> 29);
+	return (uint32_t)(h ^ (h >> 29));
 }
 
 static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
@@ -77,11 +77,13 @@ static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
 }
 
 /* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */
-static uint32_t *find_slot(struct sp_profile *p, const struct sp_sample *s)
+static struct sp_row_slot *find_slot(
+	const struct sp_profile *p, const struct sp_sample *s, uint32_t hash)
 {
-	size_t mask = p->index_size - 1, at = hash_key(s) & mask;
+	size_t mask = p->index_size - 1, at = hash & mask;
 
-	while (p->index[at] && !same_key(&p->rows[p->index[at] - 1], s))
+	while (p->index[at].row &&
+		(p->index[at].hash != hash || !same_key(&p->rows[p->index[at].row - 1], s)))
 		at = (at + 1) & mask;
 	return &p->index[at];
 }
@@ -91,7 +93,8 @@ static int grow(struct sp_profile *p)
 {
 	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
 	struct sp_sample *rows;
-	uint32_t *index;
+	struct sp_row_slot *index;
+	size_t mask = cap * 2 - 1;
 
 	if (p->row_count < p->row_cap)
 		return 0;
@@ -104,12 +107,18 @@ static int grow(struct sp_profile *p)
 	index = calloc(cap * 2, sizeof(*index));
 	if (!index)
 		return -ENOMEM;
+	for (size_t i = 0; i < p->index_size; i++) { /* all are different: none is looked at */
+		size_t at = p->index[i].hash & mask;
+
+		while (p->index[i].row && index[at].row)
+			at = (at + 1) & mask;
+		if (p->index[i].row)
+			index[at] = p->index[i];
+	}
 	free(p->index);
 	p->index = index;
 	p->index_size = cap * 2;
 	p->row_cap = cap;
-	for (size_t i = 0; i < p->row_count; i++)
-		*find_slot(p, &p->rows[i]) = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -214,14 +223,15 @@ void sp_profile_recount(struct sp_profile *p)
 /* Adds to the row of the same key; there is room for a new one. */
 static void sum_row(struct sp_profile *p, const struct sp_sample *s)
 {
-	uint32_t *slot = find_slot(p, s);
+	uint32_t hash = hash_key(s);
+	struct sp_row_slot *slot = find_slot(p, s, hash);
 
-	if (*slot) {
-		p->rows[*slot - 1].count += s->count;
-		p->rows[*slot - 1].weight += s->weight;
+	if (slot->row) {
+		p->rows[slot->row - 1].count += s->count;
+		p->rows[slot->row - 1].weight += s->weight;
 	} else {
 		p->rows[p->row_count++] = *s;
-		*slot = (uint32_t)p->row_count;
+		*slot = (struct sp_row_slot){hash, (uint32_t)p->row_count};
 	}
 }
 

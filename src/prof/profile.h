@@ -120,6 +120,12 @@ struct sp_stage {
 	uint32_t group, description, call_site;
 };
 
+/* Where a row is, with the hash of its key: most rows that are not it need not be looked at. */
+struct sp_row_slot {
+	uint32_t hash;
+	uint32_t row; /* number + 1; 0: free */
+};
+
 #define SP_PROFILE_EVENTS  32
 #define SP_PROFILE_REMARKS 32
 
@@ -128,7 +134,7 @@ struct sp_profile {
 
 	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
-	uint32_t *index; /* owned hash table of row numbers + 1 */
+	struct sp_row_slot *index; /* owned hash table */
 	size_t index_size;
 	uint8_t *verdicts; /* owned: what stacks lack, by id, once looked at */
 	size_t verdict_count;

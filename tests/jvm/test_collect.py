@@ -57,7 +57,7 @@ def test_all_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
     said["pprof"] = outputs.collapsed(tmp_path / "y.collapsed")
     r = sparkprof("report", tmp_path / "x.jfr", "-f", tmp_path / "y.svg")
     said["report"] = outputs.number(re.search(r"([\d,]+) samples, ", r.stderr)[1])
-    assert len(set(said.values())) == 1 and said["text, all"] > 100, said
+    assert len(set(said.values())) == 1 and said["text, all"] > 0, said
 
 
 def test_native_functions_have_names_in_all_outputs(sparkprof, spinner, tmp_path):

@@ -26,6 +26,11 @@ def jfr_script():
     return program("jfr_script", JFR_WRITE, "-Wl,--wrap=pwrite,--wrap=ftruncate")
 
 
+def jfr_long():
+    """Writes a recording as of an executor that was looked at for minutes."""
+    return program("jfr_long", JFR_WRITE)
+
+
 def jfr_dump():
     """Prints what our reader finds; rewrites recordings."""
     return program("jfr_dump", JFR_READ, "-pthread")

@@ -1,5 +1,7 @@
 """Recordings that benchmarks share."""
-from . import parts, peers
+import subprocess
+
+from . import native, parts, peers
 
 SIZE = 300_000_000
 
@@ -16,4 +18,13 @@ def large():
     with path.open("wb") as f:
         while f.tell() < SIZE:
             f.write(data)
+    return path
+
+
+def ten_minutes():
+    """Wall every 50 ms of an executor with 64 threads, 8 of which run tasks, as the agent writes it: 5,000 stacks, 60 deep."""
+    path = parts.ROOT / "build/bench/ten-minutes.jfr"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        subprocess.run([native.jfr_long(), path, "600", "64", "8", "5000"], check=True)
     return path
