@@ -140,17 +140,20 @@ static int open_input(const char *path, int *ret_fd, enum sp_in_kind *ret_kind,
 	return sp_in_open(fd, ret_fd, ret_kind, ret_note, err);
 }
 
-/* "profile-exec-3.jfr" is executor 3; else the file's name without what is behind its first dot. */
+/* "profile-nightly-exec-3.jfr", as Spark's profiler plugin calls it, is executor 3; else the file's
+ * name without what is behind its first dot. */
 static void name_executor(const char *path, char *buf, size_t size)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	static const char plugin[] = "profile-exec-";
+	static const char plugin[] = "profile-", word[] = "-exec-";
+	const char *at = NULL, *next = base;
 	size_t n;
 
-	if (strncmp(base, plugin, strlen(plugin)) == 0) {
-		base += strlen(plugin);
-		n = strcspn(base, ".");
-		snprintf(buf, size, "executor %.*s", (int)n, base);
+	while ((next = strstr(next, word))) /* the last: an application is called as it likes */
+		at = next++;
+	if (at && strncmp(base, plugin, strlen(plugin)) == 0) {
+		at += strlen(word);
+		snprintf(buf, size, "executor %.*s", (int)strcspn(at, "."), at);
 		return;
 	}
 	n = strcspn(base, ".");

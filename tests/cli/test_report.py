@@ -157,6 +157,25 @@ def test_a_reader_that_has_seen_enough_is_no_failure(recordings, how):
     assert p.wait(60) == 0 and "ipe" not in said and "written" not in said, said
 
 
+def test_files_as_sparks_profiler_plugin_leaves_them(sparkprof, tmp_path):
+    """Made by async-profiler with the options, names and way of joining of Spark 4's plugin; not by the plugin itself."""
+    app = tmp_path / "app-20261116112820-0000"
+    app.mkdir()
+    files = [app / f"profile-the-exec-job-exec-{n}.jfr" for n in (3, 4)]
+    one = peers.recording(tmp_path / "one.jfr", "event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s", "Mixture", 2)
+    for file, times in zip(files, (2, 1)):  # a chunk for each time that the plugin has stopped, dumped and gone on
+        file.write_bytes(one.read_bytes() * times)
+    sums = {}
+    for event in ("wall", "alloc"):
+        r = sparkprof("report", app, "-e", event, "--by", "executor", "-f", tmp_path / "x.collapsed")
+        assert r.returncode == 0, r.stderr
+        for line in (tmp_path / "x.collapsed").read_text().splitlines():
+            root, n = line.split(";")[0], int(line.rsplit(" ", 1)[1])
+            sums[event, root] = sums.get((event, root), 0) + n
+    assert {root for _, root in sums} == {"[executor 3]", "[executor 4]"}
+    assert all(sums[e, "[executor 3]"] == 2 * sums[e, "[executor 4]"] > 0 for e in ("wall", "alloc")), sums
+
+
 def test_threads_states_and_by(sparkprof, recordings, tmp_path):
     wall = recordings / "wall.jfr"
     out = tmp_path / "x.collapsed"
