@@ -36,7 +36,7 @@ class App {
 		const colour = (item) => this.colourOf(item);
 		colour.colours = this.colours;
 		colour.raw = (item) => this.model.name(item.name);
-		colour.label = (item) => item.name < 0 ? 'all' : dotted(this.model.name(item.name));
+		colour.label = (item) => item.name < 0 ? this.rootLabel() : dotted(this.model.name(item.name));
 		const flame = new Flame(host, {
 			hover: (item, e) => this.hover(flame, item, e),
 			select: (item) => this.selectItem(flame, item),
@@ -55,6 +55,7 @@ class App {
 			button.addEventListener('click', () => this.show(button.dataset.view));
 		for (const id of ['up', 'recursion'])
 			byId(id).addEventListener('click', () => this.set({[id]: this.state[id] ? '' : '1', zoom: id === 'up' ? this.state.zoom : ''}));
+		byId('starts').addEventListener('click', () => this.toggleStarts());
 		byId('side-button').addEventListener('click', () => this.set({side: this.state.side ? '' : '1'}));
 		byId('search').addEventListener('input', () => this.set({search: byId('search').value}));
 		byId('reset').addEventListener('click', () => this.reset());
@@ -220,16 +221,34 @@ class App {
 		}
 	}
 	treeOptions(more) {
-		return {reverse: false, hidden: this.hidden(), collapse: !!this.state.recursion, members: null, ...more};
+		return {reverse: false, hidden: this.hidden(), collapse: !!this.state.recursion, starts: null, members: null, ...more};
+	}
+	/* Nodes that are left out as starts of threads; null: none. */
+	folded() {
+		const {starts} = this.model;
+		return !this.state.starts && !this.state.focus && starts.deepest ? starts.is : null;
+	}
+	rootLabel() {
+		const n = this.model.starts.deepest;
+		return this.state.view === 'flame' && this.folded() ? `all · thread starts are folded, up to ${n} frames (b)` : 'all';
+	}
+	/* A zoomed frame stays zoomed: its depth changes by the starts below it. */
+	toggleStarts() {
+		const s = this.state, {is} = this.model.starts, {parent} = this.model.nodes, [member, depth] = s.zoom.split('.').map(Number);
+		let starts = 0;
+		for (let n = member; n > 0; n = parent[n])
+			starts += is[n];
+		const to = s.starts ? depth - starts : depth + starts;
+		this.set({starts: s.starts ? '' : '1', zoom: s.view !== 'flame' || s.focus ? s.zoom : to > 0 ? `${member}.${to}` : ''});
 	}
 	drawTree(flame) {
 		const s = this.state, focus = this.nameId(s.focus);
-		const key = `${this.model.version}|${s.view}|${s.focus}|${s.hide}|${s.recursion}`;
+		const key = `${this.model.version}|${s.view}|${s.focus}|${s.hide}|${s.recursion}|${s.starts}`;
 		const fresh = key !== this.treeKey || flame.kind !== 'tree';
 		if (key !== this.treeKey) {
 			this.treeKey = key;
 			const members = focus < 0 ? null : this.model.occurrences(focus);
-			this.tree = new Tree(this.model, this.treeOptions({reverse: s.view === 'callers', members, ...(members ? {title: focus} : {})}));
+			this.tree = new Tree(this.model, this.treeOptions({reverse: s.view === 'callers', starts: this.folded(), members, ...(members ? {title: focus} : {})}));
 			flame.selected = null;
 			this.tellItem(null);
 		}
@@ -260,7 +279,7 @@ class App {
 		}
 		const whole = this.strip.range || [0, this.strip.buckets], zoom = /^([\d.]+)_([\d.]+)$/.exec(this.state.zoom);
 		const range = zoom ? [Number(zoom[1]), Number(zoom[2])] : whole;
-		flame.show((width) => new TimeLayout(this.model, range, width));
+		flame.show((width) => new TimeLayout(this.model, range, width, this.folded()));
 	}
 	drawSandwich() {
 		const {callers, callees} = this.flames;

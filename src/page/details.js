@@ -16,6 +16,8 @@ Object.assign(App.prototype, {
 		if (tree.root.total !== m.whole && item !== tree.root)
 			about.push(`${formatShare(item.total, tree.root.total)} of the focus`);
 		about.push(`${tree.o.reverse ? 'begins here' : 'self'} ${formatWeight(self, event)}, ${formatShare(self, m.whole)}`);
+		if (item === tree.root && tree.o.starts)
+			about.push(`frames that threads start with are folded, up to ${m.starts.deepest}: b shows them`);
 		if (m.comparing)
 			about.push(this.tellChange(item));
 		return {name: item.name < 0 ? 'All samples of the selection' : dotted(m.name(item.name)), about};
@@ -133,6 +135,9 @@ Object.assign(App.prototype, {
 		const m = this.model, names = [];
 		if (flame.kind === 'time') {
 			for (let n = item.node; n > 0; n = m.nodes.parent[n])
+				names.unshift(m.name(m.nodes.name[n]));
+		} else if (!flame.tree.o.reverse && !flame.tree.o.members) {
+			for (let n = flame.tree.heaviest(item); n > 0; n = m.nodes.parent[n]) /* with what is folded and hidden */
 				names.unshift(m.name(m.nodes.name[n]));
 		} else {
 			for (let d = item; d && d.name >= 0; d = d.parent)

@@ -57,12 +57,12 @@ class TreeLayout {
 
 /* Rows of one thread's stacks as they followed each other. Items are {name, node, depth, from, to}. */
 class TimeLayout {
-	constructor(model, range, width) {
+	constructor(model, range, width, starts) {
 		this.rows = [];
 		this.done = true;
 		this.folded = 0;
 		const [from, to] = range, scale = width / (to - from);
-		for (const segments of timeRows(model)) {
+		for (const segments of timeRows(model, starts)) {
 			const row = {items: [], x: [], w: []};
 			for (const s of segments) {
 				if (s.to <= from || s.from >= to)
@@ -90,11 +90,12 @@ class TimeLayout {
 	}
 }
 
-/* Merges equal neighbours at each depth; kept until the selection changes. */
-function timeRows(model) {
-	if (model.timeVersion === model.version)
+/* Merges equal neighbours at each depth; kept until the selection changes. @starts: as of a Tree. */
+function timeRows(model, starts) {
+	const version = `${model.version}|${!!starts}`;
+	if (model.timeVersion === version)
 		return model.timeRows;
-	const {parent, depth, name} = model.nodes, rows = model.profile.events[model.filter.event], open = [], done = [];
+	const {parent, name} = model.nodes, rows = model.profile.events[model.filter.event], open = [], done = [];
 	const fill = new Map(), spans = [];
 	model.eachRow(model.filter.range, (node, value, i) => {
 		const b = rows.bucket[i];
@@ -123,8 +124,9 @@ function timeRows(model) {
 			close(0);
 		end = to;
 		const path = [];
-		for (let n = node; n > 0; n = parent[n])
-			path[depth[n] - 1] = n;
+		for (let n = node; n > 0 && !(starts && starts[n]); n = parent[n])
+			path.push(n);
+		path.reverse();
 		let same = 0;
 		while (same < path.length && same < open.length && open[same].node === path[same])
 			same++;
@@ -135,7 +137,7 @@ function timeRows(model) {
 			open.push({name: name[path[d]], node: path[d], depth: d, from, to});
 	}
 	close(0);
-	model.timeVersion = model.version;
+	model.timeVersion = version;
 	return model.timeRows = done.map((list) => list || []);
 }
 

@@ -14,6 +14,7 @@ const KEYS = [
 	['C', 'copy its stack', (app) => app.act('copy', true)],
 	['1 2 3 4', 'flame graph, callers, time order, sandwich', null],
 	['i', 'root on top or at the bottom', (app) => byId('up').click()],
+	['b', 'show or fold the frames that threads start with', (app) => byId('starts').click()],
 	['r', 'collapse recursion', (app) => byId('recursion').click()],
 	['a', 'colour by area, or by type or change', (app) => app.set({colour: app.colouring() === 'area' ? '' : 'area'})],
 	['t', 'show or hide the table', (app) => byId('side-button').click()],

@@ -10,6 +10,7 @@ class Model {
 		this.nodes = profile.nodes;
 		this.strings = profile.strings;
 		this.version = 0;
+		this.starts = findStarts(profile.nodes, profile.strings);
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,

@@ -3,7 +3,7 @@
  * differs from the default is written. */
 const DEFAULTS = {
 	view: 'flame', event: '', thread: '', state: '', executor: '', stage: '', task: '', range: '', other: '', search: '', colour: '', as: '', by: 'state',
-	up: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', side: '1',
+	up: '', starts: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', side: '1',
 };
 
 function readAddress() {

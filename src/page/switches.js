@@ -95,6 +95,9 @@ Object.assign(App.prototype, {
 		for (const button of document.querySelectorAll('[data-view]'))
 			button.setAttribute('aria-pressed', String(button.dataset.view === s.view));
 		byId('up').setAttribute('aria-pressed', String(!!s.up));
+		byId('starts').setAttribute('aria-pressed', String(!!s.starts));
+		byId('starts').hidden = !this.model.starts.deepest;
+		byId('starts').disabled = s.view === 'callers' || s.view === 'sandwich' || !!s.focus;
 		byId('recursion').setAttribute('aria-pressed', String(!!s.recursion));
 		byId('side-button').setAttribute('aria-pressed', String(!!s.side));
 		byId('side').hidden = !s.side;

@@ -4,7 +4,8 @@
  * frames, collapsed recursion, callers instead of callees and the focus on a method are only other
  * ways to say what comes next, so none of them needs a pass over all stacks. */
 class Tree {
-	/* @o: {reverse, hidden: Set of names, collapse, members: where to start, or null for all} */
+	/* @o: {reverse, hidden: Set of names, collapse, members: where to start, or null for all,
+	 *      starts: Uint8Array with a 1 for each node that is left out as the start of a thread, or null} */
 	constructor(model, o) {
 		this.model = model;
 		this.nodes = model.nodes;
@@ -90,14 +91,14 @@ class Tree {
 		return list;
 	}
 	expandForward(d) {
-		const {name, end} = this.nodes, {total} = this.model, {hidden, collapse} = this.o, list = [];
+		const {name, end} = this.nodes, {total} = this.model, {hidden, collapse, starts} = this.o, list = [];
 		const open = Array.from(d.members).reverse(); /* not by recursion: stacks may be deeper than ours */
 		while (open.length) {
 			const from = open.pop();
 			for (let c = from + 1, stop = end[from]; c < stop; c = end[c]) {
 				if (total[c] <= 0)
 					continue;
-				if ((hidden.size && hidden.has(name[c])) || (collapse && name[c] === d.name))
+				if ((starts && starts[c]) || (hidden.size && hidden.has(name[c])) || (collapse && name[c] === d.name))
 					open.push(c);
 				else
 					list[this.group(list, d, name[c])].members.push(c);

@@ -59,8 +59,48 @@ def test_click_zooms_and_reset_undoes_it(browser, small):
     quiet(browser, small)
 
 
-def test_hover_tells_name_line_type_self_total_and_share(browser, small):
+def test_opens_above_the_starts_of_threads(browser, small):
     browser.open(small)
+    names = f"{FLAME}.layout.rows[1].items.map((i) => sparkprof.model.name(i.name))"
+    assert browser.eval("sparkprof.model.starts.deepest") == 5
+    assert "org/apache/spark/scheduler/Task.run" not in browser.eval(names)
+    assert browser.eval(f"{FLAME}.layout.rows[1].items.reduce((sum, i) => sum + i.total, 0)") == pytest.approx(browser.eval("sparkprof.model.whole"))
+    assert "up to 5 frames" in browser.eval("sparkprof.rootLabel()")
+    # what is zoomed stays so when they are shown, and its stack has them in any case
+    browser.ask("click", **center(browser, 2))
+    zoomed, total = browser.eval(f"[{FLAME}.zoomed.name, {FLAME}.zoomed.total]")
+    stack = browser.eval(f"sparkprof.stackOf({FLAME}, {FLAME}.zoomed)")
+    assert stack[0] == "java/lang/Thread.run" and len(stack) == 7
+    browser.keys("b")
+    assert browser.eval("location.hash").startswith("#starts=1&zoom=")
+    assert browser.eval(f"[{FLAME}.zoomed.name, {FLAME}.zoomed.total, {FLAME}.zoomed.depth]") == [zoomed, total, 7]
+    assert browser.eval(f"sparkprof.model.name({FLAME}.layout.rows[1].items[0].name)") == "java/lang/Thread.run"
+    browser.keys("b")
+    assert browser.eval(f"{FLAME}.zoomed.depth") == 2
+    browser.eval(f"sparkprof.set({{zoom: '', view: 'time', thread: {json.dumps(browser.eval('sparkprof.busiestThread()'))}}})")
+    assert "java/lang/Thread.run" not in browser.eval(f"{FLAME}.layout.rows[0].items.map((i) => sparkprof.model.name(i.name))")
+    quiet(browser, small)
+
+
+STARTS = ("clone3", "StubRoutines (1)", "JavaThread::thread_main_inner", "java/lang/Thread.run", "java/lang/Thread.run()V", "java/lang/Thread.run_[j]",
+          "j.lang.Thread.run", "java/util/concurrent/ThreadPoolExecutor$Worker.run", "org/apache/spark/executor/Executor$TaskRunner$$Lambda$653.apply",
+          "org/apache/spark/executor/Executor$TaskRunner.$anonfun$run$4", "org/apache/spark/util/SparkErrorUtils.tryWithSafeFinally$", "o.a.s.scheduler.Task.run")
+WORK = ("com/acme/Task.run", "java/util/concurrent/ThreadPoolExecutor.getTask", "org/apache/spark/scheduler/ShuffleMapTask.runTask", "GangWorker::run",
+        "org/apache/spark/executor/Executor$TaskRunner.computeAccumulatorUpdates", "Thread::park", "main")
+
+
+def test_starts_are_known_by_name_and_from_the_root_on(browser, small, sparkprof, tmp_path):
+    (tmp_path / "x.collapsed").write_text("clone3;java/lang/Thread.run;com/acme/A.go;java/lang/Thread.run;com/acme/B.go 3\nclone3;GangWorker::run 2\n")
+    assert sparkprof("report", tmp_path / "x.collapsed", "-f", tmp_path / "x.html").returncode == 0
+    browser.open(tmp_path / "x.html")
+    rows = browser.eval(f"{FLAME}.layout.rows.map((r) => r.items.map((i) => sparkprof.model.name(i.name)))")
+    assert rows == [["all"], ["com/acme/A.go", "GangWorker::run"], ["java/lang/Thread.run"], ["com/acme/B.go"]]
+    assert [n for n in STARTS if not browser.eval(f"isStart({json.dumps(n)})")] == []
+    assert [n for n in WORK if browser.eval(f"isStart({json.dumps(n)})")] == []
+
+
+def test_hover_tells_name_line_type_self_total_and_share(browser, small):
+    browser.open(small, "starts=1")
     browser.ask("move", **center(browser, 4))
     tip = browser.eval("document.getElementById('tip').innerText")
     assert "org.apache.spark.executor.Executor$TaskRunner.run" in tip
@@ -69,7 +109,7 @@ def test_hover_tells_name_line_type_self_total_and_share(browser, small):
 
 
 def test_search_counts_what_matches(browser, small):
-    browser.open(small)
+    browser.open(small, "starts=1")
     browser.keys("Control+f")
     assert browser.eval("document.activeElement.id") == "search"
     browser.ask("type", text="TaskRunner")
@@ -162,7 +202,7 @@ def test_focus_is_visible(browser, small):
 
 
 def test_hidden_frames_give_way_to_their_callees(browser, small):
-    browser.open(small)
+    browser.open(small, "starts=1")
     before = browser.eval(f"{FLAME}.layout.rows[4].items.map((i) => i.name)")
     browser.ask("click", **center(browser, 3))
     browser.keys("h")
@@ -251,7 +291,7 @@ def test_dark_by_preference_and_light_on_paper(browser, small):
 
 
 def test_copies_name_and_stack(browser, small):
-    browser.open(small)
+    browser.open(small, "starts=1")
     browser.ask("click", **center(browser, 4))
     browser.keys("c")
     browser.ask("wait", code="sparkprof.copied")
@@ -273,7 +313,7 @@ def test_hostile_names_stay_text(browser, make):
     assert "<script>alert(1)" in text and "]]>" in text and "\u2028" in text and "\ufffd" in text
     assert browser.eval("document.title") == "</title><script>alert(4)</script> – sparkprof"
     assert "<b>ring</b> full" in browser.eval("document.getElementById('foot').textContent")
-    browser.ask("move", **center(browser, 2))
+    browser.ask("move", **center(browser, 1))
     quiet(browser, page)
 
 
