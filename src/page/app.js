@@ -122,16 +122,34 @@ class App {
 			const wanted = this.wanted();
 			if (wanted.key !== this.selectedKey)
 				await this.model.selectSliced(wanted.filter);
-			this.present(wanted);
+			for (const step of this.steps(wanted)) {
+				step();
+				await pause();
+			}
 		} while (this.again);
 		this.working = null;
 	}
 	present(wanted) {
-		this.selectedKey = wanted.key;
-		this.showStrip(wanted);
-		this.search();
-		this.showSwitches();
-		this.draw();
+		this.steps(wanted).forEach((step) => step());
+	}
+	/* What is to be done after something was selected, in pieces: the graph first, for it must not be
+	 * looked at with the sums of another selection. */
+	steps(wanted) {
+		return [
+			() => {
+				this.selectedKey = wanted.key;
+				this.search();
+				this.showSwitches();
+				this.draw();
+			},
+			() => this.state.side && this.drawTable(),
+			() => {
+				this.showStrip(wanted);
+				this.showLegend();
+			},
+		];
+	}
+	showLegend() {
 		const legend = `${this.colouring()}|${this.model.filter.event}`;
 		if (legend !== this.legendKey && !(this.current && this.current.selected))
 			this.tellItem(null);
@@ -208,8 +226,6 @@ class App {
 			this.drawTime(flame);
 		else
 			this.drawTree(flame);
-		if (s.side)
-			this.drawTable();
 	}
 	drawTable() {
 		const sort = this.state.sort || (this.model.comparing ? 'change' : 'self');

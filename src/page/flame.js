@@ -24,28 +24,34 @@ class TreeLayout {
 	ensure(last, ms = Infinity) {
 		const until = performance.now() + ms;
 		while (!this.done && this.rows.length <= last && performance.now() < until)
-			this.addRow();
+			this.addRow(until);
 	}
-	addRow() {
-		const from = this.rows[this.rows.length - 1], row = {items: [], x: [], w: []};
-		for (let i = 0; i < from.items.length; i++) {
-			let x = from.x[i];
-			for (const c of this.tree.children(from.items[i])) {
-				const w = c.total * this.scale;
-				if (w < NARROWEST) {
-					this.folded++;
-					break; /* heaviest come first */
-				}
-				row.items.push(c);
-				row.x.push(x);
-				row.w.push(w);
-				x += w;
-			}
-		}
-		if (row.items.length)
-			this.rows.push(row);
+	/* Goes on with the next row: to its end, or at least by one caller until that time. */
+	addRow(until = Infinity) {
+		const from = this.rows[this.rows.length - 1], next = this.next || (this.next = {at: 0, row: {items: [], x: [], w: []}});
+		do
+			this.addCallees(next.row, from.items[next.at], from.x[next.at]);
+		while (++next.at < from.items.length && performance.now() < until);
+		if (next.at < from.items.length)
+			return;
+		this.next = null;
+		if (next.row.items.length)
+			this.rows.push(next.row);
 		else
 			this.done = true;
+	}
+	addCallees(row, item, x) {
+		for (const c of this.tree.children(item)) {
+			const w = c.total * this.scale;
+			if (w < NARROWEST) {
+				this.folded++;
+				break; /* heaviest come first */
+			}
+			row.items.push(c);
+			row.x.push(x);
+			row.w.push(w);
+			x += w;
+		}
 	}
 	get depth() {
 		return this.done ? this.rows.length : Math.max(this.limit, this.rows.length);
@@ -240,7 +246,7 @@ class Flame {
 			const until = performance.now() + 10;
 			const before = layout.rows.length;
 			while (!layout.done && performance.now() < until)
-				layout.addRow();
+				layout.addRow(until);
 			const a = this.rowAt(0), b = this.rowAt(this.height);
 			if (before <= Math.max(a, b))
 				this.draw();

@@ -22,14 +22,18 @@ class Model {
 		this.sumRows(f, a, 0, a.rows);
 		if (b)
 			this.sumRows(f, b, 0, b.rows);
-		this.settle(f, a, b);
+		this.settle(f, this.addUp(a), b && this.addUp(b));
 	}
 	/* The same for many samples, in slices; until it is done, all is as it was. */
 	async selectSliced(f) {
-		const {a, b} = this.sides(f);
-		for (const side of b ? [a, b] : [a])
+		const {a, b} = this.sides(f), sums = [];
+		for (const side of b ? [a, b] : [a]) {
 			await inSlices(side.rows, (from, to) => this.sumRows(f, side, from, to));
-		this.settle(f, a, b);
+			await pause();
+			sums.push(this.addUp(side));
+			await pause();
+		}
+		this.settle(f, sums[0], sums[1] || null);
 	}
 	/* What is summed for each side of a comparison; b is null without one. */
 	sides(f) {
@@ -42,8 +46,8 @@ class Model {
 		const n = this.nodes.count, {meta} = this.profile;
 		this.filter = f;
 		this.event = meta.diff ? {...meta.events[1], name: meta.diff.event} : meta.events[f.event];
-		this.a = this.addUp(a);
-		this.b = b && this.addUp(b);
+		this.a = a;
+		this.b = b;
 		this.comparing = !!b;
 		if (!b) {
 			this.self = this.a.self;

@@ -519,3 +519,16 @@ def test_many_samples_are_summed_in_slices_and_the_last_wish_counts(browser, mak
     assert browser.eval("sparkprof.working") is None
     assert browser.eval(f"{FLAME}.tree.root.total") == pytest.approx(seen["whole"])
     quiet(browser, None)
+
+
+def test_rows_are_laid_out_in_pieces(browser, small):
+    browser.open(small, "view=callers")
+    same, pieces = browser.eval(f"""(() => {{
+        const {{tree, width}} = {FLAME}, whole = new TreeLayout(tree, tree.root, width), cut = new TreeLayout(tree, tree.root, width);
+        let pieces = 0;
+        whole.ensure(Infinity);
+        for (; !cut.done; pieces++)
+            cut.addRow(0);
+        return [JSON.stringify(whole.rows.map((r) => r.x)) === JSON.stringify(cut.rows.map((r) => r.x)), pieces];
+    }})()""")
+    assert same and pieces > browser.eval(f"{FLAME}.layout.depth")
