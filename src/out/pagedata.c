@@ -305,8 +305,10 @@ static struct sp_page_label label_of(struct sp_page *g, const struct sp_task_run
 		sp_buf_addf(&b, "stage %d", t->name.stage);
 	l.stage = intern_text(g, &b);
 	sp_buf_clear(&b);
-	sp_buf_adds(&b, t->label ? sp_dict_get_string(g->p->dict, t->label, NULL)
-				 : sp_taskname_tag(&t->name, tag, sizeof(tag)));
+	if (t->label)
+		sp_buf_adds(&b, sp_dict_get_string(g->p->dict, t->label, NULL));
+	else if (t->name.task_id >= 0 || t->name.stage >= 0)
+		sp_buf_adds(&b, sp_taskname_tag(&t->name, tag, sizeof(tag)));
 	l.task = intern_text(g, &b);
 	return l;
 }

@@ -7,7 +7,7 @@
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
  * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
- *   lost; "diff" where events 0 and 1 are the sides of a comparison.
+ *   lost, names of stages; "diff" where events 0 and 1 are the sides of a comparison.
  *
  * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
  *
@@ -31,10 +31,11 @@
  *   (signed, difference), value (signed, difference).
  *
  * 8 labels: of each task of the profile (tasks.h). Count, columns: executor, stage, task (string +
- * 1; 0 none). Label n of a sample is the nth of these.
+ * 1; 0 none), flags (1: it began and 2: it ended within the recording, 4: a helping thread's).
+ * Label n of a sample is the nth of these.
  *
  * 9 spans: when tasks ran. Count, columns: label, start in milliseconds (signed, difference),
- * length in milliseconds. */
+ * length in microseconds. */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 
@@ -42,7 +43,7 @@
 #include "out/diff.h"
 #include "out/out.h"
 
-#define SP_PAGE_VERSION 2
+#define SP_PAGE_VERSION 3
 
 /* Appends the columns of @p as @opts filters it. @diff: NULL; or @p holds both sides of this
  * comparison as its events 0 and 1. Returns 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "out/escape.h"
 #include "out/pagedata.h"
+#include "out/stages.h"
 
 enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES, LABELS, SPANS };
 
@@ -88,6 +89,22 @@ static void json_areas(struct sp_buf *b, const struct sp_areas *areas)
 	sp_buf_addc(b, ']');
 }
 
+/* What people call the stages, by the word that labels have for them. */
+static void json_stages(struct sp_buf *b, const struct sp_profile *p)
+{
+	sp_buf_adds(b, ",\"stages\":{");
+	for (size_t i = 0, n = 0; i < p->stage_count; i++) {
+		const struct sp_stage *s = &p->stages[i];
+		const char *name = sp_stages_name(p, &(struct sp_stage_row){.about = s});
+
+		if (!*name)
+			continue;
+		sp_buf_addf(b, "%s\"stage %d.%d\":", n++ ? "," : "", s->stage, s->attempt);
+		sp_escape_json(name, strlen(name), b);
+	}
+	sp_buf_addc(b, '}');
+}
+
 static void json_diff(struct sp_buf *b, const struct sp_diff *d)
 {
 	if (!d)
@@ -133,6 +150,7 @@ static void put_meta(
 	json_remarks(b, p, "notes", p->notes, p->note_count);
 	json_events(b, g);
 	json_areas(b, g->areas);
+	json_stages(b, p);
 	json_diff(b, g->diff);
 	sp_buf_addc(b, '}');
 }
@@ -320,6 +338,11 @@ static void put_labels(const struct sp_page *g, struct sp_buf *b)
 		put(b, g->labels[i].stage);
 	for (size_t i = 0; i < n; i++)
 		put(b, g->labels[i].task);
+	for (size_t i = 0; i < n; i++) {
+		const struct sp_task_run *t = &g->p->tasks[i];
+
+		put(b, (t->begun ? 1u : 0) | (t->ended ? 2u : 0) | (t->helper ? 4u : 0));
+	}
 }
 
 /* A task without times is known by its thread's name alone. */
@@ -351,7 +374,7 @@ static void put_spans(const struct sp_page *g, struct sp_buf *b)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (has_span(&t[i]))
-			put(b, (t[i].end_ns - t[i].start_ns) / 1000000);
+			put(b, (t[i].end_ns - t[i].start_ns) / 1000);
 }
 
 /* Numbers the states that samples have from 1 on. Returns how many there are. */

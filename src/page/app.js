@@ -5,7 +5,6 @@ const byId = (id) => document.getElementById(id);
 class App {
 	constructor(profile) {
 		this.profile = profile;
-		this.sideNames = profile.meta.diff ? ['base', 'new'] : ['A', 'B'];
 		this.model = new Model(profile);
 		this.colours = new Colours(profile.meta.areas);
 		this.state = readAddress();
@@ -16,7 +15,7 @@ class App {
 		document.body.classList.replace('loading', 'ready');
 		this.strip = new Strip(byId('strip'), profile, this.colours, {
 			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
-			other: (r) => this.soon({other: formatRange(r, this.seconds), zoom: ''}),
+			other: (r) => this.soon({other: formatRange(r, this.seconds), versus: '', zoom: ''}),
 			hover: (lines, e) => this.tip(lines && lines[0], lines && lines.slice(1), e),
 			pick: (lane) => this.pickLabel(lane),
 			loaded: () => this.fillLegend(),
@@ -24,13 +23,20 @@ class App {
 		this.flames = {};
 		for (const id of ['flame', 'callers', 'callees'])
 			this.flames[id] = this.makeFlame(byId(id));
-		this.table = new Table(byId('side'), {
+		this.stages = new StageTable(byId('stages'), profile, this.colours, {
+			pick: (stage) => this.pickLabel({kind: 'stage', word: stage}),
+			compare: (label) => this.compareTask(label),
+		});
+		this.table = new Table(byId('methods'), {
 			pick: (name) => this.pick(name),
 			order: (sort) => this.set({sort}),
 		});
 		this.fillSwitches();
 		this.listen();
 		this.apply();
+	}
+	get sideNames() {
+		return this.profile.meta.diff ? ['base', 'new'] : this.state.versus ? ['median task', 'this task'] : ['A', 'B'];
 	}
 	makeFlame(host) {
 		const colour = (item) => this.colourOf(item);
@@ -48,7 +54,8 @@ class App {
 	}
 	listen() {
 		for (const id of ['executor', 'stage', 'task'])
-			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'stage' ? {task: ''} : {}), zoom: ''}));
+			byId(id).addEventListener('change', () => this.choose(id, byId(id).value));
+		byId('versus').addEventListener('click', () => this.state.versus ? this.set({versus: '', zoom: ''}) : this.compareTask(this.taskLabel()));
 		for (const id of ['event', 'thread', 'state', 'by', 'colour', 'as'])
 			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
 		for (const button of document.querySelectorAll('[data-view]'))
@@ -95,6 +102,7 @@ class App {
 			this.tellItem(null);
 		this.strip.draw();
 		this.fillLegend();
+		this.stages.redraw();
 		Object.values(this.flames).forEach((f) => f.draw());
 	}
 	/* Brings everything in step with the state; what did not change is not done again. */
@@ -143,6 +151,7 @@ class App {
 				this.draw();
 			},
 			() => this.state.side && this.drawTable(),
+			() => this.state.side && this.drawStages(),
 			() => {
 				this.showStrip(wanted);
 				this.showLegend();
@@ -150,7 +159,7 @@ class App {
 		];
 	}
 	showLegend() {
-		const legend = `${this.colouring()}|${this.model.filter.event}`;
+		const legend = `${this.colouring()}|${this.model.filter.event}|${this.sideNames}`;
 		if (legend !== this.legendKey && !(this.current && this.current.selected))
 			this.tellItem(null);
 		this.legendKey = legend;
@@ -164,14 +173,14 @@ class App {
 		const state = this.profile.meta.states.indexOf(s.state);
 		const filter = {
 			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
-			labels: this.labelMask(), amounts: this.amounts(),
+			...this.labelMasks(), amounts: this.amounts(),
 		};
-		const lasting = `${event}|${s.thread}|${s.state}|${s.executor}|${s.stage}|${s.task}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
+		const lasting = `${event}|${s.thread}|${s.state}|${s.executor}|${s.stage}|${s.task}|${s.versus}`, key = `${lasting}|${s.range}|${s.other}|${s.as}`;
 		return {filter, lasting, key};
 	}
 	showStrip({lasting}) {
 		const s = this.state;
-		this.strip.chosen = {stage: s.stage, task: s.task};
+		this.strip.chosen = {stage: s.stage, task: s.task, versus: s.versus};
 		if (`${lasting}|${s.by}` !== this.stripKey) {
 			this.stripKey = `${lasting}|${s.by}`;
 			this.strip.load(this.model, s.by);
@@ -235,6 +244,16 @@ class App {
 			this.table.show(this.model, this.found && this.found.matched);
 			this.tableKey = key;
 		}
+	}
+	drawStages() {
+		const {event, thread, state, executor, range, stage} = this.state, key = [event, thread, state, executor, range].join('|');
+		if (!this.stages.stages.size)
+			return;
+		if (key !== this.stagesKey)
+			this.stages.load(this.model, this.maskOf({executor}), stage);
+		else
+			this.stages.mark(stage);
+		this.stagesKey = key;
 	}
 	treeOptions(more) {
 		return {reverse: false, hidden: this.hidden(), collapse: !!this.state.recursion, starts: null, members: null, ...more};

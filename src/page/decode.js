@@ -182,18 +182,19 @@ const SECTIONS = {
 	},
 	8: async (r, p) => {
 		const n = r.get(), words = [];
-		for (let k = 0; k < 3; k++)
+		for (let k = 0; k < 4; k++)
 			words.push(await r.numbers(new Uint32Array(n)));
-		const word = (k, i) => words[k][i] ? p.strings.get(words[k][i] - 1) : '';
+		const word = (k, i) => words[k][i] ? p.strings.get(words[k][i] - 1) : '', flag = (i, bit) => !!(words[3][i] & bit);
 		/* label 0 is none; labels of samples count from 1 */
-		p.labels = [{executor: '', stage: '', task: ''}, ...Array.from(words[0], (v, i) => ({executor: word(0, i), stage: word(1, i), task: word(2, i)}))];
+		for (let i = 0; i < n; i++)
+			p.labels.push({executor: word(0, i), stage: word(1, i), task: word(2, i), whole: flag(i, 1) && flag(i, 2), helper: flag(i, 4)});
 	},
 	9: async (r, p) => {
 		const n = r.get();
 		const label = await r.numbers(new Uint32Array(n));
 		let sum = 0;
 		const start = await r.column(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.numbers(new Float64Array(n));
-		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i]}));
+		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i] / 1000}));
 	},
 };
 
@@ -265,11 +266,11 @@ async function readSamples(r, p) {
 async function readData(base64) {
 	const bytes = await inflate(base64);
 	const r = new Reader(bytes);
-	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: ''}], spans: []};
+	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: '', whole: false, helper: false}], spans: []};
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;
-	if (r.get() !== 2)
+	if (r.get() !== 3)
 		throw new Error('the data is of another version than the page');
 	while (r.at < bytes.length) {
 		const id = r.get(), length = r.get();

@@ -39,7 +39,7 @@ Object.assign(App.prototype, {
 	wholeName() {
 		const s = this.state;
 		if (this.model.comparing)
-			return this.profile.meta.diff ? 'both' : 'both ranges';
+			return this.profile.meta.diff ? 'both' : s.versus ? 'both tasks' : 'both ranges';
 		return s.range || s.thread || s.state || s.executor || s.stage || s.task ? 'the selection' : `all ${this.model.event.name}`;
 	},
 	hover(flame, item, e) {
@@ -191,7 +191,7 @@ Object.assign(App.prototype, {
 	},
 	show(view) {
 		const item = this.current && this.current.selected;
-		const changes = {view, zoom: ''};
+		const changes = {view, zoom: '', ...(view === 'time' ? {versus: ''} : {})};
 		if (view === 'sandwich' && item && item.name >= 0)
 			changes.method = String(item.name);
 		if (view === 'time' && !this.model.filter.threads && !this.state.task)

@@ -30,16 +30,16 @@ function taskSpans(profile) {
 function stageSpans(profile, tasks) {
 	const stages = new Map();
 	for (const t of tasks) {
-		const {stage} = profile.labels[t.label];
+		const {stage, helper} = profile.labels[t.label], tasks = helper ? 0 : 1;
 		if (!stage)
 			continue;
 		const s = stages.get(stage);
 		if (s) {
 			s.from = Math.min(s.from, t.from);
 			s.to = Math.max(s.to, t.to);
-			s.tasks++;
+			s.tasks += tasks;
 		} else {
-			stages.set(stage, {stage, from: t.from, to: t.to, tasks: 1});
+			stages.set(stage, {stage, from: t.from, to: t.to, tasks});
 		}
 	}
 	return [...stages.values()];
@@ -66,6 +66,7 @@ function labelLanes(strip) {
 		const scale = strip.width / (strip.buckets * strip.bucketSeconds * 1000);
 		return [s.from * scale, Math.max(1, (s.to - s.from) * scale - 0.6)];
 	};
+	const slow = new Set([...stagesOf(profile).values()].map(straggler).filter(Boolean).map((t) => t.label)), {stages: names} = profile.meta;
 	const colour = (stage) => strip.colours.strong([hash(stage) * 47 % 360, 42]);
 	const add = (label, spans, height, most, draw, word) => {
 		const rows = packSpans(spans), h = Math.max(1, Math.min(height, most / rows));
@@ -89,19 +90,23 @@ function labelLanes(strip) {
 		c.fillStyle = strip.colours.text;
 		const left = Math.max(0, x), room = Math.min(strip.width, x + w) - left; /* it may have begun before */
 		if (h >= 11 && room > 40)
-			c.fillText(strip.letters.fit(s.stage, room - 8), left + 4, y + h / 2);
+			c.fillText(strip.letters.fit([s.stage, names[s.stage]].filter(Boolean).join(': '), room - 8), left + 4, y + h / 2);
 		c.globalAlpha = 1;
-	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`]}));
+	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, names[s.stage], `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`].filter(Boolean)}));
 	add('Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {
 		const {stage, task} = profile.labels[s.label], c = strip.context;
-		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task);
+		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task && strip.chosen.versus !== task);
 		c.globalAlpha = off ? 0.3 : 0.85;
 		c.fillStyle = colour(stage);
 		c.fillRect(x, y, w, h > 2 ? h - 0.7 : h);
+		if (slow.has(s.label)) {
+			c.fillStyle = strip.colours.other;
+			c.fillRect(x, y + Math.max(0, h - 2), w, Math.min(h, 1.5));
+		}
 		c.globalAlpha = 1;
 	}, (s) => {
 		const {executor, stage, task} = profile.labels[s.label];
-		return {kind: 'task', word: task, stage, lines: [task || stage, executor].filter(Boolean)};
+		return {kind: 'task', word: task, stage, lines: [task || stage, `took ${formatDuration((s.to - s.from) * 1e6)}`, executor, slow.has(s.label) && 'a straggler of its stage'].filter(Boolean)};
 	});
 	return lanes;
 }

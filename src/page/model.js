@@ -2,8 +2,8 @@
 const LARGE = 200000; /* samples from which on work is done in slices */
 
 /* What is selected of the profile (event, threads, state, range of time) as sums over the tree's
- * nodes. Two selections can be compared, A and B: two ranges of time, or the two recordings of a
- * comparison, which are its events 0 and 1. */
+ * nodes. Two selections can be compared, A and B: two ranges of time, two tasks, or the two
+ * recordings of a comparison, which are its events 0 and 1. */
 class Model {
 	constructor(profile) {
 		this.profile = profile;
@@ -15,6 +15,7 @@ class Model {
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
 	 *      labels: Uint8Array with a 1 for each label that counts or null,
+	 *      sides: two of them to compare with each other, or null,
 	 *      range: [from, to) in buckets or null, other: the range to compare with or null,
 	 *      amounts: compared as they are, not as shares of each} */
 	select(f) {
@@ -38,9 +39,13 @@ class Model {
 	/* What is summed for each side of a comparison; b is null without one. */
 	sides(f) {
 		const {diff} = this.profile.meta;
-		const make = (range, event) => ({range, event, rows: this.profile.events[event] ? this.profile.events[event].count : 0,
+		const make = (range, event, labels) => ({range, event, labels, rows: this.profile.events[event] ? this.profile.events[event].count : 0,
 			self: new Float64Array(this.nodes.count), wanted: this.threadMask(f)});
-		return {a: make(f.range, diff ? 0 : f.event), b: diff ? make(null, 1) : f.other ? make(f.other, f.event) : null};
+		if (diff)
+			return {a: make(f.range, 0, f.labels), b: make(null, 1, f.labels)};
+		if (f.sides)
+			return {a: make(f.range, f.event, f.sides[0]), b: make(f.range, f.event, f.sides[1])};
+		return {a: make(f.range, f.event, f.labels), b: f.other ? make(f.other, f.event, f.labels) : null};
 	}
 	settle(f, a, b) {
 		const n = this.nodes.count, {meta} = this.profile;
@@ -83,7 +88,7 @@ class Model {
 	}
 	/* Adds rows @first to @end - 1 of a side to its nodes. The one loop over all samples that a drag
 	 * runs again and again: no calls in it. */
-	sumRows({state, labels}, {range, event, self, wanted}, first, end) {
+	sumRows({state}, {range, event, labels, self, wanted}, first, end) {
 		const rows = this.profile.events[event];
 		if (!rows)
 			return;
@@ -110,8 +115,8 @@ class Model {
 		return mask;
 	}
 	/* Calls f(node, value, row) for what is selected, cut to @range. */
-	eachRow(range, f, first = 0, end = Infinity) {
-		const rows = this.profile.events[this.filter.event], {threads, state, labels} = this.filter;
+	eachRow(range, f, first = 0, end = Infinity, labels = this.filter.labels) {
+		const rows = this.profile.events[this.filter.event], {threads, state} = this.filter;
 		for (let i = first; rows && i < rows.count && i < end; i++) {
 			if ((threads && !threads.has(rows.thread[i])) || (state >= 0 && rows.state[i] !== state) || (labels && !labels[rows.label[i]]))
 				continue;

@@ -50,36 +50,76 @@ Object.assign(App.prototype, {
 		byId('title').textContent = title;
 		fillFoot(byId('foot'), m);
 	},
-	/* Words of labels that samples have; tasks only of the chosen stage. "-" stands for none. */
+	/* Words of labels that samples have: stages of the chosen executor, tasks of the chosen stage. "-"
+	 * stands for none. */
 	fillLabels() {
-		const s = this.state, {labels} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
+		const s = this.state, {labels, meta: {stages}} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
 		if (key === this.labelKey)
 			return;
 		this.labelKey = key;
-		for (const kind of ['executor', 'stage', 'task']) {
-			const words = new Set();
-			for (const l of labels)
-				if (kind !== 'task' || !s.stage || (l.stage || '-') === s.stage)
-					words.add(l[kind] || '-');
+		for (const [kind, ...within] of [['executor'], ['stage', 'executor'], ['task', 'executor', 'stage']]) {
+			const words = new Set(labels.filter((l, i) => (i || this.unlabelled()) && fits(l, s, within)).map((l) => l[kind] || '-'));
 			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
 			const many = kind === 'task' && !s.stage && named.length > 500;
-			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, w])), ...(words.has('-') ? [['-', 'none']] : [])];
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, kind === 'stage' && stages[w] ? `${w}: ${stages[w].slice(0, 60)}` : w])), ...(words.has('-') ? [['-', 'none']] : [])];
 			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
 			byId(kind).value = s[kind];
 			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
 		}
 	},
+	/* Whether any sample has no label at all. */
+	unlabelled() {
+		if (this.someUnlabelled === undefined)
+			this.someUnlabelled = this.profile.events.some((rows) => rows && rows.label.includes(0));
+		return this.someUnlabelled;
+	},
+	/* A switch was turned. What the choice does not have is no longer chosen. */
+	choose(kind, word) {
+		const next = {executor: this.state.executor, stage: this.state.stage, task: this.state.task, [kind]: word};
+		if (kind === 'stage')
+			next.task = '';
+		for (const lower of ['task', 'stage'])
+			if (lower !== kind && !this.profile.labels.some((l) => fits(l, next, ['executor', 'stage', 'task'])))
+				next[lower] = '';
+		this.set({...next, versus: '', zoom: ''});
+	},
 	/* Which labels count, by number; null: all. */
-	labelMask() {
-		const s = this.state, kinds = ['executor', 'stage', 'task'].filter((k) => s[k]);
-		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => kinds.every((k) => (l[k] || '-') === s[k])) : null;
+	maskOf(wanted) {
+		const kinds = ['executor', 'stage', 'task'].filter((k) => wanted[k]);
+		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => fits(l, wanted, kinds)) : null;
+	},
+	labelMasks() {
+		const {executor, stage, task, versus} = this.state;
+		if (!task || !versus)
+			return {labels: this.maskOf({executor, stage, task}), sides: null};
+		const sides = [versus, task].map((word) => this.maskOf({executor, stage, task: word}));
+		return {labels: sides[0].map((v, i) => v | sides[1][i]), sides};
 	},
 	/* A stage or task was clicked: only it, or all again. */
 	pickLabel({kind, word, stage}) {
 		if (!word)
 			return;
-		const off = this.state[kind] === word;
-		this.set(kind === 'stage' ? {stage: off ? '' : word, task: '', zoom: ''} : {task: off ? '' : word, stage: off ? this.state.stage : stage, zoom: ''});
+		const off = this.state[kind] === word && !this.state.versus, changes = {versus: '', zoom: ''};
+		this.set(kind === 'stage' ? {stage: off ? '' : word, task: '', ...changes} : {task: off ? '' : word, stage: off ? this.state.stage : stage, ...changes});
+	},
+	/* The label of the chosen task that its stage measures it by; 0: none. */
+	taskLabel() {
+		const {stage, task} = this.state;
+		return Math.max(0, this.profile.labels.findIndex((l) => task && l.task === task && l.stage && (!stage || l.stage === stage) && !l.helper));
+	},
+	/* A task beside the median task of its stage. */
+	compareTask(label) {
+		const {stage, task} = this.profile.labels[label], of = this.stages.stages.get(stage), median = of && medianTask(of);
+		if (!median)
+			return;
+		this.set({stage, task, versus: this.profile.labels[median.label].task, executor: '', thread: '', other: '', zoom: '',
+			view: this.state.view === 'time' ? 'flame' : this.state.view});
+	},
+	/* Whether the chosen task can be compared so. */
+	showVersus() {
+		const label = this.taskLabel(), of = label && this.stages.stages.get(this.profile.labels[label].stage), median = of && medianTask(of);
+		byId('versus').hidden = !median || this.profile.labels[median.label].task === this.state.task;
+		byId('versus').setAttribute('aria-pressed', String(!!this.state.versus));
 	},
 	showSwitches() {
 		const s = this.state;
@@ -103,6 +143,7 @@ Object.assign(App.prototype, {
 		byId('side').hidden = !s.side;
 		byId('recursion').disabled = s.view === 'time';
 		byId('up').disabled = s.view === 'sandwich';
+		this.showVersus();
 		this.showRange();
 		this.showChips();
 	},
@@ -136,9 +177,16 @@ Object.assign(App.prototype, {
 		for (const id of this.hidden())
 			add(`Hidden: ${shortName(this.model.name(id))}`, dotted(this.model.name(id)),
 				() => this.set({hide: [...this.hidden()].filter((h) => h !== id).join('.'), zoom: ''}));
+		if (s.task && s.versus)
+			add(`${s.task} beside ${s.versus}`, `${s.task} compared with the median task of its stage, ${s.versus}`, () => this.set({versus: '', zoom: ''}));
 		if (s.zoom && s.view !== 'sandwich')
 			add('Zoomed', 'Zoomed in', () => this.set({zoom: ''}));
 		byId('chips').replaceChildren(...chips);
 		byId('reset').disabled = !chips.length;
 	},
 });
+
+/* Whether a label has the words that are wanted, of these kinds. */
+function fits(label, wanted, kinds) {
+	return kinds.every((k) => !wanted[k] || (label[k] || '-') === wanted[k]);
+}

@@ -195,16 +195,63 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 	return r;
 }
 
+struct others {
+	uint32_t task; /* as rows name it */
+};
+
+static void name_other(void *ctx, struct sp_sample *row)
+{
+	const struct others *o = ctx;
+
+	if (!row->task)
+		row->task = o->task;
+}
+
+/* Adds what stands for everything that @executor did outside of tasks. */
+static int add_others(struct sp_profile *p, uint32_t executor, struct others *ret)
+{
+	struct sp_task_run t = {.name = {-1, -1, -1, -1, -1}, .executor = executor};
+	int r = sp_profile_add_task(p, &t);
+
+	ret->task = (uint32_t)p->task_count;
+	return r;
+}
+
+/* With a second executor it matters whose the samples are that are in no task. @ret: as rows of
+ * @from shall name it; 0: not at all. */
+static int tell_executors(
+	struct merge *m, struct sp_profile *p, const struct sp_profile *from, struct others *ret)
+{
+	uint32_t executor = string(m, from->executor_id);
+	int r = 0;
+
+	ret->task = 0;
+	if (executor == p->executor_id || (!p->row_count && !p->task_count))
+		return 0;
+	if (p->executor_id) {
+		struct others own;
+
+		r = add_others(p, p->executor_id, &own);
+		if (r == 0)
+			sp_profile_rekey(p, name_other, &own);
+	}
+	return r < 0 || !executor ? r : add_others(p, executor, ret);
+}
+
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 {
 	__attribute__((cleanup(merge_done))) struct merge m = {0};
 	uint32_t events[SP_PROFILE_EVENTS] = {0};
-	size_t tasks = p->task_count;
+	struct others others = {0};
+	size_t tasks;
 	int r = merge_init(&m, p->dict, from->dict);
 
 	if (r == 0)
 		r = merge_events(p, from, events);
 	sp_profile_recount(p);
+	if (r == 0)
+		r = tell_executors(&m, p, from, &others);
+	tasks = p->task_count;
 	if (r == 0)
 		r = merge_tasks(&m, p, from);
 	for (size_t i = 0; i < from->row_count && r == 0; i++) {
@@ -214,7 +261,7 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 		s.thread = thread(&m, s.thread);
 		s.state = string(&m, s.state);
 		s.root = string(&m, s.root);
-		s.task = s.task ? s.task + (uint32_t)tasks : 0;
+		s.task = s.task ? s.task + (uint32_t)tasks : others.task;
 		s.event = events[s.event];
 		r = m.full ? -ENOMEM : add_row(p, from, &s);
 	}

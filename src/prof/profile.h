@@ -100,7 +100,9 @@ struct sp_remark {
 	uint64_t count;	  /* 0 for plain sentences */
 };
 
-/* An attempt of a Spark task on a thread, or another span of a thread's time that has a label. */
+/* An attempt of a Spark task on a thread, or another span of a thread's time that has a label; or,
+ * where the recordings of several executors were merged, what an executor did outside of tasks: all
+ * but the executor is unknown then. */
 struct sp_task_run {
 	struct sp_taskname name;   /* all -1: no task */
 	uint32_t tid;		   /* OS thread */

@@ -165,36 +165,51 @@ static uint32_t skewed(uint32_t below)
 enum { STAGES = 3, STAGE_TASKS = 4, TASKS = STAGES * STAGE_TASKS };
 
 /* Tasks of a thread follow each other, a stage's all at once; none in the first and last tenth of
- * the time, which is cut into 1,000 parts. */
+ * the time, which is cut into 1,000 parts. The first thread has a straggler in the second stage: it
+ * takes the time of three. */
+enum { SLOW = STAGE_TASKS + 1, SLOW_END = SLOW + 3 };
+
+static uint32_t slow(uint32_t t, uint32_t task)
+{
+	return t == 0 && task > SLOW && task < SLOW_END ? SLOW : task;
+}
+
 static void make_tasks(struct sp_profile *p, uint32_t threads, uint64_t seconds)
 {
 	for (uint32_t i = 0; i < threads * TASKS; i++) {
 		uint32_t t = i / TASKS, task = i % TASKS;
 		uint64_t from = (uint64_t)task * 1000 / TASKS, to = (task + 1ull) * 1000 / TASKS;
+		bool ran;
 		struct sp_task_run run = {
 			.name = {.task_id = 1000 + task * threads + t,
 				.stage = 3 + (int32_t)(task / STAGE_TASKS),
 				.index = (int32_t)(task % STAGE_TASKS * threads + t)},
 			.tid = 4000 + t,
 			.executor = str(p, t % 2 ? "3" : "4"),
-			.begun = true,
-			.ended = true,
 		};
 
 		from = from < 100 ? 100 : from;
-		to = to > 900 ? 900 : to;
-		if (from < to) {
+		to = t == 0 && task == SLOW ? SLOW_END * 1000 / TASKS : to > 900 ? 900 : to;
+		ran = from < to && slow(t, task) == task;
+		run.begun = run.ended = ran;
+		if (ran) {
 			run.start_ns = START_NS + from * seconds * 1000000;
 			run.end_ns = START_NS + to * seconds * 1000000;
 		}
 		sp_profile_add_task(p, &run);
 	}
+	for (uint32_t t = 0; t < 2; t++) /* what executors do outside of tasks */
+		sp_profile_add_task(p, &(struct sp_task_run){.name = {-1, -1, -1, -1, -1},
+					       .executor = str(p, t % 2 ? "3" : "4")});
+	sp_profile_stage(p, 0, 4, 0)->description =
+		str(p, "count of <b>orders</b> by customer at NightlyReport.scala:1042");
 }
 
 /* The task of a thread in a part of the time, as samples name it. */
-static uint32_t task_at(uint32_t t, uint64_t part)
+static uint32_t task_at(uint32_t t, uint32_t threads, uint64_t part)
 {
-	return part < 100 || part >= 900 ? 0 : t * TASKS + (uint32_t)(part * TASKS / 1000) + 1;
+	return part < 100 || part >= 900 ? threads * TASKS + t % 2 + 1
+					 : t * TASKS + slow(t, (uint32_t)(part * TASKS / 1000)) + 1;
 }
 
 static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, uint32_t threads,
@@ -233,7 +248,7 @@ static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, ui
 			sp_profile_add_at(p,
 				&(struct sp_sample){ids[s], tids[t], state_ids[s % 10],
 					(uint32_t)event, 1, interval + rnd(2000) * 100,
-					.task = task_at(t, part)},
+					.task = task_at(t, threads, part)},
 				START_NS + k * interval + t * 1000, interval);
 		}
 	}

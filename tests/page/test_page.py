@@ -468,6 +468,68 @@ def test_stages_and_tasks_are_lanes_and_switches(browser, small):
     quiet(browser, small)
 
 
+def test_switches_work_together(browser, small):
+    """Executor, stage, task, thread and state narrow down one selection; what is in no task belongs to its executor too."""
+    browser.open(small)
+    whole = browser.eval("sparkprof.model.whole")
+    executors = browser.eval("[...document.getElementById('executor').options].map((o) => o.value).filter(Boolean)")
+    assert executors == ["executor 3", "executor 4"]
+    def of(**words):
+        browser.eval(f"sparkprof.set({json.dumps(words)})")
+        return browser.eval("sparkprof.model.whole")
+    assert sum(of(executor=e) for e in executors) == pytest.approx(whole)
+    outside = sum(of(executor=e, stage="-") for e in executors)
+    assert outside == pytest.approx(of(executor="", stage="-")) and outside > whole / 10
+    one = of(executor="executor 3", stage="stage 4.0")
+    states = browser.eval("sparkprof.profile.meta.states")
+    assert sum(of(state=s) for s in states) == pytest.approx(one)
+    # tasks are those of the chosen executor and stage; a choice that the next one does not have goes
+    of(state="")
+    tasks = browser.eval("[...document.getElementById('task').options].map((o) => o.value).filter(Boolean)")
+    assert tasks and all("stage 4.0" in t for t in tasks)
+    browser.eval(f"sparkprof.choose('task', {json.dumps(tasks[0])})")
+    assert 0 < browser.eval("sparkprof.model.whole") < one
+    browser.eval("sparkprof.choose('executor', 'executor 4')")
+    assert browser.eval("[sparkprof.state.executor, sparkprof.state.stage, sparkprof.state.task]") == ["executor 4", "stage 4.0", ""]
+    quiet(browser, small)
+
+
+def stage_rows(browser):
+    return browser.eval("[...document.querySelectorAll('.stages tbody')].map((b) => [b.dataset.stage, ...[...b.rows[0].cells].slice(1, 4).map((c) => c.textContent)])")
+
+
+def test_table_of_stages_filters_and_compares_a_straggler(browser, small):
+    browser.open(small)
+    rows = {r[0]: r[1:] for r in stage_rows(browser)}
+    assert set(rows) == {"stage 3.0", "stage 4.0", "stage 5.0"} and rows["stage 4.0"][0] == "32"
+    assert rows["stage 4.0"][2] == "3.0 ×" and rows["stage 3.0"][2] == "1.0 ×"
+    assert "<b>orders</b>" in browser.eval("document.querySelector('.stages .name').textContent")
+    # areas of a stage sum up to it, and stay when another is chosen
+    areas = browser.eval("[...sparkprof.stages.sums].map(([s, a]) => [s.stage, a.reduce((x, y) => x + y, 0)])")
+    for stage, weight in areas:
+        browser.eval(f"document.querySelector('[data-stage=\"{stage}\"] button').click()")
+        assert browser.eval("sparkprof.state.stage") == stage
+        assert browser.eval("sparkprof.model.whole") == pytest.approx(weight)
+        assert browser.eval("document.querySelector('.stages .current').dataset.stage") == stage
+    assert len(stage_rows(browser)) == 3
+    # only the stage with a straggler offers to compare it
+    assert browser.eval("[...document.querySelectorAll('.stages .lags')].map((b) => b.closest('tbody').dataset.stage)") == ["stage 4.0"]
+    browser.eval("document.querySelector('.stages .lags').click()")
+    state = browser.eval("sparkprof.state")
+    assert "in stage 4.0" in state["task"] and "in stage 4.0" in state["versus"] and state["task"] != state["versus"]
+    assert browser.eval("sparkprof.model.comparing") and browser.eval(f"{FLAME}.tree.root.b / {FLAME}.tree.root.a") == pytest.approx(3, rel=0.1)
+    assert "this task" in browser.eval("document.querySelector('#facts .legend').textContent")
+    both = browser.eval("[sparkprof.model.a.total[0], sparkprof.model.b.total[0]]")
+    fragment = browser.eval("location.hash.slice(1)")
+    browser.open(small, fragment)
+    assert browser.eval("[sparkprof.model.a.total[0], sparkprof.model.b.total[0]]") == both
+    browser.keys("m")
+    assert not browser.eval("sparkprof.model.comparing") and browser.eval("sparkprof.model.whole") == pytest.approx(both[1])
+    browser.keys("m")
+    assert browser.eval("sparkprof.model.comparing")
+    quiet(browser, small)
+
+
 def test_a_stage_that_began_before_has_its_name_inside(browser, small):
     browser.open(small)
     places = browser.eval("""(() => {

@@ -243,6 +243,46 @@ Test(merge, targets_that_differ_are_several)
 	}
 }
 
+static uint64_t weight_of_all(const struct sp_profile *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->row_count; i++)
+		sum += p->rows[i].weight;
+	return sum;
+}
+
+Test(merge, samples_in_no_task_keep_their_executor)
+{
+	static const char *const names[] = {"1", "2", "1", ""}; /* the last does not tell */
+	struct sp_profile *p = NULL;
+	uint64_t each = 0, sums[3] = {0};
+
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		struct sp_profile *next = sample_profile();
+
+		next->executor_id = *names[i] ? sp_dict_string(next->dict, names[i], 1) : 0;
+		each = weight_of_all(next);
+		if (p)
+			cr_assert_eq(sp_profile_merge(p, next), 0);
+		if (p)
+			sp_profile_free(next);
+		else
+			p = next;
+	}
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_task_run *t = sp_profile_task(p, &p->rows[i]);
+
+		cr_expect(!t || (t->name.task_id < 0 && t->name.stage < 0 && !t->start_ns));
+		sums[t ? atoi(sp_dict_get_string(p->dict, t->executor, NULL)) : 0] +=
+			p->rows[i].weight;
+	}
+	cr_expect_eq(sums[1], 2 * each);
+	cr_expect_eq(sums[2], each);
+	cr_expect_eq(sums[0], each);
+	sp_profile_free(p);
+}
+
 static struct sp_profile *of_counts(const char *const *names, const uint64_t *counts, size_t n)
 {
 	struct sp_profile *p;

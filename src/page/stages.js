@@ -1,0 +1,145 @@
+'use strict';
+/* The table of stages: tasks, run time, samples by area, and whether a task lagged behind. A click
+ * shows a stage alone; one on a straggler compares it with the median task of its stage. */
+
+/* Stages by their word: {stage, tasks, run: ms of all, whole: [{label, ms}] of the tasks that began and
+ * ended within the recording, shortest first}. As in src/out/stages.c, threads that help do not count. */
+function stagesOf({labels, spans}) {
+	const stages = new Map(), ms = new Float64Array(labels.length);
+	for (const s of spans)
+		ms[s.label] += s.to - s.from;
+	labels.forEach(({stage, helper, whole}, label) => {
+		if (!stage)
+			return;
+		if (!stages.has(stage))
+			stages.set(stage, {stage, tasks: 0, run: 0, whole: []});
+		const s = stages.get(stage);
+		if (helper)
+			return;
+		s.tasks++;
+		s.run += ms[label];
+		if (whole)
+			s.whole.push({label, ms: ms[label]});
+	});
+	stages.forEach((s) => s.whole.sort((x, y) => x.ms - y.ms));
+	return stages;
+}
+
+function medianTask({whole}) {
+	return whole.length ? whole[whole.length >> 1] : null;
+}
+
+/* The slowest task, where it took more than twice the median of at least three; null: none lags. */
+function straggler({whole}) {
+	const last = whole[whole.length - 1];
+	return whole.length >= 3 && last.ms > 2 * medianTask({whole}).ms ? last : null;
+}
+
+class StageTable {
+	/* @on: {pick(stage), compare(label of a task)} */
+	constructor(host, profile, colours, on) {
+		this.host = host;
+		this.profile = profile;
+		this.colours = colours;
+		this.on = on;
+		this.stages = stagesOf(profile);
+		this.stageOf = profile.labels.map((l) => this.stages.get(l.stage) || null);
+		host.hidden = !this.stages.size;
+	}
+	/* Sums what is selected by stage and area, whatever stage or task is looked at; many samples in slices.
+	 * @labels: Uint8Array with a 1 for each label that counts, or null. */
+	async load(model, labels, chosen) {
+		const {areas} = this.profile.meta, {area} = model.nodes, rows = this.profile.events[model.filter.event], count = rows ? rows.count : 0;
+		const load = this.loads = (this.loads || 0) + 1, sums = new Map();
+		this.stages.forEach((s) => sums.set(s, new Float64Array(areas.length)));
+		const add = (first, end) => load === this.loads && model.eachRow(model.filter.range, (node, value, i) => {
+			const stage = this.stageOf[rows.label[i]];
+			if (stage)
+				sums.get(stage)[area[node]] += value;
+		}, first, end, labels);
+		if (count > LARGE)
+			await inSlices(count, add);
+		else
+			add(0, count);
+		if (load !== this.loads)
+			return;
+		this.sums = sums;
+		this.chosen = chosen;
+		this.draw();
+	}
+	redraw() {
+		if (this.sums)
+			this.draw();
+	}
+	mark(chosen) {
+		this.chosen = chosen;
+		for (const body of this.host.querySelectorAll('tbody'))
+			body.classList.toggle('current', body.dataset.stage === chosen);
+	}
+	draw() {
+		const list = [...this.stages.values()].map((s) => ({...s, areas: this.sums.get(s), weight: this.sums.get(s).reduce((sum, v) => sum + v, 0)}));
+		const table = element('table', {className: 'stages'}), head = element('tr'), top = element('thead');
+		for (const [id, text, title] of [['stage', 'Stage', 'A click shows it alone'], ['tasks', 'Tasks', 'Attempts that ran within the recording'],
+			['run', 'Run time', 'What they took of it together'], ['slowest', 'Slowest', 'Against the median task: a click on a straggler compares both'],
+			['areas', 'Samples by area', 'Of what is selected']])
+			head.append(element('th', {scope: 'col', className: id, textContent: text, title}));
+		top.append(head);
+		list.sort((x, y) => y.weight - x.weight || y.run - x.run || x.stage.localeCompare(y.stage, 'en', {numeric: true}));
+		const most = Math.max(1, ...list.map((s) => s.weight));
+		table.append(element('caption', {textContent: 'Stages', className: 'unseen'}), top, ...list.map((s) => this.body(s, most)));
+		this.host.replaceChildren(table);
+		this.mark(this.chosen);
+	}
+	body(s, most) {
+		const body = element('tbody'), row = element('tr'), name = this.profile.meta.stages[s.stage];
+		const button = element('button', {textContent: s.stage.replace('stage ', ''), title: [s.stage, name].filter(Boolean).join(': ')});
+		const cell = (className, text, title = '') => element('td', {className, textContent: text, title});
+		body.dataset.stage = s.stage;
+		body.addEventListener('click', () => this.on.pick(s.stage));
+		row.append(element('th', {scope: 'row'}), cell('number', formatNumber(s.tasks)), cell('number', formatDuration(s.run * 1e6)),
+			this.slowestCell(s), this.areaCell(s, most));
+		row.firstChild.append(button);
+		body.append(row);
+		if (name) {
+			const line = element('tr', {className: 'name'});
+			line.append(element('td', {colSpan: 5, textContent: name, title: name}));
+			body.append(line);
+		}
+		return body;
+	}
+	slowestCell(s) {
+		const cell = element('td', {className: 'number'}), slow = straggler(s), last = s.whole[s.whole.length - 1], median = medianTask(s);
+		if (!last || !median.ms)
+			return cell;
+		const times = `${(last.ms / median.ms).toFixed(1)} ×`, {task} = this.profile.labels[last.label];
+		const words = `${task} took ${formatDuration(last.ms * 1e6)}, the median of ${formatNumber(s.whole.length)} tasks ${formatDuration(median.ms * 1e6)}`;
+		if (!slow) {
+			cell.append(times);
+			cell.title = words;
+			cell.classList.add('within');
+			return cell;
+		}
+		const button = element('button', {className: 'lags', textContent: times, title: `A straggler: ${words}. Click to compare their flame graphs.`});
+		button.addEventListener('click', (e) => {
+			e.stopPropagation();
+			this.on.compare(slow.label);
+		});
+		cell.append(button);
+		return cell;
+	}
+	/* The heaviest areas in words, and all of them as a bar. */
+	areaCell(s, most) {
+		const cell = element('td', {className: 'areas'}), bar = element('div', {className: 'stack'});
+		const {areas} = this.profile.meta, used = [...s.areas.keys()].filter((i) => s.areas[i] > 0).sort((x, y) => s.areas[y] - s.areas[x]);
+		const words = used.map((i) => `${areas[i].name} ${(100 * s.areas[i] / s.weight).toFixed(0)} %`);
+		for (const i of used) {
+			const part = element('span');
+			part.style.width = `${100 * s.areas[i] / most}%`;
+			part.style.background = this.colours.area(i);
+			bar.append(part);
+		}
+		cell.title = words.join(', ');
+		cell.append(element('div', {textContent: words.slice(0, 3).join(', ')}), bar);
+		return cell;
+	}
+}
