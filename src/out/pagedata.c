@@ -107,6 +107,29 @@ static uint64_t quantum_of(const struct sp_event *e)
 	return q >= 16 ? q / 16 : 1;
 }
 
+/* What a row is worth to the page. Where samples are counted, those of a view's stack are shared
+ * out among its rows by weight, so that the page has as many of each stack as the other formats. */
+struct worth {
+	const struct sp_view *v;
+	uint64_t *seen,
+		*given; /* by stack of the view: weight so far, and samples; NULL: weights */
+};
+
+static uint64_t worth_of(struct worth *w, const struct sp_sample *s, uint32_t stack)
+{
+	const struct sp_view_stack *st = &w->v->stacks[stack];
+	uint64_t until;
+
+	if (!w->seen)
+		return s->weight;
+	if (!w->v->event->measured || !w->v->event->interval || !st->weight)
+		return s->count;
+	w->seen[stack] += s->weight;
+	until = (uint64_t)((double)w->seen[stack] / (double)st->weight * (double)st->samples);
+	w->given[stack] += until -= w->given[stack];
+	return until;
+}
+
 /* Votes of a profile's stack. */
 struct votes {
 	uint32_t leaf;
@@ -118,8 +141,11 @@ static int add_rows(struct sp_page *g, const struct sp_view *v, const uint32_t *
 	const struct sp_profile *p = g->p;
 	uint32_t event = (uint32_t)(v->event - p->events), stacks = sp_dict_stacks(p->dict) + 1;
 	SP_AUTO_FREE struct votes *votes = calloc(stacks, sizeof(*votes));
+	SP_AUTO_FREE uint64_t *counts = calloc(2 * (v->stack_count + 1), sizeof(*counts));
+	struct worth worth = {
+		v, g->counted ? counts : NULL, counts ? counts + v->stack_count + 1 : NULL};
 
-	if (!votes)
+	if (!votes || !counts)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->row_count; i++) {
 		const struct sp_sample *s = &p->rows[i];
@@ -127,8 +153,8 @@ static int add_rows(struct sp_page *g, const struct sp_view *v, const uint32_t *
 
 		if (s->event != event || !leaf)
 			continue;
-		g->rows[g->row_count++] = (struct sp_page_row){
-			event, s->thread, s->bucket, s->span, leaf, s->state, s->task, s->weight};
+		g->rows[g->row_count++] = (struct sp_page_row){event, s->thread, s->bucket, s->span,
+			leaf, s->state, s->task, worth_of(&worth, s, v->row_stacks[i] - 1)};
 		votes[s->stack].leaf = leaf;
 		votes[s->stack].count += s->count;
 	}
@@ -160,16 +186,16 @@ static int add_event(struct sp_page *g, const struct sp_out_opts *opts, unsigned
 	int r;
 
 	o.event = sp_dict_get_string(g->p->dict, g->p->events[event].name_id, NULL);
-	o.mark_truncated = true;
-	o.threads = false; /* the page has a switch for them */
-	o.split_types = false;
+	o.mark_truncated = !g->counted; /* a comparison sees stacks as sp_diff_init does */
+	o.threads = false;		/* the page has a switch for them */
+	o.split_types = g->counted;
 	o.total = true;
 	if (opts->view.event && strcmp(opts->view.event, o.event) != 0)
 		return 0;
 	r = sp_view_new(g->p, &o, &v);
 	if (r < 0)
 		return r;
-	g->quantum[event] = quantum_of(&g->p->events[event]);
+	g->quantum[event] = g->counted ? 1 : quantum_of(&g->p->events[event]);
 	g->filtered += v->filtered;
 	r = v->event ? add_view(g, v) : 0;
 	sp_view_free(v);
@@ -352,7 +378,10 @@ int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
 	const struct sp_out_opts *opts, struct sp_buf *out)
 {
 	__attribute__((cleanup(done))) struct sp_page g = {.p = p, .diff = diff};
-	int r = collect(&g, opts);
+	int r;
+
+	g.counted = diff && !opts->view.total;
+	r = collect(&g, opts);
 
 	if (r == 0)
 		sp_page_put(&g, out);

@@ -25,7 +25,8 @@
  *   difference to the group before) and its rows; per row bucket (difference to the row before in
  *   the group), buckets beyond that one it covers, stack, state + 1 (0 not told), label (0 none;
  *   signed, difference to the row before in the group), value. Value times the event's quantum is
- *   the weight; quanta are shared out so that sums are right to one quantum.
+ *   the weight; quanta are shared out so that sums are right to one quantum. A comparison counts
+ *   samples ("counted" in the meta data), as its other formats do, unless weights were asked for.
  *
  * 7 series: once per kind. Kind (enum sp_series_kind), count, columns: milliseconds since the start
  *   (signed, difference), value (signed, difference).

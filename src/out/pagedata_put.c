@@ -67,9 +67,11 @@ static void json_events(struct sp_buf *b, const struct sp_page *g)
 
 		sp_buf_addf(b,
 			"%s{\"unit\":\"%s\",\"interval\":%" PRIu64 ",\"quantum\":%" PRIu64
-			",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 ",\"measured\":%s",
+			",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64
+			",\"measured\":%s,\"counted\":%s",
 			i ? "," : "", units[e->unit % SP_COUNT(units)], e->interval, g->quantum[i],
-			e->samples, e->weight, e->measured ? "true" : "false");
+			e->samples, e->weight, e->measured ? "true" : "false",
+			g->counted ? "true" : "false");
 		json_text(b, g->p, "name", e->name_id);
 		sp_buf_addc(b, '}');
 	}
@@ -115,7 +117,10 @@ static void json_diff(struct sp_buf *b, const struct sp_diff *d)
 		sp_buf_adds(b, i ? "," : ",\"names\":[");
 		sp_escape_json(sp_diff_name(d, i), strlen(sp_diff_name(d, i)), b);
 	}
-	sp_buf_adds(b, "]}");
+	sp_buf_addf(b,
+		"],\"samples\":[%" PRIu64 ",%" PRIu64 "],\"durations\":[%" PRIu64 ",%" PRIu64 "]}",
+		d->views[0]->samples, d->views[1]->samples, d->views[0]->profile->duration_ns,
+		d->views[1]->profile->duration_ns);
 }
 
 /* @states: string ids that samples have as state, each once. */

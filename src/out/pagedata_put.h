@@ -10,7 +10,7 @@
 
 struct sp_page_row {
 	uint32_t event, thread, bucket, span, leaf, state, label;
-	uint64_t weight;
+	uint64_t weight; /* or samples, where these are counted */
 };
 
 /* What a task is called: ids of names; 0: none. */
@@ -34,6 +34,7 @@ struct sp_page {
 	uint32_t leaf_count;
 	struct sp_page_label *labels;	     /* owned: of each task of the profile */
 	uint64_t quantum[SP_PROFILE_EVENTS]; /* 0: the event is left out */
+	bool counted;			     /* values are samples, not weights: see pagedata.h */
 	uint64_t filtered;
 	uint32_t first_bucket, buckets;
 	uint64_t start_ns;

@@ -237,18 +237,19 @@ function fillFoot(foot, m) {
 		span.append(element('b', {textContent: label}), ` ${text}`);
 		parts.push(span);
 	};
+	const each = (values, format) => values.map((v, i) => `${format(v)} in ${['base', 'new'][i]}`).join(', ');
 	const reasons = m.reasons.filter((r) => r[1]).map(([text, count]) => `${text} ${formatNumber(count)}`).join(', ');
-	add('Samples', m.diff ? m.events.map((e, i) => `${formatNumber(e.samples)} in ${['base', 'new'][i]}`).join(', ') : formatNumber(m.samples));
+	add('Samples', m.diff ? each(m.diff.samples, formatNumber) : formatNumber(m.samples));
 	add('Lost', formatNumber(m.lost) + (reasons ? ` (${reasons})` : ''), m.lost > 0);
 	add('Truncated', formatNumber(m.truncated));
 	add('Unknown', formatNumber(m.unknown));
 	add('Left out by filters', m.filtered ? formatNumber(m.filtered) : '');
-	add('Interval', m.events.filter((e) => e.interval && e.quantum).map((e, i) => `${m.diff ? ['base', 'new'][i] : e.name} ${formatWeight(e.interval, e)}`).join(', '));
+	add('Interval', m.events.filter((e) => e.interval && e.quantum).map((e, i) => `${m.diff ? ['base', 'new'][i] : e.name} ${formatWeight(e.interval, {...e, counted: false})}`).join(', '));
 	add('Target', m.target);
 	add('JVM', m.runtime);
 	add('Host', m.host);
-	add('Start', m.recorded || m.start ? new Date((m.recorded || m.start) / 1e6).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '');
-	add('Length', m.duration ? formatDuration(m.duration) : '');
+	add('Start', !m.diff && (m.recorded || m.start) ? new Date((m.recorded || m.start) / 1e6).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '');
+	add('Length', m.diff ? m.diff.durations.every(Boolean) && each(m.diff.durations, formatDuration) : m.duration ? formatDuration(m.duration) : '');
 	add('Command', m.command);
 	for (const [text] of m.notes)
 		add('Note', text);

@@ -30,6 +30,8 @@ function formatBytes(v) {
 }
 
 function formatWeight(v, event) {
+	if (event.counted)
+		return formatNumber(v);
 	if (event.unit === 'ns')
 		return formatDuration(v);
 	return event.unit === 'bytes' ? formatBytes(v) : formatNumber(v);

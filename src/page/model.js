@@ -148,7 +148,7 @@ class Model {
 		if (this.comparing) {
 			sums.a = this.byName(this.a.total);
 			sums.b = this.byName(this.b.total);
-			sums.sigmas = noiseBound(sums.total.reduce((count, t) => count + (t > 0), 0));
+			sums.sigmas = noiseBound(this.usedNames().reduce((count, used) => count + used, 0));
 		}
 		this.methodsVersion = this.version;
 		return this.methodSums = sums;
@@ -226,6 +226,8 @@ class Model {
 
 /* What one sample of an event weighs. */
 function weightOfSample(event) {
+	if (event.counted)
+		return 1;
 	return event.measured && event.interval ? event.interval : event.samples ? event.weight / event.samples : 1;
 }
 

@@ -267,7 +267,8 @@ static void hostile(struct sp_profile *p)
 		"invalid\xff\xfe\xc0\xaf utf8 \xed\xa0\x80", "control\x01\x1b[31m\x7f",
 		"${7*7}{{7*7}}", "\xd7\x90\xe2\x80\xae right to left", "javascript:alert(3)",
 		"\xf0\x9f\x94\xa5 fire"};
-	int event = sp_profile_event(p, "<b>cpu</b>", SP_UNIT_NS, 10000000, false);
+	int event = sp_profile_event(p, "<b>cpu</b>", SP_UNIT_NS, 10000000, false),
+	    bytes = sp_profile_event(p, "alloc", SP_UNIT_BYTES, 524288, true);
 	struct sp_frame_ref run = frame(p, "java/lang/Thread", "run", 1, SP_FRAME_C1);
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -279,6 +280,9 @@ static void hostile(struct sp_profile *p)
 		sp_profile_add_at(p,
 			&(struct sp_sample){stack, thread, str(p, names[i]), (uint32_t)event,
 				10 - i % 5, (10 - i % 5) * 10000000ull},
+			START_NS + i * 10000000ull, 0);
+		sp_profile_add_at(p,
+			&(struct sp_sample){stack, thread, 0, (uint32_t)bytes, 1, 524288 + i},
 			START_NS + i * 10000000ull, 0);
 	}
 	p->title_id = str(p, "</title><script>alert(4)</script>");

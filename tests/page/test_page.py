@@ -317,6 +317,24 @@ def test_hostile_names_stay_text(browser, make):
     quiet(browser, page)
 
 
+def test_allocations_have_their_own_palette(browser, make):
+    """What is drawn of the same frames for time and for bytes, on the canvas itself."""
+    page, seen = make("html", "hostile"), []
+    for event in ("0", "1"):
+        browser.open(page, f"event={event}")
+        point = center(browser, 1)
+        seen.append(browser.eval(f"""(() => {{
+            const f = {FLAME}, box = f.canvas.getBoundingClientRect(), row = f.layout.rows[1];
+            const at = f.context.getImageData((row.x[0] + row.w[0] - 4) * f.ratio, ({point["y"]} - box.top) * f.ratio, 1, 1).data;
+            return {{unit: sparkprof.model.event.unit, pixel: [...at], legend: document.querySelector('#facts .legend span').style.getPropertyValue('--c')}};
+        }})()"""))
+    assert [s["unit"] for s in seen] == ["ns", "bytes"]
+    assert seen[0]["pixel"] != seen[1]["pixel"] and seen[0]["legend"] != seen[1]["legend"]
+    _, green, blue, _ = zip(*(s["pixel"] for s in seen))
+    assert green[0] > blue[0] and green[1] < blue[1]  # compiled code is green, what it allocates is blue
+    quiet(browser, page)
+
+
 def test_without_inflating_there_is_a_sentence_and_the_table(browser, small):
     browser.open(small, before="delete globalThis.DecompressionStream", ready="document.body.classList.contains('failed')")
     assert "DecompressionStream" in browser.eval("document.getElementById('trouble').innerText")

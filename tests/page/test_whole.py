@@ -1,4 +1,6 @@
 """From a running JVM to a picture, and the page opened by itself."""
+import json
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -9,8 +11,8 @@ from kit.parts import ROOT, SPARKPROF
 
 def test_page_of_a_real_jvm(browser, target, tmp_path):
     t = target("Mixture", "60")
-    html, svg = tmp_path / "x.html", tmp_path / "x.svg"
-    r = subprocess.run([SPARKPROF, "-e", "wall", "-i", "10ms", "-d", "3", "-f", html, "-f", svg, str(t.pid)],
+    html, svg, jfr = tmp_path / "x.html", tmp_path / "x.svg", tmp_path / "x.jfr"
+    r = subprocess.run([SPARKPROF, "-e", "wall", "-i", "10ms", "-d", "3", "-f", html, "-f", svg, "-f", jfr, str(t.pid)],
                        capture_output=True, text=True, timeout=120)
     assert r.returncode == 0, r.stderr
     browser.open(html)
@@ -24,6 +26,32 @@ def test_page_of_a_real_jvm(browser, target, tmp_path):
     assert browser.eval("sparkprof.model.nodes.line.some((l) => l > 0)")
     assert browser.eval("sparkprof.strip.lanes.map((l) => l.label).includes('Memory')")
     ET.parse(svg)
+    run = lambda *args: subprocess.run([SPARKPROF, *map(str, args)], check=True, capture_output=True, timeout=60)
+    run("-e", "wall", "-i", "10ms", "-d", "1", "-f", tmp_path / "new.jfr", t.pid)
+    run("diff", jfr, tmp_path / "new.jfr", "-f", tmp_path / "d.html", "-f", tmp_path / "d.json")
+    compared(browser, tmp_path)
+
+
+def compared(browser, tmp):
+    """The page of a comparison has the numbers of the other formats, to the sample, and each side's length."""
+    told = json.loads((tmp / "d.json").read_text())
+    browser.open(tmp / "d.html")
+    shown = browser.eval("""(() => {
+        const m = sparkprof.model, s = m.methods(), methods = {};
+        for (let i = 0; i < m.strings.length; i++)
+            if (m.usedNames()[i])
+                methods[m.name(i)] = {samples: [s.a[i], s.b[i]], ...m.changeBeyond(i)};
+        return {samples: [m.a.total[0], m.b.total[0]], methods};
+    })()""")
+    assert shown["samples"] == told["samples"] and min(told["samples"]) > 100
+    assert {m["name"] for m in told["methods"]} == set(shown["methods"])
+    for m in told["methods"]:
+        assert shown["methods"][m["name"]]["samples"] == m["samples"], m["name"]
+        assert shown["methods"][m["name"]]["change"] == pytest.approx(m["change"], abs=1e-7)
+        assert shown["methods"][m["name"]]["noise"] == pytest.approx(m["noise"], rel=1e-5)
+    foot = browser.eval("document.getElementById('foot').textContent")
+    base, new = (float(x) for x in re.search(r"Length ([\d.]+) s in base, ([\d.]+) s in new", foot).groups())
+    assert 2.5 < base < 30 and 0.5 < new < base
 
 
 def test_stdout_has_the_page_and_nothing_else(target):
@@ -44,6 +72,18 @@ def test_svg_is_well_formed_with_any_name(make):
         path = make("svg", *args)
         ET.parse(path)
         assert path.stat().st_size <= 2 << 20
+
+
+def test_svg_of_a_comparison_stays_small(sparkprof, tmp_path):
+    for side in range(2):  # 24,000 frames of half a pixel and more: drawn as they are, over 3 MB
+        (tmp_path / f"{side}.collapsed").write_text("".join(
+            "main;" + ";".join(f"com/acme/Class{i}.method{k}" for k in range(12)) + f" {1 + (i + side) % 5}\n" for i in range(2000)))
+    r = sparkprof("diff", tmp_path / "0.collapsed", tmp_path / "1.collapsed", "-f", tmp_path / "d.svg")
+    assert r.returncode == 0, r.stderr
+    svg = (tmp_path / "d.svg").read_bytes()
+    assert len(ET.fromstring(svg).findall(".//{*}title")) > 1000
+    assert len(svg) <= 2 << 20
+    assert b"are folded" in svg
 
 
 def test_ten_minutes_of_64_threads_stay_small(make):
