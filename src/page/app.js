@@ -56,8 +56,10 @@ class App {
 		for (const id of ['executor', 'stage', 'task'])
 			byId(id).addEventListener('change', () => this.choose(id, byId(id).value));
 		byId('versus').addEventListener('click', () => this.state.versus ? this.set({versus: '', zoom: ''}) : this.compareTask(this.taskLabel()));
-		for (const id of ['event', 'thread', 'state', 'by', 'colour', 'as'])
-			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, ...(id === 'by' || id === 'colour' ? {} : {zoom: ''})}));
+		for (const id of ['event', 'thread', 'state', 'as'])
+			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, zoom: ''}));
+		byId('by').addEventListener('change', () => this.set({by: byId('by').value}));
+		byId('colour').addEventListener('change', () => this.setColour(byId('colour').value));
 		for (const button of document.querySelectorAll('[data-view]'))
 			button.addEventListener('click', () => this.show(button.dataset.view));
 		for (const id of ['up', 'recursion'])
@@ -183,7 +185,7 @@ class App {
 		this.strip.chosen = {stage: s.stage, task: s.task, versus: s.versus};
 		if (`${lasting}|${s.by}` !== this.stripKey) {
 			this.stripKey = `${lasting}|${s.by}`;
-			this.strip.load(this.model, s.by);
+			this.strip.load(this.model, this.over());
 		} else {
 			this.strip.draw();
 		}
@@ -196,7 +198,21 @@ class App {
 	/* What colours say: 'type', 'area', or 'change' where something is compared. */
 	colouring() {
 		const {colour} = this.state;
-		return this.model.comparing ? colour || 'change' : colour === 'area' ? 'area' : 'type';
+		return colour && (colour !== 'change' || this.model.comparing) ? colour : this.usualColour();
+	}
+	/* Of Spark's time people ask what it was spent on; allocations have a palette of their own. */
+	usualColour() {
+		return this.model.comparing ? 'change' : this.stages.stages.size && this.model.event.unit !== 'bytes' ? 'area' : 'type';
+	}
+	setColour(colour) {
+		this.set({colour: colour === this.usualColour() ? '' : colour});
+	}
+	/* What the strip shows over time: states, where the event has them. */
+	over() {
+		const rows = this.profile.events[this.model.filter.event];
+		if (rows && rows.stated === undefined)
+			rows.stated = rows.state.some((state) => state > 0);
+		return this.state.by || (rows && rows.stated ? 'state' : 'area');
 	}
 	search() {
 		const input = byId('search'), text = this.state.search;

@@ -298,13 +298,20 @@ class Flame {
 				continue;
 			c.globalAlpha = dim ? 0.75 : 1;
 			c.fillStyle = hit ? colours.matchText : colours.text;
-			const full = this.colour.label(item), room = w - 9;
-			let text = this.letters.fit(full, room);
-			if (text !== full)
-				text = this.letters.fit(shortName(this.colour.raw(item)), room);
-			c.fillText(text, x + 4, y + ROW / 2);
+			c.fillText(this.words(item, w - 9), x + 4, y + ROW / 2);
 		}
 		c.globalAlpha = 1;
+	}
+	/* What fits of a name: all of it, without the package, or the method alone; else the beginning. */
+	words(item, room) {
+		const full = this.colour.label(item), whole = this.letters.fit(full, room);
+		if (whole === full || item.name < 0)
+			return whole;
+		const raw = this.colour.raw(item), short = shortName(raw), cut = this.letters.fit(short, room);
+		if (cut === short)
+			return cut;
+		const method = methodName(raw), last = this.letters.fit(method, room);
+		return last === method || last.length > 4 ? last : cut;
 	}
 	/* The outline of what is selected, and all occurrences of what the pointer is on. */
 	drawMarks(from, to, colours) {

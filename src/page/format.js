@@ -55,10 +55,21 @@ function hasPackages(name) {
 	return !name.includes('::') && !name.startsWith('[') && !head.includes(' ');
 }
 
-/* org/apache/spark/executor/Executor$TaskRunner.run → Executor$TaskRunner.run; C++ stays as it is. */
+/* org/apache/spark/executor/Executor$TaskRunner.run → Executor$TaskRunner.run; C++ stays as it is. What
+ * Spark generated is called by its own class. */
 function shortName(name) {
 	const paren = name.indexOf('('), slash = name.lastIndexOf('/', paren < 0 ? name.length : paren);
-	return slash < 0 || !hasPackages(name) ? name : name.slice(slash + 1);
+	return slash < 0 || !hasPackages(name) ? name : name.slice(slash + 1).replace('GeneratedClass$', '');
+}
+
+/* The method alone: Executor$TaskRunner.run → run, Task<A>::work(int) → work. */
+function methodName(name) {
+	if (!name.includes('::'))
+		return hasPackages(name) ? shortName(name).replace(/\(.*$/s, '').replace(/^.*\./s, '') || name : name;
+	let head = name.replace(/\(.*$/s, '');
+	for (let before = ''; before !== head;)
+		head = (before = head).replace(/<[^<>]*>/g, '');
+	return head.slice(head.lastIndexOf('::') + 2) || name;
 }
 
 /* As Java spells it. */

@@ -16,7 +16,7 @@ const KEYS = [
 	['i', 'root on top or at the bottom', (app) => byId('up').click()],
 	['b', 'show or fold the frames that threads start with', (app) => byId('starts').click()],
 	['r', 'collapse recursion', (app) => byId('recursion').click()],
-	['a', 'colour by area, or by type or change', (app) => app.set({colour: app.colouring() === 'area' ? '' : 'area'})],
+	['a', 'colour by area, or by type or change', (app) => app.setColour(app.colouring() !== 'area' ? 'area' : app.model.comparing ? 'change' : 'type')],
 	['t', 'show or hide the table', (app) => byId('side-button').click()],
 	['x', 'compare the range with another one', (app) => app.compare()],
 	['m', 'compare the chosen task with the median task of its stage', () => byId('versus').hidden || byId('versus').click()],

@@ -2,7 +2,7 @@
 /* What is shown, as words of the address: a link or a bookmark shows the same picture. Only what
  * differs from the default is written. */
 const DEFAULTS = {
-	view: 'flame', event: '', thread: '', state: '', executor: '', stage: '', task: '', versus: '', range: '', other: '', search: '', colour: '', as: '', by: 'state',
+	view: 'flame', event: '', thread: '', state: '', executor: '', stage: '', task: '', versus: '', range: '', other: '', search: '', colour: '', as: '', by: '',
 	up: '', starts: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', side: '1',
 };
 

@@ -123,8 +123,9 @@ Object.assign(App.prototype, {
 	},
 	showSwitches() {
 		const s = this.state;
-		for (const id of ['thread', 'state', 'by'])
+		for (const id of ['thread', 'state'])
 			byId(id).value = s[id];
+		byId('by').value = this.over();
 		byId('colour').value = this.colouring();
 		byId('as').value = this.amounts() ? 'amounts' : 'shares';
 		byId('as').parentElement.hidden = byId('colour').lastElementChild.hidden = !this.model.comparing;

@@ -108,7 +108,8 @@ class Table {
 			cell.append(bar, element('span', {textContent: formatShare(sums[key][id], m.whole)}));
 			row.append(cell);
 		}
-		const cell = element('th', {scope: 'row'}), button = element('button', {textContent: short, title: full});
+		const cell = element('th', {scope: 'row'}), button = element('button', {title: full});
+		button.append(element('bdi', {textContent: short})); /* the end of a name says more than its beginning */
 		cell.append(button);
 		row.append(cell);
 		return row;

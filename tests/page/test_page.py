@@ -179,7 +179,7 @@ def test_keyboard_does_everything(browser, small):
         browser.keys(key)
         assert browser.eval("sparkprof.state.view") == view
     browser.keys("i", "r", "a", "t")
-    assert browser.eval("[sparkprof.state.up, sparkprof.state.recursion, sparkprof.state.colour, sparkprof.state.side].join()") == "1,1,area,"
+    assert browser.eval("[sparkprof.state.up, sparkprof.state.recursion, sparkprof.state.colour, sparkprof.state.side].join()") == "1,1,type,"
     browser.keys("?")
     assert browser.eval("document.getElementById('help').open")
     browser.keys("Escape")
@@ -567,6 +567,16 @@ def test_short_names_cut_packages_only(browser, small):
     names = ["a/b/C.m", "a/b/C.m(a/D)", "I2C/C2I adapters", "ns::f(a/b)", "[lib/x.so]"]
     assert browser.eval(f"{json.dumps(names)}.map(shortName)") == ["C.m", "C.m(a/D)", *names[2:]]
     assert browser.eval(f"{json.dumps(names)}.map(dotted)") == ["a.b.C.m", "a.b.C.m(a.D)", *names[2:]]
+    assert browser.eval(f"{json.dumps(names)}.map(methodName)") == ["m", "m", "I2C/C2I adapters", "f", "[lib/x.so]"]
+    assert browser.eval("['A<B::C>::work<D>(E<F>)', 'a/B.<init>', 'clone3'].map(methodName)") == ["work", "<init>", "clone3"]
+    spark = "org/apache/spark/sql/catalyst/expressions/GeneratedClass$GeneratedIteratorForCodegenStage7.processNext"
+    assert browser.eval(f"[shortName, methodName].map((f) => f({json.dumps(spark)}))") == ["GeneratedIteratorForCodegenStage7.processNext", "processNext"]
+    # a frame shows as much as there is room for
+    widths = browser.eval(f"""(() => {{
+        const flame = {FLAME}, item = {{name: [...Array(sparkprof.model.strings.length).keys()].find((i) => sparkprof.model.name(i).endsWith('Enrich.apply'))}};
+        return [400, 90, 45].map((room) => flame.words(item, room));
+    }})()""")
+    assert widths == ["com.acme.etl.Enrich.apply", "Enrich.apply", "apply"]
 
 
 def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
