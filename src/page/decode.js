@@ -88,11 +88,14 @@ class Reader {
 		const v = this.get();
 		return v % 2 ? -(v + 1) / 2 : v / 2;
 	}
-	/* Fills @array with numbers as they are, in slices. */
-	async numbers(array) {
+	/* Fills @array with numbers, in slices: as they are, or changed by next(value, index). */
+	async numbers(array, next = null) {
 		let until = performance.now() + SLICE_MS;
 		for (let i = 0; i < array.length; i += 0x10000) {
-			this.fill(array, i, Math.min(array.length, i + 0x10000));
+			const end = Math.min(array.length, i + 0x10000);
+			this.fill(array, i, end);
+			for (let k = i; next && k < end; k++)
+				array[k] = next(array[k], k);
 			if (performance.now() > until) {
 				await pause();
 				until = performance.now() + SLICE_MS;
@@ -118,13 +121,6 @@ class Reader {
 			array[i] = c;
 		}
 		this.at = at;
-	}
-	/* The same, changed by next(value, index). */
-	async column(array, next) {
-		await this.numbers(array);
-		for (let i = 0; i < array.length; i++)
-			array[i] = next(array[i], i);
-		return array;
 	}
 }
 
@@ -159,7 +155,7 @@ const SECTIONS = {
 	},
 	2: async (r, p) => {
 		let end = 0;
-		const ends = await r.column(new Uint32Array(r.get()), (v) => end += v);
+		const ends = await r.numbers(new Uint32Array(r.get()), (v) => end += v);
 		p.strings = new Strings(r.bytes.subarray(r.at), ends);
 	},
 	3: async (r, p) => {
@@ -170,15 +166,15 @@ const SECTIONS = {
 	4: readNodes,
 	5: async (r, p) => {
 		let node = 0;
-		p.stacks = await r.column(new Int32Array(r.get()), (v) => node += unzigzag(v));
+		p.stacks = await r.numbers(new Int32Array(r.get()), (v) => node += unzigzag(v));
 	},
 	6: readSamples,
 	7: async (r, p) => {
 		const kind = r.get(), n = r.get();
 		let sum = 0;
-		const time = await r.column(new Float64Array(n), (v) => sum += unzigzag(v));
+		const time = await r.numbers(new Float64Array(n), (v) => sum += unzigzag(v));
 		sum = 0;
-		p.series[kind] = {time, value: await r.column(new Float64Array(n), (v) => sum += unzigzag(v))};
+		p.series[kind] = {time, value: await r.numbers(new Float64Array(n), (v) => sum += unzigzag(v))};
 	},
 	8: async (r, p) => {
 		const n = r.get(), words = [];
@@ -193,7 +189,7 @@ const SECTIONS = {
 		const n = r.get();
 		const label = await r.numbers(new Uint32Array(n));
 		let sum = 0;
-		const start = await r.column(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.numbers(new Float64Array(n));
+		const start = await r.numbers(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.numbers(new Float64Array(n));
 		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i] / 1000}));
 	},
 };
@@ -207,7 +203,7 @@ async function readNodes(r, p) {
 	};
 	const {parent, depth, end, height} = nodes;
 	parent[0] = -1;
-	await r.column(new Uint32Array(n), (up, i) => {
+	await r.numbers(new Uint32Array(n), (up, i) => {
 		let at = i;
 		for (; up > 0; up--)
 			at = parent[at];
@@ -218,8 +214,8 @@ async function readNodes(r, p) {
 	await r.numbers(nodes.name.subarray(1));
 	await r.numbers(nodes.type.subarray(1));
 	const last = new Int32Array(p.strings.length);
-	await r.column(nodes.line.subarray(1), (v, i) => last[nodes.name[i + 1]] += unzigzag(v));
-	await r.column(nodes.area.subarray(1), (v, i) => v ? v - 1 : nodes.area[parent[i + 1]]);
+	await r.numbers(nodes.line.subarray(1), (v, i) => last[nodes.name[i + 1]] += unzigzag(v));
+	await r.numbers(nodes.area.subarray(1), (v, i) => v ? v - 1 : nodes.area[parent[i + 1]]);
 	nodes.name[0] = -1;
 	for (let i = n; i >= 0; i--) {
 		if (end[i] === 0)
@@ -251,14 +247,14 @@ async function readSamples(r, p) {
 		at += count;
 	}
 	let bucket = 0;
-	await r.column(rows.bucket, (v, i) => bucket = first[i] ? v : bucket + v);
+	await r.numbers(rows.bucket, (v, i) => bucket = first[i] ? v : bucket + v);
 	await r.numbers(rows.span);
-	await r.column(rows.node, (v) => p.stacks[v]);
+	await r.numbers(rows.node, (v) => p.stacks[v]);
 	await r.numbers(rows.state);
 	let label = 0;
-	await r.column(rows.label, (v, i) => label = (first[i] ? 0 : label) + unzigzag(v));
+	await r.numbers(rows.label, (v, i) => label = (first[i] ? 0 : label) + unzigzag(v));
 	const quantum = p.meta.events[event].quantum;
-	await r.column(rows.value, (v) => v * quantum);
+	await r.numbers(rows.value, (v) => v * quantum);
 	p.events[event] = rows;
 }
 

@@ -109,37 +109,45 @@ class Tree {
 		return list;
 	}
 	/* The first group of a caller tree is the leaf itself; from then on it is the caller. Twice over
-	 * the members: who goes where, then into arrays of the right length. */
+	 * the members, of which there may be as many as stacks: who goes where, then side by side. */
 	expandReverse(d) {
-		const {name, parent} = this.nodes, {hidden, collapse} = this.o, n = d.members.length, list = [];
-		const first = d === this.root && !this.o.members, next = new Int32Array(n), to = new Int32Array(n), counts = [];
+		const n = d.members.length, next = new Int32Array(n), to = new Int32Array(n), list = [], counts = [];
 		for (let k = 0; k < n; k++) {
-			let i = first ? d.members[k] : parent[d.members[k]];
-			while (i > 0 && ((hidden.size && hidden.has(name[i])) || (collapse && name[i] === d.name)))
-				i = parent[i];
-			next[k] = i;
+			const i = next[k] = this.callerOf(d, k);
 			if (i <= 0)
 				continue;
-			const g = to[k] = this.group(list, d, name[i]);
+			const g = to[k] = this.group(list, d, this.nodes.name[i]);
 			counts[g] = (counts[g] || 0) + 1;
 		}
-		this.release(list).forEach((c, g) => {
-			c.members = new Int32Array(counts[g]);
-			c.wa = new Float64Array(counts[g]);
-			c.wb = d.wb && new Float64Array(counts[g]);
-			counts[g] = 0;
-		});
+		return this.share(d, this.release(list), counts, next, to);
+	}
+	callerOf(d, k) {
+		const {name, parent} = this.nodes, {hidden, collapse} = this.o;
+		let i = d === this.root && !this.o.members ? d.members[k] : parent[d.members[k]];
+		while (i > 0 && ((hidden.size && hidden.has(name[i])) || (collapse && name[i] === d.name)))
+			i = parent[i];
+		return i;
+	}
+	/* Gives each of @list its members: parts of one array. */
+	share(d, list, counts, next, to) {
+		const n = next.length, members = new Int32Array(n), wa = new Float64Array(n), wb = d.wb && new Float64Array(n), ends = new Int32Array(list.length);
+		for (let g = 1; g < list.length; g++)
+			ends[g] = ends[g - 1] + counts[g - 1];
 		for (let k = 0; k < n; k++) {
 			if (next[k] <= 0)
 				continue;
-			const c = list[to[k]], at = counts[to[k]]++;
-			c.members[at] = next[k];
-			c.wa[at] = d.wa[k];
-			if (c.wb)
-				c.wb[at] = d.wb[k];
+			const at = ends[to[k]]++;
+			members[at] = next[k];
+			wa[at] = d.wa[k];
+			if (wb)
+				wb[at] = d.wb[k];
 		}
-		for (const c of list)
+		list.forEach((c, g) => {
+			c.members = members.subarray(ends[g] - counts[g], ends[g]);
+			c.wa = wa.subarray(ends[g] - counts[g], ends[g]);
+			c.wb = wb && wb.subarray(ends[g] - counts[g], ends[g]);
 			this.sumReverse(c);
+		});
 		return list;
 	}
 	/* What is left when the children are taken away. In a caller tree this is where stacks begin. */
@@ -151,9 +159,12 @@ class Tree {
 	}
 	/* No drawn subtree is deeper than this. */
 	height(d) {
+		const {height} = this.nodes;
+		if (this.o.reverse)
+			return height[0];
 		let h = 0;
-		for (const i of d.members)
-			h = Math.max(h, this.o.reverse ? this.nodes.depth[i] : this.nodes.height[i]);
+		for (let k = 0; k < d.members.length; k++)
+			h = Math.max(h, height[d.members[k]]);
 		return h;
 	}
 	/* The member that weighs most: its type and line are shown. */
