@@ -55,7 +55,7 @@ class App {
 	listen() {
 		for (const id of ['executor', 'stage', 'task'])
 			byId(id).addEventListener('change', () => this.choose(id, byId(id).value));
-		byId('versus').addEventListener('click', () => this.state.versus ? this.set({versus: '', zoom: ''}) : this.compareTask(this.taskLabel()));
+		byId('versus').addEventListener('click', () => this.toggleVersus());
 		for (const id of ['event', 'thread', 'state', 'as'])
 			byId(id).addEventListener('change', () => this.set({[id]: byId(id).value, zoom: ''}));
 		byId('by').addEventListener('change', () => this.set({by: byId('by').value}));
@@ -355,6 +355,9 @@ class App {
 			flame.selected = null;
 			flame.show((width) => new TreeLayout(flame.tree, flame.zoomed, width));
 		}
+		/* few rows of callees leave their room to the callers */
+		const height = (callees.tree.height(callees.tree.root) + 2) * ROW;
+		callees.host.style.flex = height < byId('sandwich').clientHeight / 2 ? `0 0 ${height}px` : '';
 	}
 	/* The method with the most self, among those that the search found. */
 	hottest() {

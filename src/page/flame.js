@@ -169,6 +169,16 @@ class Letters {
 		}
 		return text;
 	}
+	/* As much of its end. */
+	fitEnd(text, room) {
+		let w = this.width('…');
+		for (let i = text.length - 1; i >= 0; i--) {
+			w += this.width(text[i]);
+			if (w > room)
+				return `…${text.slice(i + 1)}`;
+		}
+		return text;
+	}
 }
 
 class Flame {
@@ -302,16 +312,17 @@ class Flame {
 		}
 		c.globalAlpha = 1;
 	}
-	/* What fits of a name: all of it, without the package, or the method alone; else the beginning. */
+	/* What fits of a name: all of it, without the package, the method with the end of its class, or the
+	 * beginning of the method. */
 	words(item, room) {
 		const full = this.colour.label(item), whole = this.letters.fit(full, room);
 		if (whole === full || item.name < 0)
 			return whole;
-		const raw = this.colour.raw(item), short = shortName(raw), cut = this.letters.fit(short, room);
-		if (cut === short)
-			return cut;
-		const method = methodName(raw), last = this.letters.fit(method, room);
-		return last === method || last.length > 4 ? last : cut;
+		const raw = this.colour.raw(item), short = shortName(raw), method = methodName(raw);
+		if (this.letters.fit(short, room) === short)
+			return short;
+		const end = short.endsWith(method) ? this.letters.fitEnd(short, room) : '';
+		return end.length > method.length + 4 ? end : this.letters.fit(method, room);
 	}
 	/* The outline of what is selected, and all occurrences of what the pointer is on. */
 	drawMarks(from, to, colours) {

@@ -19,7 +19,7 @@ const KEYS = [
 	['a', 'colour by area, or by type or change', (app) => app.setColour(app.colouring() !== 'area' ? 'area' : app.model.comparing ? 'change' : 'type')],
 	['t', 'show or hide the table', (app) => byId('side-button').click()],
 	['x', 'compare the range with another one', (app) => app.compare()],
-	['m', 'compare the chosen task with the median task of its stage', () => byId('versus').hidden || byId('versus').click()],
+	['m', 'compare the chosen task with the median task of its stage', (app) => app.toggleVersus()],
 	['w', 'the whole recording', () => byId('whole').click()],
 	['?', 'this help', () => byId('help').showModal()],
 ];

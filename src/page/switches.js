@@ -46,9 +46,14 @@ Object.assign(App.prototype, {
 		byId('thread').parentElement.hidden = used < 2;
 		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
 		document.querySelector('[data-view=time]').hidden = !m.bucket;
-		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || m.target || '';
+		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || (m.target === 'several' ? this.severalTargets() : m.target) || '';
 		byId('title').textContent = title;
 		fillFoot(byId('foot'), m);
+	},
+	/* What recordings that were merged are of. */
+	severalTargets() {
+		const names = new Set(this.profile.labels.map((l) => l.executor).filter(Boolean));
+		return names.size > 1 ? [...names].sort((x, y) => x.localeCompare(y, 'en', {numeric: true})).join(', ') : 'several recordings';
 	},
 	/* Words of labels that samples have: stages of the chosen executor, tasks of the chosen stage. "-"
 	 * stands for none. */
@@ -115,11 +120,16 @@ Object.assign(App.prototype, {
 		this.set({stage, task, versus: this.profile.labels[median.label].task, executor: '', thread: '', other: '', zoom: '',
 			view: this.state.view === 'time' ? 'flame' : this.state.view});
 	},
-	/* Whether the chosen task can be compared so. */
+	toggleVersus() {
+		if (this.state.versus)
+			this.set({versus: '', zoom: ''});
+		else if (!byId('versus').hidden)
+			this.compareTask(this.taskLabel());
+	},
+	/* Whether the chosen task can be compared so, and is not yet. */
 	showVersus() {
 		const label = this.taskLabel(), of = label && this.stages.stages.get(this.profile.labels[label].stage), median = of && medianTask(of);
-		byId('versus').hidden = !median || this.profile.labels[median.label].task === this.state.task;
-		byId('versus').setAttribute('aria-pressed', String(!!this.state.versus));
+		byId('versus').hidden = !median || !!this.state.versus || this.profile.labels[median.label].task === this.state.task;
 	},
 	showSwitches() {
 		const s = this.state;
@@ -179,7 +189,7 @@ Object.assign(App.prototype, {
 			add(`Hidden: ${shortName(this.model.name(id))}`, dotted(this.model.name(id)),
 				() => this.set({hide: [...this.hidden()].filter((h) => h !== id).join('.'), zoom: ''}));
 		if (s.task && s.versus)
-			add(`${s.task} beside ${s.versus}`, `${s.task} compared with the median task of its stage, ${s.versus}`, () => this.set({versus: '', zoom: ''}));
+			add([s.task, s.versus].map((t) => (/TID \d+/.exec(t) || [t])[0]).join(' beside '), `${s.task} compared with the median task of its stage, ${s.versus}`, () => this.set({versus: '', zoom: ''}));
 		if (s.zoom && s.view !== 'sandwich')
 			add('Zoomed', 'Zoomed in', () => this.set({zoom: ''}));
 		byId('chips').replaceChildren(...chips);
