@@ -76,8 +76,8 @@ class App {
 		for (const button of document.querySelectorAll('[data-act]'))
 			button.addEventListener('click', (e) => this.act(button.dataset.act, e.shiftKey));
 		this.colours.media.addEventListener('change', () => this.recolour());
-		addEventListener('beforeprint', () => this.recolour('light'));
-		addEventListener('afterprint', () => this.recolour());
+		addEventListener('beforeprint', () => this.print(true));
+		addEventListener('afterprint', () => this.print(false));
 		addEventListener('hashchange', () => {
 			this.state = readAddress();
 			this.apply();
@@ -96,6 +96,17 @@ class App {
 				this.awaited = 0;
 				this.apply();
 			});
+	}
+	/* Paper is white, and a graph on it as wide as the page. */
+	print(begins) {
+		const flames = Object.values(this.flames);
+		flames.forEach((f) => f.frozen = false);
+		document.body.classList.toggle('printing', begins);
+		this.recolour(begins ? 'light' : null);
+		flames.forEach((f) => {
+			f.resize(true);
+			f.frozen = begins; /* paper has the picture as it is: there is nothing to scroll */
+		});
 	}
 	recolour(theme = null) {
 		this.colours.forced = theme;

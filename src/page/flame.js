@@ -220,7 +220,7 @@ class Flame {
 		const host = this.host;
 		this.width = host.clientWidth;
 		this.height = host.clientHeight;
-		if (!this.makeLayout || !this.width || !this.height)
+		if (!this.makeLayout || !this.width || !this.height || this.frozen)
 			return;
 		const ratio = devicePixelRatio || 1;
 		this.ratio = ratio;
@@ -282,7 +282,7 @@ class Flame {
 	}
 	draw() {
 		const c = this.context, layout = this.layout, colours = this.colour.colours;
-		if (!layout)
+		if (!layout || this.frozen)
 			return;
 		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
 		c.clearRect(0, 0, this.width, this.height);

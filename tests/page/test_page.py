@@ -285,9 +285,21 @@ def test_dark_by_preference_and_light_on_paper(browser, small):
     assert browser.eval(paper) == "rgb(255, 255, 255)"
     browser.ask("wait", code="!sparkprof.colours.dark")
     browser.ask("theme", theme="dark")
+    browser.ask("wait", code="sparkprof.colours.dark")
+    browser.eval("dispatchEvent(new Event('beforeprint'))")
+    assert not browser.eval("sparkprof.colours.dark")
     browser.ask("media", media="print")
     assert browser.eval(paper) == "rgb(255, 255, 255)"
+    box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#flame canvas').getBoundingClientRect()))")
+    assert box["height"] > 300 and box["width"] > 1300
+    root = browser.eval(f"[...{FLAME}.context.getImageData(9, {FLAME}.canvas.height - 3, 1, 1).data]")
+    assert root[3] == 255 and root != [255, 255, 255, 255]  # the root is at the foot
+    assert browser.eval("document.querySelector('.switches').getBoundingClientRect().height") == 0
     browser.ask("media", media="screen")
+    browser.ask("theme", theme="dark")
+    browser.eval("dispatchEvent(new Event('afterprint'))")
+    browser.ask("wait", code="sparkprof.colours.dark")
+    assert not browser.eval(f"{FLAME}.frozen")
 
 
 def test_copies_name_and_stack(browser, small):
