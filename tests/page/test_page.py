@@ -325,7 +325,14 @@ def test_hostile_names_stay_text(browser, make):
     assert "<script>alert(1)" in text and "]]>" in text and "\u2028" in text and "\ufffd" in text
     assert browser.eval("document.title") == "</title><script>alert(4)</script> – sparkprof"
     assert "<b>ring</b> full" in browser.eval("document.getElementById('foot').textContent")
-    browser.ask("move", **center(browser, 1))
+    # the tip and the facts of every frame: one bold name, two lines
+    told = browser.eval(f"""{FLAME}.layout.rows[1].items.map((item) => {{
+        sparkprof.current = {FLAME};
+        sparkprof.hover({FLAME}, item, {{clientX: 9, clientY: 9}});
+        sparkprof.tellItem(item);
+        return ['#tip *', '#facts *'].map((all) => document.querySelectorAll(all).length).join();
+    }})""")
+    assert len(told) > 10 and set(told) == {"1,2"}
     quiet(browser, page)
 
 
