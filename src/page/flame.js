@@ -230,7 +230,7 @@ class Flame {
 			this.canvas.style.height = `${this.height}px`;
 		}
 		this.layout = this.makeLayout(this.width);
-		this.layout.ensure(Math.ceil(this.height / ROW) + 1, 25);
+		this.layout.ensure(Math.ceil(this.height / ROW) + 1, 12);
 		const first = this.contentHeight === undefined;
 		this.setContent();
 		if (toRoot === true || first)
