@@ -87,7 +87,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     --capture)
         mapfile -t COMPREPLY < <(compgen -W "ring signal" -- "$cur") ;;
     --by)
-        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql state" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql state wait" -- "$cur") ;;
     --names)
         mapfile -t COMPREPLY < <(compgen -W "full short" -- "$cur") ;;
     -f | --file | --areas | --event-log)

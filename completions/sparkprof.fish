@@ -63,7 +63,7 @@ complete -c sparkprof -n '__sparkprof_action report diff' -l from -x -d 'only wh
 complete -c sparkprof -n '__sparkprof_action report diff' -l to -x -d 'only what came earlier'
 complete -c sparkprof -n '__sparkprof_action report diff' -l state -x -d 'only threads in these states'
 complete -c sparkprof -n '__sparkprof_action report diff' -l min-duration -x -d 'no shorter locks and waits'
-complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l by -x -a 'thread class executor stage task area app sql state' -d 'what to put below each stack'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l by -x -a 'thread class executor stage task area app sql state wait' -d 'what to put below each stack'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l stage -x -d 'only tasks of this stage'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l task -x -d 'only the task attempt of this TID'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l sql -x -d 'only tasks of this SQL execution'

@@ -70,13 +70,19 @@ static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t
 	return 0;
 }
 
+static void free_spent(struct sp_spent_of **s)
+{
+	sp_spent_free(*s);
+}
+
 /* Areas are looked up once for each stack. */
 static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsigned event,
 	const uint32_t *row_by_task)
 {
+	__attribute__((cleanup(free_spent))) struct sp_spent_of *spent = NULL;
 	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(p->dict) + 1ul, 1);
 
-	if (!known)
+	if (!known || (s->timed && sp_spent_new(&spent, p) < 0))
 		return -ENOMEM;
 	for (size_t i = 0; i < p->row_count; i++) {
 		const struct sp_sample *x = &p->rows[i];
@@ -96,6 +102,8 @@ static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsign
 		r->samples += x->count;
 		r->weight += x->weight;
 		r->areas[known[x->stack] - 1] += x->weight;
+		if (spent)
+			r->spent[sp_spent_of_row(spent, x)] += x->weight;
 	}
 	return 0;
 }
@@ -124,8 +132,12 @@ int sp_stages_init(
 	SP_AUTO_FREE uint32_t *row_by_task = calloc(p->task_count + 1, sizeof(*row_by_task));
 	struct sp_rounding round = sp_rounding_of(&p->events[event]);
 	int r = row_by_task ? 0 : -ENOMEM;
+	const char *name;
 
 	*s = (struct sp_stages){.areas = areas};
+	name = sp_dict_get_string(p->dict, p->events[event].name_id, NULL);
+	s->waiting = strcmp(name, "wall") == 0;
+	s->timed = s->waiting || strcmp(name, "cpu") == 0;
 	if (r == 0 && !areas) {
 		r = sp_areas_new(&s->areas, NULL, NULL);
 		s->own_areas = r == 0;
@@ -177,24 +189,38 @@ const char *sp_stages_name(const struct sp_profile *p, const struct sp_stage_row
 	return sp_dict_get_string(p->dict, id, NULL);
 }
 
-void sp_stages_areas(
+void sp_stages_work(
 	const struct sp_stages *s, const struct sp_stage_row *r, unsigned max, struct sp_buf *out)
 {
+	const uint64_t *of = s->waiting ? r->spent : r->areas;
 	bool told[SP_AREAS] = {false};
-	unsigned n = sp_areas_count(s->areas);
+	unsigned n = s->waiting ? SP_SPENT_KINDS : sp_areas_count(s->areas);
 
 	for (unsigned k = 0; k < max; k++) {
 		unsigned best = n;
 
 		for (unsigned i = 0; i < n; i++)
-			if (!told[i] && r->areas[i] && (best == n || r->areas[i] > r->areas[best]))
+			if (!told[i] && of[i] && (best == n || of[i] > of[best]))
 				best = i;
 		if (best == n)
 			return;
 		told[best] = true;
-		sp_buf_addf(out, "%s%s %.0f %%", k ? ", " : "", sp_areas_get(s->areas, best)->name,
-			sp_percent(r->areas[best], r->weight));
+		sp_buf_addf(out, "%s%s %.0f %%", k ? ", " : "",
+			s->waiting ? sp_spent_name(best) : sp_areas_get(s->areas, best)->name,
+			sp_percent(of[best], r->weight));
 	}
+}
+
+static void csv_part(struct sp_sink *sink, const char *event, const char *table,
+	const struct sp_stage_row *r, const char *name, uint64_t weight, const char *unit)
+{
+	double share = sp_percent(weight, r->weight);
+
+	if (!weight)
+		return;
+	sp_csv_field(sink, event);
+	sp_sink_printf(sink, ",%s,%d.%d %s,,%" PRIu64 ",%" PRIu64 ",%s,%.4f,%.4f\r\n", table,
+		r->stage, r->attempt, name, weight, weight, unit, share, share);
 }
 
 void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const char *event,
@@ -215,16 +241,11 @@ void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const 
 		sp_csv_field(sink, event);
 		sp_sink_printf(sink, ",stage run time,%d.%d,%u,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
 			r->stage, r->attempt, r->tasks, r->run_ns, r->run_ns);
-		for (unsigned k = 0; k < sp_areas_count(s->areas); k++) {
-			if (!r->areas[k])
-				continue;
-			sp_csv_field(sink, event);
-			sp_sink_printf(sink,
-				",stage area,%d.%d %s,,%" PRIu64 ",%" PRIu64 ",%s,%.4f,%.4f\r\n",
-				r->stage, r->attempt, sp_areas_get(s->areas, k)->name, r->areas[k],
-				r->areas[k], unit, sp_percent(r->areas[k], r->weight),
-				sp_percent(r->areas[k], r->weight));
-		}
+		for (unsigned k = 0; k < sp_areas_count(s->areas); k++)
+			csv_part(sink, event, "stage area", r, sp_areas_get(s->areas, k)->name,
+				r->areas[k], unit);
+		for (unsigned k = 0; k < SP_SPENT_KINDS; k++)
+			csv_part(sink, event, "stage time", r, sp_spent_name(k), r->spent[k], unit);
 	}
 }
 
@@ -237,11 +258,40 @@ static void json_text(
 	sp_json_string(sink, sp_dict_get_string(p->dict, id, NULL));
 }
 
-static void json_row(const struct sp_stages *s, const struct sp_profile *p,
-	const struct sp_stage_row *r, struct sp_sink *sink)
+static void json_part(struct sp_sink *sink, const char **sep, const char *name, uint64_t weight)
+{
+	if (!weight)
+		return;
+	sp_sink_puts(sink, *sep);
+	sp_json_string(sink, name);
+	sp_sink_printf(sink, ":%" PRIu64, weight);
+	*sep = ",";
+}
+
+static void json_areas(
+	const struct sp_stages *s, const struct sp_stage_row *r, struct sp_sink *sink)
 {
 	const char *sep = "";
 
+	sp_sink_puts(sink, ",\"areas\":{");
+	for (unsigned k = 0; k < sp_areas_count(s->areas); k++)
+		json_part(sink, &sep, sp_areas_get(s->areas, k)->name, r->areas[k]);
+	sp_sink_puts(sink, "}");
+}
+
+static void json_time(const struct sp_stage_row *r, struct sp_sink *sink)
+{
+	const char *sep = "";
+
+	sp_sink_puts(sink, ",\"time\":{");
+	for (unsigned k = 0; k < SP_SPENT_KINDS; k++)
+		json_part(sink, &sep, sp_spent_name(k), r->spent[k]);
+	sp_sink_puts(sink, "}");
+}
+
+static void json_row(const struct sp_stages *s, const struct sp_profile *p,
+	const struct sp_stage_row *r, struct sp_sink *sink)
+{
 	sp_sink_printf(sink,
 		"{\"stage\":%d,\"attempt\":%d,\"tasks\":%u,\"run_ns\":%" PRIu64
 		",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64,
@@ -262,16 +312,10 @@ static void json_row(const struct sp_stages *s, const struct sp_profile *p,
 		json_text(sink, "call_site", p, r->about->call_site);
 		json_text(sink, "job_group", p, r->about->group);
 	}
-	sp_sink_puts(sink, ",\"areas\":{");
-	for (unsigned k = 0; k < sp_areas_count(s->areas); k++) {
-		if (!r->areas[k])
-			continue;
-		sp_sink_puts(sink, sep);
-		sp_json_string(sink, sp_areas_get(s->areas, k)->name);
-		sp_sink_printf(sink, ":%" PRIu64, r->areas[k]);
-		sep = ",";
-	}
-	sp_sink_puts(sink, "}}");
+	json_areas(s, r, sink);
+	if (s->timed)
+		json_time(r, sink);
+	sp_sink_puts(sink, "}");
 }
 
 void sp_stages_json(const struct sp_stages *s, const struct sp_profile *p, struct sp_sink *sink)

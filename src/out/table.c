@@ -168,7 +168,8 @@ static int count_roots(struct tables *t, enum sp_by by)
 		[SP_BY_AREA] = "area",
 		[SP_BY_APP] = "app",
 		[SP_BY_SQL] = "sql",
-		[SP_BY_STATE] = "state"};
+		[SP_BY_STATE] = "state",
+		[SP_BY_WAIT] = "wait"};
 	struct table *table = &t->list[ROOTS];
 	const struct sp_view *v = t->v;
 	SP_AUTO_FREE uint32_t *rows = calloc(sp_view_frames(v) + 1ul, sizeof(*rows));

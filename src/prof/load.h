@@ -10,7 +10,7 @@
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
 #define SP_LOAD_DICT_CAP (1ull << 30)
 
-/* What --by puts below each stack. Thread, class, area and state are the view's (view.h). */
+/* What --by puts below each stack. Thread, class, area, state and wait are the view's (view.h). */
 enum sp_by {
 	SP_BY_NOTHING,
 	SP_BY_THREAD,
@@ -22,6 +22,7 @@ enum sp_by {
 	SP_BY_APP,
 	SP_BY_SQL,
 	SP_BY_STATE,
+	SP_BY_WAIT,
 };
 
 /* --tasks-only and --all-threads. */

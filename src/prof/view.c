@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "prof/match.h"
 #include "prof/shares.h"
+#include "prof/spent.h"
 
 #define NAMES_CAP (1ull << 30) /* address space, touched as used */
 
@@ -33,6 +34,7 @@ struct builder {
 	uint32_t *by_key; /* view stack number + 1: a hash over id, thread and state */
 	size_t by_key_size, stack_cap;
 	struct sp_areas *areas; /* owned where the caller gave none */
+	struct sp_spent_of *spent;
 	int64_t *known; /* what stack_of said + 1, by stack of the profile; 0: not asked yet */
 	size_t known_count;
 	struct sp_buf text;
@@ -46,6 +48,7 @@ static void builder_done(struct builder *b)
 	free(b->known);
 	if (!b->o->areas)
 		sp_areas_free(b->areas);
+	sp_spent_free(b->spent);
 	sp_buf_done(&b->text);
 }
 
@@ -167,6 +170,10 @@ static void name_root(struct builder *b, const struct sp_sample *s)
 	struct sp_dict *d = b->v->profile->dict;
 	const struct sp_stack *st;
 
+	if (b->o->by == SP_BY_WAIT) {
+		sp_buf_addf(&b->text, "[%s]", sp_spent_name(sp_spent_of_row(b->spent, s)));
+		return;
+	}
 	if (b->o->by != SP_BY_CLASS && b->o->by != SP_BY_AREA) {
 		const char *root =
 			sp_dict_get_string(d, b->o->by == SP_BY_STATE ? s->state : s->root, NULL);
@@ -436,6 +443,8 @@ int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, str
 		return -ENOMEM;
 	}
 	r = sp_dict_new(&b.v->names, NAMES_CAP);
+	if (r == 0 && opts->by == SP_BY_WAIT)
+		r = sp_spent_new(&b.spent, p);
 	if (r == 0 && (!b.named || !b.frames || !b.known || !b.v->row_stacks))
 		r = -ENOMEM;
 	if (r == 0 && b.v->event)

@@ -95,7 +95,8 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
     assert {s: r["tasks"] for s, r in rows.items()} == found
     assert {r["job_group"] for r in rows.values()} == {"hashes", "words", "sorts"}
     assert all(r["description"] == f"the {r['job_group']} of the test" and r["sql"] >= 0 for r in rows.values())
-    assert all(sum(r["areas"].values()) == r["weight"] for r in rows.values())
+    assert all(sum(r["areas"].values()) == sum(r["time"].values()) == r["weight"] for r in rows.values())
+    assert sum(r["time"].get("other", 0) for r in rows.values()) < 0.05 * sum(r["weight"] for r in rows.values())
     who = "driver" if run.local else "executor 0"
     assert f'Target     {who} of {run.id} "sparkprof test" (pid ' in (tmp_path / "x.txt").read_text()
     assert "Stages (" in (tmp_path / "x.txt").read_text() and ",stages," in (tmp_path / "x.csv").read_text()

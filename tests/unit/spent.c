@@ -1,0 +1,130 @@
+/* What time was spent on: stacks as Spark has them, with the states that threads have in them. */
+#include <criterion/criterion.h>
+
+#include "base/cleanup.h"
+#include "prof/spent.h"
+#include "sample_profile.h"
+
+/* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method. Leaf first. */
+static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
+{
+	char cls[128];
+	const char *dot = strrchr(name, '.');
+
+	if (name[0] == '+')
+		return native(p, "libjvm.so", name + 1, SP_FRAME_CPP);
+	snprintf(cls, sizeof(cls), "%.*s", (int)(dot - name), name);
+	return cls[0] == '!' ? java(p, cls + 1, dot + 1, "", SP_FRAME_NATIVE)
+			     : java(p, cls, dot + 1, "", SP_FRAME_C2);
+}
+
+#define PARK	"!jdk/internal/misc/Unsafe.park"
+#define TAKE	"java/util/concurrent/LinkedBlockingQueue.take"
+#define FETCH	"org/apache/spark/storage/ShuffleBlockFetcherIterator.next"
+#define GEN	"org/apache/spark/sql/catalyst/expressions/GeneratedClass$G.processNext"
+#define WRITER	"org/apache/spark/shuffle/sort/UnsafeShuffleWriter.write"
+#define TIMED	"org/apache/spark/storage/TimeTrackingOutputStream.write"
+#define RUNNER	"org/apache/spark/executor/Executor$TaskRunner.run"
+#define MINE	"com/acme/Job.map"
+#define PY	"org/apache/spark/api/python/BasePythonRunner$ReaderIterator.read"
+#define SOCKET	"!sun/nio/ch/SocketDispatcher.read0"
+#define WRITE0	"!java/io/FileOutputStream.writeBytes"
+#define DFS	"org/apache/hadoop/hdfs/DFSInputStream.read"
+#define COMPILE "org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator$.doCompile"
+#define KRYO	"com/esotericsoftware/kryo/Kryo.writeClassAndObject"
+
+static const struct {
+	const char *want, *state;
+	const char *frames[8];
+} cases[] = {
+	{"CPU", "running", {"java/util/HashMap.get", MINE, WRITER, RUNNER}},
+	{"CPU", "", {MINE, RUNNER}},
+	{"CPU", "runnable", {GEN, FETCH, RUNNER}},
+	{"shuffle read wait", "lock", {PARK, TAKE, FETCH, GEN, WRITER, RUNNER}},
+	{"shuffle read wait", "runnable", {PARK, TAKE, FETCH, GEN, RUNNER}},
+	{"disk", "disk", {"!java/io/FileInputStream.open0", FETCH, GEN, RUNNER}},
+	{"GC", "lock", {"+syscall", "+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
+	{"GC", "runnable", {"+SafepointSynchronize::block", TIMED, WRITER, RUNNER}},
+	{"GC", "lock", {"+Monitor::wait", "+G1CollectedHeap::attempt_allocation_slow", GEN}},
+	{"GC", "running", {"+G1ParScanThreadState::trim_queue", "+WorkerThread::run"}},
+	{"idle", "lock", {"+futex", "+WorkerThread::run"}},
+	{"idle", "lock", {PARK, TAKE, "java/util/concurrent/ThreadPoolExecutor.getTask"}},
+	{"idle", "poll",
+		{"!sun/nio/ch/EPoll.wait",
+			"io/netty/channel/nio/SelectedSelectionKeySetSelector.select",
+			"io/netty/channel/nio/NioEventLoop.select"}},
+	{"idle", "lock", {PARK, TAKE, "org/apache/spark/rpc/netty/MessageLoop.receiveLoop"}},
+	{"shuffle write", "running", {WRITE0, TIMED, KRYO, WRITER, RUNNER}},
+	{"shuffle write", "disk", {WRITE0, TIMED, WRITER, RUNNER}},
+	{"disk", "disk",
+		{WRITE0, TIMED,
+			"org/apache/spark/util/collection/unsafe/sort/UnsafeSorterSpillWriter.x",
+			GEN, WRITER}},
+	{"serialisation", "running", {"java/io/DataOutputStream.write", KRYO, WRITER, RUNNER}},
+	{"CPU", "running", {"com/github/luben/zstd/ZstdOutputStream.write", KRYO, WRITER}},
+	{"Python wait", "net", {SOCKET, "java/io/DataInputStream.readInt", PY, WRITER, RUNNER}},
+	{"Python wait", "poll", {"!sun/nio/ch/EPoll.wait", PY, RUNNER}},
+	/* What Python is fed with may wait for something else. */
+	{"shuffle read wait", "lock", {PARK, TAKE, FETCH, PY, RUNNER}},
+	{"CPU", "running", {GEN, PY, RUNNER}},
+	{"HDFS/S3", "net", {SOCKET, DFS, "org/apache/parquet/hadoop/ParquetFileReader.x", RUNNER}},
+	{"HDFS/S3", "lock", {PARK, "software/amazon/awssdk/Client.get", RUNNER}},
+	{"disk", "disk",
+		{"!java/io/FileInputStream.readBytes",
+			"org/apache/hadoop/fs/RawLocalFileSystem$L.read", GEN}},
+	{"network", "net", {SOCKET, "org/postgresql/Driver.x", MINE, RUNNER}},
+	{"network", "lock",
+		{PARK, "org/apache/spark/util/ThreadUtils$.awaitResult",
+			"org/apache/spark/rpc/RpcTimeout.awaitResult", RUNNER}},
+	/* A lock of one's own inside of a shuffle writer is no shuffle. */
+	{"lock", "lock", {"+ObjectMonitor::enter", MINE, WRITER, RUNNER}},
+	{"lock", "lock", {PARK, MINE, FETCH, RUNNER}},
+	{"sleep", "sleep", {"!java/lang/Thread.sleep", MINE, RUNNER}},
+	{"codegen compile", "running",
+		{"java/util/HashMap.get", "org/codehaus/janino/Parser.x", COMPILE, RUNNER}},
+	{"codegen compile", "lock", {PARK, "com/google/common/cache/LocalCache.get", COMPILE}},
+	{"other", "blocked", {MINE, RUNNER}},
+	{"disk", "blocked", {"!java/io/FileOutputStream.open0", MINE}},
+};
+
+Test(spent, every_stack_has_one_answer)
+{
+	struct sp_profile *p = sample_profile();
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_frame_ref frames[8];
+		uint32_t n = 0;
+
+		for (; n < 8 && cases[i].frames[n]; n++)
+			frames[n] = frame(p, cases[i].frames[n]);
+		cr_expect_str_eq(
+			sp_spent_name(sp_spent_of_stack(p->dict, frames, n, cases[i].state)),
+			cases[i].want, "%s in %s", cases[i].frames[0], cases[i].state);
+	}
+	sp_profile_free(p);
+}
+
+Test(spent, what_is_kept_of_stacks_answers_the_same)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_sample rows[SP_COUNT(cases)];
+	struct sp_spent_of *s;
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_frame_ref frames[8];
+		uint32_t n = 0;
+
+		for (; n < 8 && cases[i].frames[n]; n++)
+			frames[n] = frame(p, cases[i].frames[n]);
+		rows[i] = (struct sp_sample){.stack = sp_dict_stack(p->dict, frames, n, 0),
+			.state = cases[i].state[0] ? str(p, cases[i].state) : 0};
+	}
+	cr_assert_eq(sp_spent_new(&s, p), 0);
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < SP_COUNT(cases); i++)
+			cr_expect_str_eq(
+				sp_spent_name(sp_spent_of_row(s, &rows[i])), cases[i].want);
+	cr_expect_eq(sp_spent_of_row(s, &(struct sp_sample){0}), SP_SPENT_CPU);
+	sp_spent_free(s);
+	sp_profile_free(p);
+}
