@@ -26,7 +26,8 @@ const struct sp_task_run *sp_profile_task(const struct sp_profile *p, const stru
 void sp_task_label(
 	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out);
 
-/* Gives each row the root that @by asks for. Returns 0 or -ENOMEM. */
+/* Gives each row the root that @by asks for; of stage and task, rows of no task get what their
+ * thread does for the driver (driver.h). Returns 0 or -ENOMEM. */
 int sp_profile_root_tasks(struct sp_profile *p, enum sp_by by);
 
 /* Which samples are shown. */

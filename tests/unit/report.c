@@ -202,6 +202,49 @@ Test(spans, labels_of_threads_and_tags)
 	sp_profile_free(p);
 }
 
+Test(driver, threads_and_phases_have_labels)
+{
+	static const struct {
+		const char *thread, *cls, *method, *want;
+	} cases[] = {
+#define QE "org/apache/spark/sql/execution/QueryExecution"
+		{"main", QE, "$anonfun$lazyAnalyzed$1", "[analysis]"},
+		{"Thread-4", QE, "optimizedPlan$lzycompute", "[optimisation]"},
+		{"Thread-4", QE "$", "prepareForExecution", "[planning]"},
+		{"Thread-4", "org/codehaus/janino/Parser", "parse", "[codegen]"},
+		{"Thread-4", "org/apache/spark/sql/catalyst/parser/AstBuilder", "x", "[parsing]"},
+		{"Thread-4", "org/apache/spark/scheduler/DAGScheduler", "runJob", "[job]"},
+		{"Thread-4", QE, "toRdd", "[no stage]"},
+		{"Thread-4", "com/acme/Main", "main", "[no stage]"},
+		{"dag-scheduler-event-loop", "com/acme/X", "y", "[scheduler]"},
+		{"broadcast-exchange-3", QE, "x", "[broadcast]"},
+		{"subquery-0", QE, "executedPlan", "[subquery, planning]"},
+		{"SparkConnectExecuteThread_opId=16148fb4-4189", QE, "x",
+			"[connect 16148fb4-4189]"},
+		{"stream execution thread for counts [id = f3a1, runId = 77]", QE, "analyzed",
+			"[stream counts f3a1, analysis]"},
+		{"stream execution thread for [id = f3a1, runId = 77]", QE, "x", "[stream f3a1]"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p;
+		struct sp_frame_ref frames[3];
+		struct sp_sample s = {.count = 1, .weight = 1};
+
+		cr_assert_eq(sp_profile_new(&p, 1u << 20), 0);
+		frames[0] = java(p, "java/util/HashMap", "get", "", SP_FRAME_C2);
+		frames[1] = java(p, cases[i].cls, cases[i].method, "", SP_FRAME_C2);
+		frames[2] = java(p, "java/lang/Thread", "run", "", SP_FRAME_C2);
+		sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+		s.stack = sp_dict_stack(p->dict, frames, 3, 0);
+		s.thread = thread(p, cases[i].thread, 7);
+		cr_assert_eq(sp_profile_add(p, &s), 0);
+		cr_assert_eq(sp_profile_root_tasks(p, SP_BY_STAGE), 0);
+		cr_expect_str_eq(sp_dict_get_string(p->dict, p->rows[0].root, NULL), cases[i].want);
+		sp_profile_free(p);
+	}
+}
+
 Test(merge, two_profiles_become_their_sum)
 {
 	struct sp_profile *a = sample_profile(), *b = sample_profile();
