@@ -62,11 +62,17 @@ def test_every_sample_has_the_name_of_its_moment(target, tmp_path, jdk, names):
 @pytest.mark.parametrize("jdk", [11, 17, 25])
 def test_nothing_is_left_and_nothing_said(target, sparkprof, tmp_path, jdk):
     """Two visits to a running program: the same words on its output as without any."""
-    t = target("Tasks", 4, 5, "idle", "wait", jdk=jdk, jvm=["-XX:+EnableDynamicAgentLoading"] if jdk > 20 else [])
+    binds = tmp_path / "binds"
+    t = target("Tasks", 4, 5, "idle", "wait", jdk=jdk, jvm=[f"-agentpath:{recording.native('binds')}={binds}",
+                                                           *(["-XX:+EnableDynamicAgentLoading"] if jdk > 20 else [])])
+    before = binds.read_text().splitlines()
     for n in range(2):
         r = sparkprof("-d", 0.3, "-f", tmp_path / f"{n}.jfr", t.pid)
         assert r.returncode == 0, r.stderr
     assert t.stdout() == "ready\n" and t.stderr() == ""
+    # What java.lang.Thread.setNativeName was bound to, one after the other: ours and the JVM's own, twice.
+    bound = binds.read_text().splitlines()[len(before):]
+    assert [line.startswith("libjvm.so JVM_SetNativeThreadName") for line in bound] == [False, True] * 2, bound
     t.proc.stdin.write(b"\n")
     t.proc.stdin.close()
     t.proc.wait(60)

@@ -23,8 +23,9 @@ def native(name):
     out = parts.ROOT / f"build/targets/lib{name}.so"
     out.parent.mkdir(parents=True, exist_ok=True)
     if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-g", "-shared", "-fPIC", "-pthread", "-o", out,
-                        source], check=True)
+        include = parts.jdk(17) / "include"
+        subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-g", "-shared", "-fPIC", "-pthread", "-isystem", include, "-isystem",
+                        include / "linux", "-o", out, source], check=True)
     return out
 
 
