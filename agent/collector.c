@@ -262,6 +262,8 @@ static void drain_tasks(struct sp_collector *c)
 		if (thread)
 			sp_record_task(c->record, &t, thread);
 	}
+	if (atomic_load(&c->capture->late_told))
+		sp_record_identity(c->record, &c->capture->late);
 	while (sp_tasks_next_stage(c->capture->tasks, &about))
 		sp_record_stage(c->record, &about);
 }

@@ -53,6 +53,8 @@ struct sp_capture {
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
 	struct sp_identity identity; /* all empty: not Spark's */
+	struct sp_identity late;     /* what it is known to be since, once late_told */
+	_Atomic bool late_told;
 	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */

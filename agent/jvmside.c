@@ -359,6 +359,18 @@ static bool wait_stop(uint64_t ns)
 	return stop;
 }
 
+/* A JVM that records from its start is asked before Spark has its configuration. */
+static void identify_late(JNIEnv *env)
+{
+	const struct sp_identity *id = js.ev.identity;
+
+	if ((!id->spark_version[0] && !id->executor_id[0]) || id->app_name[0] ||
+		atomic_load(js.ev.late_told))
+		return;
+	if (sp_identity_read(env, js.ti, js.ev.late) && js.ev.late->app_name[0])
+		atomic_store(js.ev.late_told, true);
+}
+
 /* Names once a second, tasks as often as they want it, until told to stop. */
 static void watch(JNIEnv *env)
 {
@@ -371,6 +383,7 @@ static void watch(JNIEnv *env)
 			tick_guests(env);
 		if (now >= next) {
 			refresh_names(env, false);
+			identify_late(env);
 			/* Ten thousand threads take milliseconds to ask: at most 1 % of the time.
 			 */
 			next = sp_clock_mono_ns() + NAME_PERIOD_NS +

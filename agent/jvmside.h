@@ -11,6 +11,7 @@
 #include "threads.h"
 
 #include <jni.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Who has hooks of his own in the JVM. Everything is called on the attached thread, in order; stop
@@ -28,7 +29,10 @@ struct sp_jvmside_events {
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
 	struct sp_identity *identity; /* filled before sp_jvmside_start returns */
-	uint64_t anchor_offset;	      /* of JavaThread::_anchor, 0 unknown */
+	/* Filled once, before *late_told is set, where Spark came up later than the recording. */
+	struct sp_identity *late;
+	_Atomic bool *late_told;
+	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
 	/* The JVM is about to end; called on its own thread. */

@@ -67,6 +67,14 @@ static void write_identity(struct sp_record *r)
 		sp_jfrw_event(r->w, SP_JFR_APPLICATION, v);
 }
 
+void sp_record_identity(struct sp_record *r, const struct sp_identity *identity)
+{
+	if (r->identity == identity)
+		return;
+	r->identity = identity;
+	write_identity(r);
+}
+
 /* What every chunk says about the recording itself. */
 static void write_head(struct sp_record *r)
 {

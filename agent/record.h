@@ -33,6 +33,9 @@ void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint
 /* Any other event; see sp_jfrw_event. */
 void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals);
 
+/* What the JVM is known to be by now; borrowed as the one before. */
+void sp_record_identity(struct sp_record *r, const struct sp_identity *identity);
+
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 
 /* Native frames of this chunk lie in @m: where its symbols can be found. */

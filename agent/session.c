@@ -86,6 +86,8 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	struct sp_jvmside_events ev = {.threads = s->threads,
 		.tasks = s->capture.tasks,
 		.identity = &s->capture.identity,
+		.late = &s->capture.late,
+		.late_told = &s->capture.late_told,
 		.vm_death = vm_death,
 		.ctx = s};
 	struct sp_anchor_layout layout;

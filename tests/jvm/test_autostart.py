@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from kit import recording
+from kit import jvm, recording
 from kit.recording import Recording
 from kit.traces import mapped, our_threads, wait_until
 
@@ -116,3 +116,16 @@ def test_no_step_of_the_wall_clock_moves_the_end(target, sparkprof, tmp_path):
     assert len(ops) == 1 and ops[0] & 0x7f == 0 and not ops[0] & 256, ops  # FUTEX_WAIT, no FUTEX_CLOCK_REALTIME
     assert sparkprof("stop", t.pid).returncode == 0
     wait_until(lambda: not our_threads(t))
+
+
+def test_spark_that_comes_up_later_is_named(target, sparkprof, tmp_path):
+    """A JVM that records from its start is asked what it is before Spark has its configuration."""
+    file = tmp_path / "own.jfr"
+    t = target("org.apache.spark.SparkEnv", jvm=[recording.option(file, event="wall")],
+               classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar")
+    applications = lambda: Recording(file).others["sparkprof.Application"]
+    wait_until(lambda: file.exists() and len(applications()) == 2, 60)
+    assert "came later" not in applications()[0] and "app-late" in applications()[1] and "came later" in applications()[1]
+    assert sparkprof("stop", t.pid).returncode == 0
+    r = sparkprof("report", file, "-f", tmp_path / "x.txt")
+    assert 'driver of app-late "came later"' in (tmp_path / "x.txt").read_text(), r.stderr
