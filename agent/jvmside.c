@@ -94,6 +94,7 @@ static void on_rename(JNIEnv *env, jobject thread, const char *name)
 
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
+	struct sp_taskname engine;
 	jvmtiThreadInfo info;
 
 	if (!enter())
@@ -106,7 +107,8 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		sp_threads_started(js.ev.threads, jt,
 			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
 			NULL);
-		if (info.name && sp_taskname_feeder(info.name) &&
+		if (info.name &&
+			(sp_taskname_feeder(info.name) || sp_taskname_engine(info.name, &engine)) &&
 			sp_sparkside_named(env, thread, (uint32_t)syscall(SYS_gettid), info.name,
 				sp_clock_mono_ns(), true))
 			wake();

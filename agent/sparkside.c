@@ -92,7 +92,9 @@ bool sp_sparkside_named(
 	struct sp_task task = {.tid = tid, .start_ns = now_ns, .begun = begun};
 	bool unknown;
 
-	if (!sp_taskname_parse(name, &task.name)) {
+	if (sp_taskname_engine(name, &task.name)) {
+		task.feeder = true;
+	} else if (!sp_taskname_parse(name, &task.name)) {
 		task.feeder = sp_taskname_feeder(name);
 		if (sp_taskname_idle(name))
 			atomic_store_explicit(&ss.exact, true, memory_order_relaxed);

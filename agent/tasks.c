@@ -105,6 +105,17 @@ static bool is_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
 	return stage >= 0 && *known(ts, stage, attempt) == key_of(stage, attempt);
 }
 
+/* A thread of a native engine knows the task, not its attempts: the task's own thread does. */
+static struct sp_task whole(struct sp_tasks *ts, const struct sp_task *task)
+{
+	struct sp_task t = *task;
+
+	for (uint32_t i = 0; t.feeder && t.name.task_id >= 0 && i < ts->open_count; i++)
+		if (!ts->open[i].feeder && ts->open[i].name.task_id == t.name.task_id)
+			t.name = ts->open[i].name;
+	return t;
+}
+
 bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
 {
 	struct sp_task *t;
@@ -115,7 +126,7 @@ bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
 	if (t)
 		end(ts, t, task->start_ns, true);
 	if (ts->open_count < SP_TASKS_OPEN)
-		ts->open[ts->open_count++] = *task;
+		ts->open[ts->open_count++] = whole(ts, task);
 	else
 		ts->lost++;
 	unknown = !is_known(ts, task->name.stage, task->name.stage_attempt);

@@ -68,6 +68,24 @@ bool sp_taskname_parse(const char *name, struct sp_taskname *ret)
 	return true;
 }
 
+bool sp_taskname_engine(const char *name, struct sp_taskname *ret)
+{
+	struct sp_taskname t = {-1, -1, -1, -1, -1};
+	int64_t stage, part;
+	const char *p = name;
+
+	if (!skip(&p, "auron-native-stage-") && !skip(&p, "blaze-native-stage-"))
+		return false;
+	if (!number(&p, INT32_MAX, &stage) || !skip(&p, "-part-") ||
+		!number(&p, INT32_MAX, &part) || !skip(&p, "-tid-") ||
+		!number(&p, INT64_MAX / 16, &t.task_id))
+		return false;
+	t.stage = (int32_t)stage;
+	t.index = (int32_t)part;
+	*ret = t;
+	return true;
+}
+
 bool sp_taskname_idle(const char *name)
 {
 	return strncmp(name, "Executor task idle worker", 25) == 0;

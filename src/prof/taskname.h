@@ -26,6 +26,11 @@ bool sp_taskname_idle(const char *name);
  * 3.5), the feeders of pipe() and of script transforms? */
 bool sp_taskname_feeder(const char *name);
 
+/* A thread of a native engine that works for one task and says so in its name, as Auron's do:
+ * "auron-native-stage-5-part-3-tid-345" (Blaze's, before: "blaze-native-…"). Shared pools of such
+ * engines (Comet, Velox, RAPIDS) tell no task. Returns false where @name is none. */
+bool sp_taskname_engine(const char *name, struct sp_taskname *ret);
+
 /* "task 3.0 in stage 5.0 (TID 345)": what is known of @t, as a span's tag. Returns @buf. */
 const char *sp_taskname_tag(const struct sp_taskname *t, char *buf, size_t size);
 

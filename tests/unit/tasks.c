@@ -41,6 +41,49 @@ Test(taskname, of_all_versions_of_spark)
 	}
 }
 
+/* Names only: no native engine runs in any test. */
+Test(taskname, names_of_native_engines_threads)
+{
+	static const struct {
+		const char *name;
+		bool is;
+		struct sp_taskname t;
+	} cases[] = {
+		{"auron-native-stage-5-part-3-tid-345", true, {345, 5, -1, 3, -1}},
+		{"blaze-native-stage-0-part-0-tid-0", true, {0, 0, -1, 0, -1}},
+		{"auron-native-st", false, {0}}, /* as the kernel cuts it */
+		{"auron-native-stage-5-part-3", false, {0}},
+		{"comet-worker-3", false, {0}},
+		{"velox-io-1", false, {0}},
+		{"multithreaded file reader worker-2", false, {0}},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_taskname t = {0};
+
+		cr_assert_eq(
+			sp_taskname_engine(cases[i].name, &t), cases[i].is, "%s", cases[i].name);
+		cr_assert_eq(memcmp(&t, &cases[i].t, sizeof(t)), 0, "%s", cases[i].name);
+	}
+}
+
+Test(tasks, a_native_engines_thread_has_the_attempts_of_its_task)
+{
+	struct sp_task task = {.name = {345, 5, 1, 3, 2}, .tid = 10, .start_ns = 1},
+		       engine = {.tid = 11, .start_ns = 2, .feeder = true}, got;
+	struct sp_tasks *ts;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	cr_assert(sp_taskname_engine("auron-native-stage-5-part-3-tid-345", &engine.name));
+	sp_tasks_begin(ts, &task);
+	sp_tasks_begin(ts, &engine);
+	sp_tasks_end(ts, 11, -2, 9);
+	cr_assert(sp_tasks_next(ts, &got));
+	cr_assert(got.feeder && got.tid == 11);
+	cr_assert_eq(memcmp(&got.name, &task.name, sizeof(got.name)), 0);
+	sp_tasks_free(ts);
+}
+
 Test(taskname, tags_say_what_is_known)
 {
 	char buf[96];
