@@ -274,7 +274,8 @@ static enum sp_spent judge(const struct told *t, const char *state)
 {
 	if (t->tells & TELLS_IDLE)
 		return SP_SPENT_IDLE;
-	if (t->java && (t->tells & TELLS_GC))
+	/* One that is let go again and has no core waits for that, not for the collector. */
+	if (t->java && (t->tells & TELLS_GC) && strcmp(state, "runnable") != 0)
 		return SP_SPENT_GC;
 	if (t->tells & TELLS_COMPILES)
 		return SP_SPENT_COMPILE;

@@ -14,7 +14,7 @@
  *     serialisation where a serialiser's frame is the nearest, else CPU
  *
  * A thread that is runnable inside of a call that blocks was woken and has no core yet: it still
- * waits. What remains is "other". */
+ * waits (but not for GC: a collection that is over holds nobody). What remains is "other". */
 #ifndef SP_PROF_SPENT_H
 #define SP_PROF_SPENT_H
 
