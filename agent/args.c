@@ -47,6 +47,7 @@ static const struct word words[] = {
 	{"file", TEXT, AT(file), 0, 0},
 	{"filter", TEXT, AT(filter), 0, 0},
 	{"thread", TEXT, AT(thread), 0, 0},
+	{"driver-ui", TEXT, AT(driver_ui), 0, 0},
 };
 
 static const struct {

@@ -34,6 +34,7 @@ struct sp_args {
 	char file[1024];     /* autostart only */
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
+	char driver_ui[512]; /* where the driver's UI is; "": looked for */
 	bool start;	     /* the word "start" was there */
 	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
 	bool append;	     /* out_fd holds a recording: go on behind it */

@@ -21,9 +21,18 @@ static void option(const char *line, size_t len, const char *name, char *ret, si
 	}
 }
 
+/* "spark://CoarseGrainedScheduler@host:41234" */
+static void host_of(const char *url, char *ret, size_t size)
+{
+	const char *at = strchr(url, '@'), *end = at ? strrchr(at, ':') : NULL;
+
+	if (end)
+		snprintf(ret, size, "%.*s", (int)(end - at - 1), at + 1);
+}
+
 static void from_command_line(struct sp_identity *id)
 {
-	char *line = malloc(LINE_MAX_BYTES), cores[16] = "";
+	char *line = malloc(LINE_MAX_BYTES), cores[16] = "", url[300] = "";
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = line && fd >= 0 ? read(fd, line, LINE_MAX_BYTES - 1) : 0;
 
@@ -36,6 +45,8 @@ static void from_command_line(struct sp_identity *id)
 		option(line, (size_t)n, "--hostname", id->host, sizeof(id->host));
 		option(line, (size_t)n, "--podName", id->pod, sizeof(id->pod));
 		option(line, (size_t)n, "--cores", cores, sizeof(cores));
+		option(line, (size_t)n, "--driver-url", url, sizeof(url));
+		host_of(url, id->driver_host, sizeof(id->driver_host));
 		id->cores = atoi(cores);
 	}
 	free(line);
@@ -125,6 +136,7 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
 		  : NULL;
 	jobject spark = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL, cf;
+	char text[32] = "";
 	jmethodID m;
 
 	if (failed(env) || !spark)
@@ -142,6 +154,13 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 	conf(env, cf, m, "spark.app.attempt.id", id->app_attempt, sizeof(id->app_attempt));
 	if (!id->executor_id[0])
 		conf(env, cf, m, "spark.executor.id", id->executor_id, sizeof(id->executor_id));
+	if (!id->driver_host[0])
+		conf(env, cf, m, "spark.driver.host", id->driver_host, sizeof(id->driver_host));
+	conf(env, cf, m, "spark.ui.port", text, sizeof(text));
+	id->ui_port = atoi(text);
+	text[0] = 0;
+	conf(env, cf, m, "spark.ui.enabled", text, sizeof(text));
+	id->no_ui = strcmp(text, "false") == 0;
 }
 
 bool sp_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_identity *ret)

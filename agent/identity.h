@@ -12,6 +12,9 @@ struct sp_identity {
 	char host[256], container[128], pod[256];
 	char spark_version[32], scala_version[16];
 	int cores; /* that Spark uses here; 0 unknown */
+	char driver_host[256];
+	int ui_port; /* as it is configured; 0 unknown */
+	bool no_ui;  /* the driver has none */
 };
 
 /* Context: a thread attached to the JVM, no lock held. Runs a few lines of Spark's code where

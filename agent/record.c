@@ -233,7 +233,7 @@ void sp_record_stage(struct sp_record *r, const struct sp_stage_about *a)
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = (uint32_t)a->stage},
 		{.u = (uint32_t)a->attempt}, {.u = (uint64_t)a->sql}, {.s = a->group},
 		{.s = a->description}, {.s = a->call_site}, {.s = a->pool}, {.s = a->query},
-		{.s = a->batch}};
+		{.s = a->batch}, {.s = a->name}, {.u = (uint64_t)a->job}, {.s = a->sql_text}};
 
 	sp_jfrw_event(r->w, SP_JFR_STAGE, v);
 }

@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "hooks.h"
 #include "jvmside.h"
+#include "rest.h"
 #include "ring.h"
 #include "vmtable.h"
 
@@ -25,6 +26,7 @@ struct sp_session {
 	struct sp_threads *threads;
 	struct sp_collector *collector;
 	struct sp_live *live;
+	struct sp_rest *rest; /* NULL: nobody to ask */
 	sp_session_say_fn *say;
 	void *say_ctx;
 	int out_fd;
@@ -36,6 +38,7 @@ struct sp_session {
 static void dispose(struct sp_session *s)
 {
 	atomic_store(&sp_sig.hooks, 0); /* where the collector never ran */
+	sp_rest_stop(s->rest);
 	if (s->jvmside)
 		sp_jvmside_stop();
 	sp_vmtable_debug_restore(s->debug_was_off);
@@ -140,8 +143,11 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 		engine->stop(c);
 		if (engine->done)
 			engine->done(c);
+		return r;
 	}
-	return r;
+	/* Names are not worth failing for. */
+	sp_rest_start(&s->rest, vm, s->threads, c->tasks, &c->identity, s->args.driver_ui);
+	return 0;
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
@@ -215,6 +221,8 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 {
 	int r;
 
+	sp_rest_stop(s->rest);
+	s->rest = NULL;
 	/* Who is alive, and what else there is to say, is asked at the last moment. */
 	if (sp_args_hooks(&s->args) && s->jvmside)
 		sp_jvmside_tick();

@@ -201,6 +201,7 @@ static bool read_context(
 	memset(about, 0, sizeof(*about));
 	about->stage = name->stage;
 	about->attempt = name->stage_attempt;
+	about->job = -1;
 	read_properties(env, c, about);
 	return true;
 }

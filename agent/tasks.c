@@ -12,6 +12,7 @@
 #define QUEUE  8192 /* ended tasks between two looks of the collector; a power of two */
 #define STAGES 4096 /* stage attempts remembered as known; a power of two */
 #define ABOUTS 64
+#define WANTED 256 /* stages that the driver may be asked for; a power of two */
 
 struct sp_tasks {
 	pthread_mutex_t lock;
@@ -19,6 +20,11 @@ struct sp_tasks {
 	uint64_t *known; /* stage << 32 | attempt, + 1; an older one gives way */
 	struct sp_stage_about *abouts;
 	uint32_t open_count, about_count;
+	struct {
+		int32_t stage, attempt;
+		int64_t sql;
+	} wanted[WANTED];
+	uint64_t wanted_head, wanted_tail;
 	uint64_t head, tail, lost;
 };
 
@@ -114,6 +120,17 @@ static struct sp_task whole(struct sp_tasks *ts, const struct sp_task *task)
 		if (!ts->open[i].feeder && ts->open[i].name.task_id == t.name.task_id)
 			t.name = ts->open[i].name;
 	return t;
+}
+
+static void want(struct sp_tasks *ts, const struct sp_stage_about *about)
+{
+	uint64_t i = ts->wanted_tail++ & (WANTED - 1);
+
+	if (ts->wanted_tail - ts->wanted_head > WANTED)
+		ts->wanted_head++;
+	ts->wanted[i].stage = about->stage;
+	ts->wanted[i].attempt = about->attempt;
+	ts->wanted[i].sql = about->sql;
 }
 
 bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
@@ -254,7 +271,45 @@ void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about)
 	if (ts->about_count < ABOUTS && !is_known(ts, about->stage, about->attempt)) {
 		ts->abouts[ts->about_count++] = *about;
 		*known(ts, about->stage, about->attempt) = key_of(about->stage, about->attempt);
+		want(ts, about);
 	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+bool sp_tasks_wants_name(struct sp_tasks *ts)
+{
+	bool any;
+
+	pthread_mutex_lock(&ts->lock);
+	any = ts->wanted_head < ts->wanted_tail;
+	pthread_mutex_unlock(&ts->lock);
+	return any;
+}
+
+bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&ts->lock);
+	any = ts->wanted_head < ts->wanted_tail;
+	if (any) {
+		uint64_t i = ts->wanted_head++ & (WANTED - 1);
+
+		memset(ret, 0, sizeof(*ret));
+		ret->stage = ts->wanted[i].stage;
+		ret->attempt = ts->wanted[i].attempt;
+		ret->sql = ts->wanted[i].sql;
+		ret->job = -1;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return any;
+}
+
+void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about)
+{
+	pthread_mutex_lock(&ts->lock);
+	if (ts->about_count < ABOUTS)
+		ts->abouts[ts->about_count++] = *about;
 	pthread_mutex_unlock(&ts->lock);
 }
 

@@ -26,8 +26,10 @@ struct sp_task {
 struct sp_stage_about {
 	int32_t stage, attempt;
 	int64_t sql; /* execution id, -1: none */
+	int64_t job; /* -1: not known */
 	char group[SP_STAGE_TEXT], description[SP_STAGE_TEXT], call_site[SP_STAGE_TEXT];
-	char pool[64], batch[64], query[64]; /* scheduler pool; streaming */
+	char pool[64], batch[64], query[64];		   /* scheduler pool; streaming */
+	char name[SP_STAGE_TEXT], sql_text[SP_STAGE_TEXT]; /* as the driver has them */
 };
 
 struct sp_tasks;
@@ -64,6 +66,14 @@ bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id);
 /* Is something told of this stage attempt, or was it given up? */
 bool sp_tasks_stage_known(struct sp_tasks *ts, int32_t stage, int32_t attempt);
 void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about);
+
+/* For who asks the driver: stages that were told of since (their numbers and SQL execution), each
+ * once. Of more than a few hundred that wait, the oldest are not asked for. */
+bool sp_tasks_wants_name(struct sp_tasks *ts);
+bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret);
+
+/* What the driver said of a stage. */
+void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about);
 
 /* The recording ends: all that are open go to the collector as well. */
 void sp_tasks_close(struct sp_tasks *ts, uint64_t now_ns);

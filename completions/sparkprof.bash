@@ -3,12 +3,12 @@
 _sparkprof_options() { # of an action
     case $1 in
     collect)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --memory --trace
             -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
             -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
             -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;
     start | resume)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --capture --memory --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --memory --trace
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
@@ -94,7 +94,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         _filedir ;;
     -o | --output)
         mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
-    -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --memory | --trace | -d | \
+    -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --driver-ui | --memory | --trace | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
     --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor)
         ;; # a number or a pattern: nothing to offer

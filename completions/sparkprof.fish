@@ -54,6 +54,7 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l all -d 'ev
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s j -l jstackdepth -x -d 'deepest stack to keep'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l filter -x -d 'only these thread ids'
 complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -l thread -x -d 'only threads with such a name'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -l driver-ui -x -d 'where the driver tells names of stages'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l memory -x -d 'most memory in the target'
 complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'

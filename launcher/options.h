@@ -113,6 +113,7 @@ struct sp_call {
 	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
 	bool tasks_only, all_threads;
 	const char *event_log; /* --event-log; NULL: none */
+	const char *driver_ui; /* --driver-ui: an address, or "none"; NULL: looked for */
 	enum sp_names names;
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */

@@ -296,10 +296,21 @@ int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struc
 	return 0;
 }
 
+static int check_driver_ui(struct sp_parser *p)
+{
+	const char *ui = p->call->driver_ui;
+
+	if (!ui || strcmp(ui, "none") == 0 || strncmp(ui, "http://", 7) == 0 ||
+		strncmp(ui, "https://", 8) == 0)
+		return 0;
+	return sp_err_set(p->err, -EINVAL,
+		"--driver-ui: '%s' is not an address; write http://host:4040, or none", ui);
+}
+
 int sp_parser_finish(struct sp_parser *p)
 {
 	static int (*const checks[])(struct sp_parser *) = {check_action, finish_events,
-		finish_files, finish_stdout, check_shapes, check_targets};
+		finish_files, finish_stdout, check_shapes, check_driver_ui, check_targets};
 	int r = 0;
 
 	for (size_t i = 0; i < SP_COUNT(checks) && r == 0; i++)

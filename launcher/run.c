@@ -154,6 +154,8 @@ int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
 		add_text(ret, "filter", call->filter);
 	if (call->thread)
 		add_text(ret, "thread", call->thread);
+	if (call->driver_ui)
+		add_text(ret, "driver-ui", call->driver_ui);
 	if (stream)
 		sp_buf_adds(ret, ",stream");
 	return ret->failed ? -ENOMEM : 0;

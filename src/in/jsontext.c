@@ -196,12 +196,14 @@ static const char *put_escape(const char *p, const char *end, char *to, size_t *
 
 char *sp_json_text(struct sp_json v)
 {
-	const char *p = v.p ? v.p + 1 : NULL, *end = v.end - 1;
+	const char *p, *end;
 	char *to;
 	size_t n = 0;
 
-	if (!p || v.p[0] != '"' || v.end - v.p < 2)
+	if (!v.p || v.p[0] != '"' || v.end - v.p < 2)
 		return NULL;
+	p = v.p + 1;
+	end = v.end - 1;
 	to = malloc((size_t)(v.end - v.p));
 	if (!to)
 		return NULL;

@@ -311,6 +311,7 @@ static void json_row(const struct sp_stages *s, const struct sp_profile *p,
 		json_text(sink, "description", p, r->about->description);
 		json_text(sink, "call_site", p, r->about->call_site);
 		json_text(sink, "job_group", p, r->about->group);
+		json_text(sink, "sql_text", p, r->about->sql_text);
 	}
 	json_areas(s, r, sink);
 	if (s->timed)

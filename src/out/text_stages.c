@@ -56,7 +56,7 @@ static struct layout lay_out(const struct sp_text *t, const struct sp_stages *s)
 		SP_AUTO_BUF struct sp_buf a = {0}, b = {0};
 
 		add_name(t, &s->rows[i], &a);
-		sp_stages_areas(s, &s->rows[i], AREAS, &b);
+		sp_stages_work(s, &s->rows[i], AREAS, &b);
 		name = columns(&a) > name ? columns(&a) : name;
 		work = columns(&b) > work ? columns(&b) : work;
 	}
@@ -72,7 +72,7 @@ static void add_work(
 {
 	for (unsigned n = AREAS; n > 0; n--) {
 		sp_buf_clear(b);
-		sp_stages_areas(s, r, n, b);
+		sp_stages_work(s, r, n, b);
 		if (columns(b) <= room)
 			return;
 	}

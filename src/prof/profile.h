@@ -119,7 +119,7 @@ struct sp_stage {
 	int64_t sql, job; /* -1: none, or not known */
 	uint32_t app;
 	uint32_t name; /* as the driver has it */
-	uint32_t group, description, call_site;
+	uint32_t group, description, call_site, sql_text;
 };
 
 /* Where a row is, with the hash of its key: most rows that are not it need not be looked at. */

@@ -135,7 +135,12 @@ static int read_stage(struct sp_spans *s, const struct sp_jfr_event *e)
 	*x = (struct sp_span_stage){
 		.stage = (int32_t)number(e, "stage"), .attempt = (int32_t)number(e, "attempt")};
 	x->sql = number(e, "sqlExecution");
+	x->job = number(e, "job");
 	r = keep(e, "jobGroup", &x->group);
+	if (r == 0)
+		r = keep(e, "name", &x->name);
+	if (r == 0)
+		r = keep(e, "sqlText", &x->sql_text);
 	if (r == 0)
 		r = keep(e, "description", &x->description);
 	return r < 0 ? r : keep(e, "callSite", &x->call_site);
@@ -205,6 +210,8 @@ void sp_spans_done(struct sp_spans *s)
 		free(s->stages[i].group);
 		free(s->stages[i].description);
 		free(s->stages[i].call_site);
+		free(s->stages[i].name);
+		free(s->stages[i].sql_text);
 	}
 	free(s->list);
 	free(s->named);
@@ -341,6 +348,14 @@ static uint32_t intern(struct sp_profile *p, const char *s)
 	return s ? sp_dict_string(p->dict, s, strlen(s)) : 0;
 }
 
+/* A stage is told of by its tasks, and again by its driver. */
+static void learn(struct sp_profile *p, const char *s, uint32_t *to)
+{
+	uint32_t id = intern(p, s);
+
+	*to = id ? id : *to;
+}
+
 static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
 {
 	for (size_t i = 0; i < s->stage_count; i++) {
@@ -349,10 +364,13 @@ static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
 
 		if (!to)
 			return -ENOMEM;
-		to->sql = from->sql;
-		to->group = intern(p, from->group);
-		to->description = intern(p, from->description);
-		to->call_site = intern(p, from->call_site);
+		to->sql = from->sql >= 0 ? from->sql : to->sql;
+		to->job = from->job >= 0 ? from->job : to->job;
+		learn(p, from->group, &to->group);
+		learn(p, from->description, &to->description);
+		learn(p, from->call_site, &to->call_site);
+		learn(p, from->name, &to->name);
+		learn(p, from->sql_text, &to->sql_text);
 	}
 	return 0;
 }

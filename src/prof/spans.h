@@ -16,8 +16,8 @@ struct sp_span {
 
 struct sp_span_stage {
 	int32_t stage, attempt;
-	int64_t sql;
-	char *group, *description, *call_site; /* owned; NULL */
+	int64_t sql, job;					 /* -1: none */
+	char *group, *description, *call_site, *name, *sql_text; /* owned; NULL */
 };
 
 struct sp_spans {

@@ -54,6 +54,7 @@ REFUSED = [
     (["-i", "abc", "1"], "-i: 'abc' is not an interval"),
     (["-e", "page-faults", "-i", "1ms", "1"], "-i: '1ms' is not a number of events", "page-faults"),
     (["--capture", "magic", "1"], "--capture: 'magic' is not one of ring|signal"),
+    (["--driver-ui", "host:4040", "1"], "--driver-ui: 'host:4040' is not an address; write http://host:4040, or none"),
     (["--filter", "1-", "1"], "--filter: '1-' is not a list of thread ids"),
     (["--filter", "5-2", "1"], "--filter: '5-2'"),
     (["--filter", "0", "1"], "--filter: '0'"),
@@ -141,6 +142,8 @@ def sample(option):
                "TEXT": "x", "PATTERN": "x", "FILE": "/tmp/x.txt", "FORMAT": "text", "WHEN": "10s", "STATES": "lock", "METHOD": "a.B.c:1ms"}
     if option.kind == "ENUM":
         return option.value.split("|")[0]
+    if option.value == "URL":
+        return "http://x:1"
     return by_kind.get(option.kind) or option.default or option.least
 
 

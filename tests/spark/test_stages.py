@@ -17,7 +17,7 @@ class Run:
         self.log = stages.Logging(tmp)
         self.file = tmp / "x.jfr"
         self.local = local = master.startswith("local[")
-        conf = self.log.conf(**{"spark.eventLog.rolling.enabled": str(local).lower()}, **({"spark.driver.extraJavaOptions": self.log.jvm()} if local else {}))
+        conf = self.log.conf(**{"spark.eventLog.rolling.enabled": str(local).lower()}, **({"spark.driver.extraJavaOptions": self.log.jvm(), "spark.ui.enabled": "true"} if local else {}))
         with spark.App(job="fair.py", args=(60_000, 1, *args), version=version, jdk=jdk, conf=conf, jvm="" if local else self.log.jvm(),
                        master=master, timeout=300) as app:
             self.id = app.id
@@ -121,16 +121,33 @@ def test_pprof_tells_stages_and_tasks_apart(run, sparkprof, tmp_path):
         assert int(re.search(r"accounting for (\d+)ns", top)[1]) == want, top[:500]
 
 
+def names(run):
+    return {f"{e['Stage Info']['Stage ID']}.{e['Stage Info']['Stage Attempt ID']}": e["Stage Info"]["Stage Name"]
+            for e in run.log.events() if e["Event"] == "SparkListenerStageCompleted"}
+
+
+def stages_of(sparkprof, run, out, *args):
+    r = sparkprof("report", run.file, *args, "-f", out)
+    assert r.returncode == 0, r.stderr
+    return json.loads(out.read_text())["events"][0]["stages"]
+
+
+def test_names_from_the_drivers_ui(run, sparkprof, tmp_path):
+    """The driver in local mode has its UI, at the first port from 4040 on that is free; the cluster has none. That names come where
+    there is an answer in time is tests/jvm/test_names.py's: a driver may take a minute for its first one on a loaded machine."""
+    rows, truth = stages_of(sparkprof, run, tmp_path / "x.json"), names(run)
+    named = [r for r in rows if "name" in r or "job" in r or "sql_text" in r]
+    assert run.local or not named
+    assert all(r.get("name", truth[key]) == truth[key] for r in named for key in [f"{r['stage']}.{r['attempt']}"])
+
+
 def test_names_from_the_event_log(run, sparkprof, tmp_path):
-    names = {f"{e['Stage Info']['Stage ID']}.{e['Stage Info']['Stage Attempt ID']}": e["Stage Info"]["Stage Name"]
-             for e in run.log.events() if e["Event"] == "SparkListenerStageCompleted"}
+    truth = names(run)
     [log] = (run.log.dir / "events").iterdir()
     assert log.is_dir() == (run.event == "cpu")
     for path in [log] if log.is_dir() else [log, *(run.log.dir / f"packed.{c}" for c in ("zstd", "lz4", "snappy"))]:
-        r = sparkprof("report", run.file, "--event-log", path, "-f", tmp_path / "x.json")
-        assert r.returncode == 0, r.stderr
-        rows = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
-        assert rows and all(s["name"] == names[f"{s['stage']}.{s['attempt']}"] and s["job"] >= 0 for s in rows), path
+        rows = stages_of(sparkprof, run, tmp_path / "x.json", "--event-log", path)
+        assert rows and all(s["name"] == truth[f"{s['stage']}.{s['attempt']}"] and s["job"] >= 0 for s in rows), path
     r = sparkprof("report", run.file, "--event-log", run.file, "-f", tmp_path / "x.json")
     assert r.returncode != 0 and "no events of Spark" in r.stderr
 
@@ -143,6 +160,13 @@ def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, t
     assert "[no task]" in roots["--all-threads"] and "[no task]" not in roots["--tasks-only"]
     assert roots[""] == roots["--tasks-only" if run.event == "wall" else "--all-threads"]
     assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots["--tasks-only"])
+
+
+def test_what_a_drivers_threads_do(run, sparkprof, tmp_path):
+    """In local mode the driver plans its queries in the JVM that is recorded."""
+    sparkprof("report", run.file, "--by", "stage", "--all-threads", "-f", tmp_path / "x.collapsed")
+    roots = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+    assert ({"[analysis]", "[planning]", "[codegen]", "[scheduler]"} <= roots) == run.local, roots
 
 
 def test_application_and_executor(run, sparkprof, tmp_path):

@@ -1,0 +1,24 @@
+/* What the driver calls its stages, jobs and SQL executions: asked for over its REST API, once for
+ * each stage that tasks ran in here, through the JVM's own HTTP client (its names, its trust, its
+ * proxies). One thread of its own, which nobody waits for but the end of the recording, and that a
+ * second, or what one request may take. Where no driver answers, nothing is told. */
+#ifndef SP_AGENT_REST_H
+#define SP_AGENT_REST_H
+
+#include "identity.h"
+#include "tasks.h"
+#include "threads.h"
+
+#include <jni.h>
+
+struct sp_rest;
+
+/* @ui: the address of the driver's UI, "" to look for it: on the driver's host, at the port that
+ *      Spark's configuration names and the four above it.
+ * Context: the JVM side has started. All but @ui is borrowed until sp_rest_stop.
+ * Returns 0, with *ret NULL where there is nothing to ask; or -errno, nothing left. */
+int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
+	struct sp_tasks *tasks, const struct sp_identity *id, const char *ui);
+void sp_rest_stop(struct sp_rest *r);
+
+#endif
