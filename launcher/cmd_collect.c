@@ -58,6 +58,16 @@ static bool stream_closed(const struct collect *c)
 	return c->runs[0].outputs.stream && c->polls[c->n].revents & (POLLERR | POLLHUP);
 }
 
+static void look_for_halted(struct collect *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct sp_link *l = &c->runs[i].link;
+
+		if (c->runs[i].recording)
+			sp_halted_look(&l->halted, l->pid, "nothing in it is sampled");
+	}
+}
+
 static void follow(struct collect *c)
 {
 	while (any_recording(c) && !sp_interrupted() && sp_clock_mono_ns() < c->end_ns) {
@@ -65,6 +75,7 @@ static void follow(struct collect *c)
 			c->polls[i] = (struct pollfd){c->runs[i].link.chan.fd, POLLIN, 0};
 		c->polls[c->n] = (struct pollfd){STDOUT_FILENO, 0, 0};
 		draw(c);
+		look_for_halted(c);
 		if (poll(c->polls, c->n + c->runs[0].outputs.stream, wait_ms(c->end_ns)) < 0)
 			continue; /* a signal: the loop's condition looks at it */
 		for (size_t i = 0; i < c->n; i++) {

@@ -255,6 +255,7 @@ static void stop(struct sp_run *run)
 	struct sp_msg m;
 	int r;
 
+	run->link.patient = sp_interrupted();
 	do /* an early end by Ctrl-C must not cut its own conversation short */
 		r = sp_link_ask(
 			&run->link, &(struct sp_msg){.type = SP_MSG_STOP}, NULL, 0, &m, &err);
@@ -265,7 +266,9 @@ static void stop(struct sp_run *run)
 		run->died = true;
 	run->recording = false;
 	sp_link_close(&run->link);
-	if (r < 0)
+	if (r == -ETIMEDOUT)
+		sp_message_error("%s; what was flushed before is written", err.text);
+	else if (r < 0)
 		sp_message_error("%s", err.text);
 	if (r < 0)
 		run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
@@ -288,6 +291,9 @@ void sp_run_finish(struct sp_run *run, const struct sp_call *call)
 static int refuse(const struct sp_jvm *t)
 {
 	/* A JVM that starts or stands still may come round within the time that attaching has. */
+	if (t->block == SP_BLOCK_STOPPED)
+		sp_message_warn("pid %d: %s; waiting for that as long as --attach-timeout allows",
+			(int)t->pid, t->reason);
 	if (t->attach != SP_ATTACH_NO || t->block == SP_BLOCK_STARTING ||
 		t->block == SP_BLOCK_STOPPED)
 		return SP_EXIT_DONE;

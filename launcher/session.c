@@ -3,6 +3,7 @@
 #include "agent_image.h"
 #include "command.h"
 #include "door.h"
+#include "interrupt.h"
 #include "message.h"
 #include "proc.h"
 #include "show.h"
@@ -67,6 +68,9 @@ static int gone(const struct sp_link *l, int r, struct sp_err *err)
 {
 	if (r == -EINTR)
 		return sp_err_set(err, r, "interrupted");
+	if (r == -ETIMEDOUT && sp_halted_is(l->pid, NULL))
+		return sp_err_set(err, r,
+			"pid %d: it is stopped, and was not waited for any longer", (int)l->pid);
 	if (r == -ETIMEDOUT)
 		return sp_err_set(err, r, "pid %d: the agent did not answer in time", (int)l->pid);
 	if (r == -ECONNRESET && target_ended(l->pid))
@@ -116,6 +120,24 @@ static int judge(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
 	return 0;
 }
 
+/* As sp_link_next, with an eye on the target: one that is stopped does not answer. */
+static int next_or_halted(
+	struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
+{
+	for (;;) {
+		uint64_t slice_ns = sp_clock_mono_ns() + 500000000;
+		bool last = slice_ns >= deadline_ns;
+		int r = sp_link_next(l, ret, last ? deadline_ns : slice_ns, err);
+
+		if (r < 0 && l->halted.times > 1 && !l->patient && sp_interrupted())
+			return gone(l, -ETIMEDOUT, err);
+		if (r != -ETIMEDOUT || last)
+			return r;
+		sp_halted_look(&l->halted, l->pid,
+			"its agent cannot answer: waiting half a minute for that, or until Ctrl-C");
+	}
+}
+
 int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds, int n_fds,
 	struct sp_msg *ret, struct sp_err *err)
 {
@@ -125,7 +147,7 @@ int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds,
 	if (r < 0)
 		return gone(l, r, err);
 	do
-		r = sp_link_next(l, ret, deadline, err);
+		r = next_or_halted(l, ret, deadline, err);
 	while (r == 0 && ret->type == SP_MSG_PROGRESS);
 	return r < 0 ? r : judge(l, ret, err);
 }
@@ -155,6 +177,8 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 	l->chan.fd = -1;
 	l->chan.n_fds = 0;
 	memset(&l->perf, 0, sizeof(l->perf));
+	memset(&l->halted, 0, sizeof(l->halted));
+	l->patient = false;
 	r = sp_door_open(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
 	if (r == 0)
 		r = read_hello(l, err);

@@ -2,6 +2,7 @@
 #ifndef SP_LAUNCHER_SESSION_H
 #define SP_LAUNCHER_SESSION_H
 
+#include "halted.h"
 #include "jvm.h"
 #include "options.h"
 #include "perf_pass.h"
@@ -13,6 +14,8 @@ struct sp_link {
 	char jdk[64];
 	struct sp_chan chan; /* chan.fd -1: closed */
 	struct sp_perf_pass perf;
+	struct sp_halted halted;
+	bool patient; /* a Ctrl-C before does not end the wait for a stopped target */
 };
 
 /* Gets into @pid and reads the agent's HELLO. 0, or -errno with a sentence (door.h). */
@@ -27,7 +30,8 @@ void sp_link_close(struct sp_link *l);
 int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err);
 
 /* Sends a request and waits for its answer, PROGRESS left out. BUSY and FAILED become -EBUSY or the
- * agent's error with its sentence. @fds stay the caller's. */
+ * agent's error with its sentence. @fds stay the caller's. Where the target is stopped meanwhile,
+ * that is said, and Ctrl-C ends the wait: -ETIMEDOUT. */
 int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds, int n_fds,
 	struct sp_msg *ret, struct sp_err *err);
 

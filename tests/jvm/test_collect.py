@@ -99,6 +99,34 @@ def test_two_signals_leave_at_once_and_the_target_is_clean(spinner, tmp_path):
     assert recording.Recording(tmp_path / "x.jfr").samples
 
 
+def test_a_stopped_target_is_said_and_waited_for(spinner, tmp_path):
+    """In mid-recording, and again where the recording cannot end because of it."""
+    p = begin("-d", 60, "-f", tmp_path / "x.jfr", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    os.kill(spinner.pid, signal.SIGSTOP)
+    stopped = f"sparkprof: pid {spinner.pid}: it is stopped (SIGSTOP), so "
+    assert p.stderr.readline() == f"{stopped}nothing in it is sampled; kill -CONT {spinner.pid} lets it go on\n"
+    p.send_signal(signal.SIGINT)
+    assert p.stderr.readline().startswith(f"{stopped}its agent cannot answer") and p.poll() is None
+    os.kill(spinner.pid, signal.SIGCONT)
+    assert p.wait(20) == 0, p.stderr.read()
+    assert recording.Recording(tmp_path / "x.jfr").samples
+
+
+def test_a_target_stopped_past_the_end_is_left_by_one_signal(spinner, tmp_path):
+    p = begin("-d", 2, "-f", tmp_path / "x.jfr", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    os.kill(spinner.pid, signal.SIGSTOP)
+    while "its agent cannot answer" not in (line := p.stderr.readline()):
+        assert line
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 3
+    assert "what was flushed before is written" in p.stderr.read()
+    os.kill(spinner.pid, signal.SIGCONT)
+    assert recording.Recording(tmp_path / "x.jfr").samples
+    eventually(lambda: not left_behind(spinner))
+
+
 def test_a_killed_launcher_leaves_nothing_running(spinner, tmp_path):
     p = begin("-d", 60, "-f", tmp_path / "x.jfr", spinner.pid)
     eventually(recording_grows(tmp_path / "x.jfr"))
