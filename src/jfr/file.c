@@ -247,7 +247,8 @@ static int commit_nothing(struct sp_jfr_file *f, uint64_t skip, uint64_t need)
 	return commit(f, sizeof(c), skip, need, f->now_ns);
 }
 
-/* Appends @pages empty chunks; all or none. */
+/* Appends @pages empty chunks; all or none. Returns 0 or -errno, which is not yet the file's: fewer
+ * may do. */
 static int append_pages(struct sp_jfr_file *f, uint64_t pages)
 {
 	for (uint64_t i = 0; i < pages; i++) {
@@ -260,8 +261,8 @@ static int append_pages(struct sp_jfr_file *f, uint64_t pages)
 			int error = n < 0 ? -errno : -ENOSPC;
 
 			if (ftruncate(f->fd, (off_t)f->end) < 0)
-				error = -errno;
-			return fail(f, error);
+				return fail(f, -errno);
+			return error;
 		}
 	}
 	return 0;
@@ -270,12 +271,16 @@ static int append_pages(struct sp_jfr_file *f, uint64_t pages)
 /* Makes the chunk at least @more bytes longer, and P cover @need. */
 static int grow(struct sp_jfr_file *f, uint64_t more, uint64_t need)
 {
-	uint64_t pages = (more > GROW ? more + SP_JFR_PAGE - 1 : GROW) / SP_JFR_PAGE;
+	uint64_t least = (more + SP_JFR_PAGE - 1) / SP_JFR_PAGE;
+	uint64_t pages = more > GROW ? least : GROW / SP_JFR_PAGE;
 	uint64_t old_end = f->end, skip = 0, pad, cover;
 	uint8_t shift;
+	int r = append_pages(f, pages);
 
-	if (append_pages(f, pages) < 0)
-		return f->error;
+	if (r == -ENOSPC && !f->error && least < pages)
+		r = append_pages(f, pages = least); /* the last of the disk */
+	if (r < 0)
+		return fail(f, r);
 	f->end += pages * SP_JFR_PAGE;
 	if (change_field(f, f->c.start + 8, old_end - f->c.start, f->end - f->c.start) < 0)
 		return f->error;

@@ -102,6 +102,22 @@ static void note_all(struct sp_jfr_pools *p)
 	}
 }
 
+/* Stacks are most of a first flush: their size is counted, so that it fits where the disk has just
+ * that much left. */
+static uint64_t size_of_stack(const struct sp_jfr_pools *p, const struct sp_stack *stack)
+{
+	uint64_t size = 16 + stack->count; /* its head; a byte of type for each frame */
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct sp_frame_ref *f = &stack->frames[i];
+
+		size += sp_jfr_size_long(sp_jfr_key(p, f->method)) +
+			sp_jfr_size_long(f->line > 0 ? (uint32_t)f->line : 0) +
+			sp_jfr_size_long(f->bci > 0 ? (uint32_t)f->bci : 0);
+	}
+	return size;
+}
+
 uint64_t sp_jfr_pools_bound(struct sp_jfr_pools *p)
 {
 	uint64_t bound = 2048; /* head of the checkpoint and of the pools, fixed constants */
@@ -110,10 +126,10 @@ uint64_t sp_jfr_pools_bound(struct sp_jfr_pools *p)
 	note_all(p);
 	for (uint32_t id = p->strings + 1; id <= sp_dict_strings(p->dict); id++) {
 		sp_dict_get_string(p->dict, id, &len);
-		bound += len + 16;
+		bound += len + 12;
 	}
 	for (uint32_t id = p->stacks + 1; id <= sp_dict_stacks(p->dict); id++)
-		bound += sp_dict_get_stack(p->dict, id)->count * 18ull + 16;
+		bound += size_of_stack(p, sp_dict_get_stack(p->dict, id));
 	for (uint32_t id = p->threads + 1; id <= sp_dict_threads(p->dict); id++) {
 		sp_dict_get_string(p->dict, sp_dict_get_thread(p->dict, id)->name_id, &len);
 		bound += 2 * len + 48;
@@ -124,7 +140,7 @@ uint64_t sp_jfr_pools_bound(struct sp_jfr_pools *p)
 		sp_dict_get_string(p->dict, p->pending[i].id, &len);
 		bound += len + 32;
 	}
-	return bound + (sp_dict_methods(p->dict) - p->methods) * 40ull + p->classes * 40ull +
+	return bound + (sp_dict_methods(p->dict) - p->methods) * 25ull + p->classes * 25ull +
 	       p->packages * 16ull;
 }
 

@@ -31,6 +31,14 @@ static inline uint8_t *sp_jfr_put_long(uint8_t *p, uint64_t v)
 	return p;
 }
 
+/* How many bytes sp_jfr_put_long takes. */
+static inline unsigned sp_jfr_size_long(uint64_t v)
+{
+	unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
+
+	return bits > 56 ? SP_JFR_MAX_LONG : (bits + 6) / 7;
+}
+
 /* A number below 2^28 in exactly four bytes, for places that are known before their value. */
 static inline uint8_t *sp_jfr_put_fixed(uint8_t *p, uint32_t v)
 {

@@ -18,10 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER	 (256u << 10)
-#define STAGING	 (32u << 10)
-#define TEXT_MAX (32u << 10)
-#define STALL_MS 10000 /* a pipe nobody reads from for so long is closed to us */
+#define BUFFER	  (256u << 10)
+#define STAGING	  (32u << 10)
+#define TEXT_MAX  (32u << 10)
+#define CONSTANTS (32u << 10) /* of the dictionary's memory in one flush, or a little more */
+#define STALL_MS  10000	      /* a pipe nobody reads from for so long is closed to us */
 
 struct sp_jfrw {
 	struct sp_jfrw_cfg cfg;
@@ -32,6 +33,7 @@ struct sp_jfrw {
 	size_t map_len, staging;
 	uint8_t *events;
 	size_t len, cap;
+	size_t dict_used;  /* at the last flush */
 	uint64_t streamed; /* bytes of a stream so far */
 	uint64_t wall_ns, mono_ns;
 };
@@ -122,6 +124,7 @@ static void begin_chunk(struct sp_jfrw *w)
 	/* Chunks in a row never start together, nor backwards when the clock is set. */
 	w->wall_ns = wall_ns > w->wall_ns + 1 ? wall_ns : w->wall_ns + 2;
 	w->mono_ns = sp_clock_mono_ns();
+	w->dict_used = 0;
 	sp_jfr_pools_reset(&w->pools);
 }
 
@@ -267,6 +270,14 @@ static uint8_t *put_fields(
 
 static int flush(struct sp_jfrw *w);
 
+/* The first seconds bring constants by the megabyte. In pieces they cost no more to write, and a
+ * disk that is nearly full keeps all but the last piece. A stream repeats its constants with every
+ * flush: there it waits for the second to end. */
+static bool many_constants(const struct sp_jfrw *w)
+{
+	return !w->cfg.stream && sp_dict_used(w->pools.dict) > w->dict_used + CONSTANTS;
+}
+
 void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
 {
 	const struct sp_jfr_type *t = sp_jfr_type(type);
@@ -277,7 +288,8 @@ void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_j
 	if (!t || t->kind != SP_JFR_KIND_EVENT || w->file.error)
 		return;
 	bound = bound_fields(t->fields, &v) + SP_JFR_MAX_INT + 2;
-	if (bound > w->cap - w->len || w->pools.pending_count + 8 > SP_JFR_PENDING)
+	if (bound > w->cap - w->len || w->pools.pending_count + 8 > SP_JFR_PENDING ||
+		many_constants(w))
 		flush(w);
 	if (bound > w->cap - w->len)
 		return; /* after an error; no event is larger than an empty buffer */
@@ -389,6 +401,7 @@ static int flush(struct sp_jfrw *w)
 	}
 	w->file.error = r;
 	w->len = 0;
+	w->dict_used = sp_dict_used(w->pools.dict);
 	return r;
 }
 

@@ -202,6 +202,23 @@ def test_disk_full(target, tmp_path):
         subprocess.run(["umount", "-l", disk])
 
 
+def test_a_disk_that_is_nearly_full_keeps_what_fits(target, sparkprof, tmp_path):
+    """The first flush alone is larger than the disk."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk]).returncode:
+        pytest.skip("needs root, to mount a small disk")
+    try:
+        t = target("Mixture", 60)
+        r = sparkprof("-e", "cpu", "-i", "200us", "-d", 2, "-f", disk / "x.jfr", t.pid)
+        assert r.returncode == 1 and "no space left" in r.stderr, r.stderr
+        assert os.listdir(disk) == ["x.jfr"] and t.alive()
+        kept = recording.Recording(disk / "x.jfr")
+        assert len(kept.cpu()) > 100 and all(s.stack for s in kept.cpu())
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
 def test_flight_recorder_beside(target, tmp_path):
     theirs = tmp_path / "theirs.jfr"
     t, r = record(target, tmp_path, "Split", 3, event="ctimer", interval="5ms",
