@@ -119,11 +119,15 @@ static void free_all(struct sp_jfrw *w)
 
 static void begin_chunk(struct sp_jfrw *w)
 {
-	uint64_t wall_ns = sp_clock_wall_ns();
+	uint64_t wall_ns = sp_clock_wall_ns(), mono_ns = sp_clock_mono_ns();
+	uint64_t end_ns = w->wall_ns + (w->mono_ns ? mono_ns - w->mono_ns : 0);
 
-	/* Chunks in a row never start together, nor backwards when the clock is set. */
-	w->wall_ns = wall_ns > w->wall_ns + 1 ? wall_ns : w->wall_ns + 2;
-	w->mono_ns = sp_clock_mono_ns();
+	/* Chunks in a row never start together; and where the clock is set back in between, the
+	 * next one goes on where the last one ended, for its events came after. */
+	if (end_ns < w->wall_ns + 2)
+		end_ns = w->wall_ns + 2;
+	w->wall_ns = wall_ns > end_ns ? wall_ns : end_ns;
+	w->mono_ns = mono_ns;
 	w->dict_used = 0;
 	sp_jfr_pools_reset(&w->pools);
 }

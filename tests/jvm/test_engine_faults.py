@@ -2,11 +2,13 @@
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import time
 
 import pytest
 from kit import parts, recording
+from kit.traces import wait_until
 from test_engines import record
 
 
@@ -52,6 +54,37 @@ def test_stop_and_continue(target, tmp_path):
         time.sleep(0.2)
     assert t.proc.wait(timeout=60) == 0
     assert recording.Recording(file).cpu()
+
+
+def chunks(path):
+    """(start by the time of day, duration) of each chunk, from its header, in nanoseconds."""
+    data, at, found = path.read_bytes(), 0, []
+    while at < len(data):
+        size, _, _, start, duration = struct.unpack_from(">5Q", data, at + 8)
+        found.append((start, duration))
+        at += size
+    return found
+
+
+def test_steps_of_the_clock_as_a_preloaded_library_shows_them(target, tmp_path):
+    """The time of day goes back an hour and forward three, between chunks of a second: each chunk begins behind the one
+    before, and only the step forward leaves a gap."""
+    file, shift = tmp_path / "x.jfr", tmp_path / "shift"
+    shift.write_bytes(bytes(8))
+    t = target("Split", 30, env={**os.environ, "LD_PRELOAD": str(recording.native("clockstep")), "CLOCKSTEP": str(shift)},
+               jvm=[recording.option(file, event="ctimer", interval="5ms", chunktime="1s", flush="200ms")])
+    hour, before = 3_600_000_000_000, 1
+    for step in (-hour, 2 * hour, 2 * hour):
+        wait_until(lambda: len(chunks(file)) > before + 1)
+        before = len(chunks(file))
+        shift.write_bytes(step.to_bytes(8, "little", signed=True))
+    t.proc.kill()
+    t.proc.wait()
+    found = chunks(file)
+    gaps = [start - (last + took) for (last, took), (start, _) in zip(found, found[1:])]
+    assert min(gaps) >= 0 and [g > hour / 10 for g in gaps].count(True) == 1 and 1.9 * hour < max(gaps) < 3.1 * hour, gaps
+    times = [s.time for s in recording.Recording(file).cpu() if s.thread == "main"]
+    assert len(times) > 100 and times == sorted(set(times))
 
 
 @pytest.mark.parametrize("event,more", [("cpu", {"capture": "ring"}), ("cpu", {"capture": "signal"}), ("ctimer", {}),
