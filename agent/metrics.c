@@ -2,7 +2,7 @@
 #include "metrics.h"
 
 #include "base/clock.h"
-#include "vmtable.h"
+#include "perfdata.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,11 @@ struct sp_metrics_reader {
 	uint64_t user_ns, system_ns, machine_busy, machine_all, at_ns;
 	uint64_t gc_count, gc_ns;
 	long cpus;
-	uint64_t perf_start; /* PerfMemory: header and entries, 0: none */
 };
 
 int sp_metrics_new(struct sp_metrics_reader **ret)
 {
 	struct sp_metrics_reader *r = calloc(1, sizeof(*r));
-	uint64_t p;
 	struct sp_metrics first;
 
 	if (!r)
@@ -30,8 +28,6 @@ int sp_metrics_new(struct sp_metrics_reader **ret)
 	r->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (r->cpus < 1)
 		r->cpus = 1;
-	p = sp_vmtable_static("PerfMemory", "_start");
-	r->perf_start = p ? *(uint64_t *)p : 0;
 	sp_metrics_read(r, &first);
 	*ret = r;
 	return 0;
@@ -102,17 +98,6 @@ static void read_rss(struct sp_metrics *m)
 		m->rss = rss * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Performance counters as jvmstat reads them from hsperfdata (PerfDataPrologue, PerfDataEntry in
- * perfMemory.hpp): 32 bytes of prologue, then entries of {length, name offset, vector length, type,
- * flags, unit, variability, data offset}. */
-struct perf_entry {
-	int32_t length, name, vector;
-	int8_t type, flags, unit, variability;
-	int32_t data;
-};
-
-#define PERF_MAGIC 0xc0c0feca
-
 static void heap_counter(struct sp_metrics *m, const char *name, uint64_t value)
 {
 	size_t n = strlen(name);
@@ -131,49 +116,34 @@ static void heap_counter(struct sp_metrics *m, const char *name, uint64_t value)
 		m->heap_max += value;
 }
 
-static void counter(struct sp_metrics *m, const char *name, uint64_t value, uint64_t *ticks)
+struct perf_sums {
+	struct sp_metrics *m;
+	uint64_t ticks, hz;
+};
+
+static void counter(void *ctx, const char *name, const volatile uint64_t *value)
 {
+	struct perf_sums *s = ctx;
 	const char *tail = strrchr(name, '.');
 
-	if (strncmp(name, "sun.gc.collector.", 17) == 0 && tail) {
+	if (strcmp(name, "sun.os.hrt.frequency") == 0) {
+		s->hz = *value ? *value : s->hz;
+	} else if (strncmp(name, "sun.gc.collector.", 17) == 0 && tail) {
 		if (strcmp(tail, ".invocations") == 0)
-			m->gc_count += value;
+			s->m->gc_count += *value;
 		else if (strcmp(tail, ".time") == 0)
-			*ticks += value;
+			s->ticks += *value;
 	} else {
-		heap_counter(m, name, value);
+		heap_counter(s->m, name, *value);
 	}
 }
 
-static void read_perf(struct sp_metrics_reader *r, struct sp_metrics *m)
+static void read_perf(struct sp_metrics *m)
 {
-	const uint8_t *p = (const uint8_t *)r->perf_start, *e;
-	uint64_t ticks = 0, hz = 1000000000;
-	int32_t used, first, count;
+	struct perf_sums s = {m, 0, 1000000000};
 
-	if (!p || *(const uint32_t *)p != PERF_MAGIC)
-		return;
-	used = *(const int32_t *)(p + 8);
-	first = *(const int32_t *)(p + 24);
-	count = *(const int32_t *)(p + 28);
-	e = p + first;
-	for (int32_t i = 0; i < count && e + sizeof(struct perf_entry) <= p + used; i++) {
-		const struct perf_entry *d = (const struct perf_entry *)e;
-		const char *name = (const char *)e + d->name;
-
-		if (d->length <= 0)
-			break;
-		if (d->type == 'J' && d->vector == 0) {
-			uint64_t v = *(const volatile uint64_t *)(e + d->data);
-
-			if (strcmp(name, "sun.os.hrt.frequency") == 0)
-				hz = v ? v : hz;
-			else
-				counter(m, name, v, &ticks);
-		}
-		e += d->length;
-	}
-	m->gc_pause_ns = (uint64_t)((double)ticks * 1e9 / (double)hz);
+	sp_perfdata_each(counter, &s);
+	m->gc_pause_ns = (uint64_t)((double)s.ticks * 1e9 / (double)s.hz);
 }
 
 void sp_metrics_read(struct sp_metrics_reader *r, struct sp_metrics *ret)
@@ -182,7 +152,7 @@ void sp_metrics_read(struct sp_metrics_reader *r, struct sp_metrics *ret)
 	ret->time_ns = sp_clock_mono_ns();
 	read_cpu(r, ret);
 	read_rss(ret);
-	read_perf(r, ret);
+	read_perf(ret);
 	if (ret->gc_count > r->gc_count) {
 		ret->gc_new = ret->gc_count - r->gc_count;
 		ret->gc_new_pause_ns = ret->gc_pause_ns - r->gc_ns;

@@ -1,10 +1,15 @@
 /* See stacks.h. */
 #include "stacks.h"
 
+#include "base/clock.h"
+#include "perfdata.h"
+
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CHECK_NS 1000000000ull
 
 struct sp_stacks {
 	struct sp_mem_live *live;
@@ -15,6 +20,8 @@ struct sp_stacks {
 	struct sp_intern *intern;
 	struct sp_frame *frames;
 	uint32_t depth;
+	const volatile uint64_t *classes_loaded, *classes_unloaded; /* NULL: not counted here */
+	uint64_t loaded, checked_ns;
 };
 
 /* The JVM's own library and the C library stay as long as the process: what the unwinder reads most
@@ -73,6 +80,8 @@ int sp_stacks_new(struct sp_stacks **ret, struct sp_capture *c, struct sp_dict *
 	if (!s)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	s->depth = c->args->depth;
+	s->classes_loaded = sp_perfdata_find("java.cls.loadedClasses");
+	s->classes_unloaded = sp_perfdata_find("java.cls.unloadedClasses");
 	r = open_unwinder(s, c, memory, err);
 	if (r == 0) {
 		s->frames = calloc(s->depth, sizeof(*s->frames));
@@ -114,10 +123,30 @@ struct sp_intern *sp_stacks_intern(struct sp_stacks *s)
 	return s->intern;
 }
 
+/* A method's memory becomes another's when, after classes were unloaded, others are loaded; the JVM
+ * counts both before the new ones run. Those that were redefined go uncounted, hence a look once a
+ * second. */
+static bool methods_may_be_gone(struct sp_stacks *s)
+{
+	uint64_t now = sp_clock_mono_ns(), loaded, unloaded;
+
+	if (s->classes_loaded && s->classes_unloaded) {
+		loaded = *s->classes_loaded;
+		unloaded = *s->classes_unloaded;
+		if ((loaded == s->loaded || !unloaded) && now - s->checked_ns < CHECK_NS)
+			return false;
+		s->loaded = loaded;
+	}
+	s->checked_ns = now;
+	return true;
+}
+
 void sp_stacks_refresh(struct sp_stacks *s)
 {
 	sp_mem_live_refresh(s->live);
 	sp_modules_refresh(s->modules, false);
+	if (s->names)
+		sp_names_batch(s->names, methods_may_be_gone(s));
 }
 
 static bool is_of(const struct sp_frame *f, const struct sp_module *m)

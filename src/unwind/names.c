@@ -25,6 +25,7 @@ struct entry {
 	uint64_t method, const_method, pool, klass;
 	struct symbol class_sym, name_sym, sig_sym;
 	uint64_t batch;	       /* last checked in */
+	bool replaced;	       /* and found to be another method by then */
 	uint64_t codes[CODES]; /* compiled code in whose company it was checked */
 	uint32_t next_code;
 	uint64_t serial;
@@ -44,7 +45,9 @@ struct sp_names {
 	struct entry **buckets;
 	uint32_t mask;
 	struct line_entry *lines;
-	uint64_t batch, serial, resets;
+	uint64_t batch, change; /* change: the last batch before which methods may have gone */
+	bool gone;		/* news of this batch */
+	uint64_t serial, resets;
 	char scratch[SYMBOL_MAX + 1];
 };
 
@@ -102,9 +105,11 @@ uint64_t sp_names_resets(const struct sp_names *n)
 	return n->resets;
 }
 
-void sp_names_batch(struct sp_names *n)
+void sp_names_batch(struct sp_names *n, bool changed)
 {
 	n->batch++;
+	if (changed)
+		n->change = n->batch;
 }
 
 static void start_over(struct sp_names *n)
@@ -199,15 +204,24 @@ static bool read_identity(const struct sp_names *n, const struct sp_frame *f, st
 	       pool_symbol(n, e->pool, sig, &e->sig_sym.addr);
 }
 
-static bool entry_same(const struct sp_names *n, const struct sp_frame *f, const struct entry *e)
+/* Whether the method that lies there now is called as @e is; @e then stands for it. Classes that
+ * are generated again and again under one name come to lie where the last one lay. */
+static bool entry_same(struct sp_names *n, const struct sp_frame *f, struct entry *e)
 {
 	struct entry now;
 
-	return read_identity(n, f, &now) && now.const_method == e->const_method &&
-	       now.pool == e->pool && now.klass == e->klass &&
-	       now.class_sym.addr == e->class_sym.addr && now.name_sym.addr == e->name_sym.addr &&
-	       now.sig_sym.addr == e->sig_sym.addr && symbol_same(n, &e->class_sym) &&
-	       symbol_same(n, &e->name_sym) && symbol_same(n, &e->sig_sym);
+	if (!read_identity(n, f, &now) || now.class_sym.addr != e->class_sym.addr ||
+		now.name_sym.addr != e->name_sym.addr || now.sig_sym.addr != e->sig_sym.addr ||
+		!symbol_same(n, &e->class_sym) || !symbol_same(n, &e->name_sym) ||
+		!symbol_same(n, &e->sig_sym))
+		return false;
+	if (now.const_method != e->const_method || now.pool != e->pool || now.klass != e->klass) {
+		e->const_method = now.const_method;
+		e->pool = now.pool;
+		e->klass = now.klass;
+		e->serial = ++n->serial; /* its lines are its own */
+	}
+	return true;
 }
 
 static struct entry *make(struct sp_names *n, const struct sp_frame *f)
@@ -257,16 +271,19 @@ static struct entry *find(struct sp_names *n, const struct sp_frame *f)
 
 		if (e->method != f->method)
 			continue;
-		if (e->const_method == f->const_method &&
-			(e->batch == n->batch || checked_with(e, f->code)))
-			return e;
-		if (entry_same(n, f, e)) {
-			e->batch = n->batch;
-			note_code(e, f->code);
-			return e;
+		if (e->replaced && e->batch != n->batch) {
+			*at = e->next;
+			return NULL;
 		}
-		*at = e->next; /* reused: forget it */
-		return NULL;
+		if (e->const_method == f->const_method &&
+			(e->batch >= n->change || checked_with(e, f->code)))
+			return e;
+		if (entry_same(n, f, e))
+			note_code(e, f->code);
+		else
+			e->replaced = true;
+		e->batch = n->batch;
+		return e;
 	}
 	return NULL;
 }
@@ -280,7 +297,7 @@ static struct entry *get(struct sp_names *n, const struct sp_frame *f)
 		return NULL;
 	e = find(n, f);
 	if (e)
-		return e;
+		return e->replaced ? NULL : e;
 	if (n->arena.cap - n->arena.used < sizeof(*e) + 3 * (SYMBOL_MAX + 32))
 		start_over(n);
 	e = make(n, f);

@@ -26,9 +26,10 @@ void sp_names_free(struct sp_names *n);
 size_t sp_names_bytes(const struct sp_names *n);
 uint64_t sp_names_resets(const struct sp_names *n);
 
-/* Starts a batch: methods that were checked in this batch are not checked again. Call it where
- * sp_mem_live_refresh() is called. */
-void sp_names_batch(struct sp_names *n);
+/* Starts a batch, where sp_mem_live_refresh() is called. @changed: classes may have been unloaded
+ * since the last call, so each method is checked again before it is used. One that is found
+ * replaced then is stale for this batch: its samples may be of either. */
+void sp_names_batch(struct sp_names *n, bool changed);
 
 /* The name of a Java frame. *ret is borrowed until the next sp_names_get() call (which may start
  * the cache over). Returns 0, or -ESTALE where the method is no longer what it was. */

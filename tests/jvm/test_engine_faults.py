@@ -204,6 +204,18 @@ def test_stops_while_threads_come_and_go(target, sparkprof, tmp_path):
         assert r.returncode == 0 and t.alive(), (n, r.stderr, t.stdout())
 
 
+@pytest.mark.parametrize("more", [[], ["-XX:-UsePerfData"]])
+def test_a_class_that_lies_where_another_lay_has_its_own_name(target, tmp_path, more):
+    """Interpreted, so that no compiled code tells; and without the JVM's count of unloaded classes. A collector that gets
+    no CPU for as long as a class is there cannot tell, so a few may be wrong."""
+    _, r = record(target, tmp_path, "Reuse", 3, event="ctimer", interval="4ms", jvm=["-Xint", "-XX:+UseSerialGC", *more])
+    for who, other in (("One", "Two"), ("Two", "One")):
+        seen = [s for s in r.cpu() if any(f.startswith(f"Reuse.run{who} ") for f in s.stack)]
+        right = [s for s in seen if any(f.startswith(f"Reuse${who}.") for f in s.stack)]
+        wrong = [s for s in seen if any(f.startswith(f"Reuse${other}.") for f in s.stack)]
+        assert len(right) > 0.6 * len(seen) > 10 and len(wrong) < 0.2 * len(seen), (who, len(seen), len(right), len(wrong))
+
+
 def test_samples_of_threads_that_no_scan_has_seen(target, tmp_path):
     """ITIMER_PROF hits threads that are born and gone between two looks at /proc."""
     t, r = record(target, tmp_path, "Waits", 3, 1, event="itimer", interval="1ms", wall="5ms",

@@ -95,7 +95,7 @@ static void *collect(void *arg)
 		nanosleep(&nap, NULL);
 		sp_mem_live_refresh(o.live);
 		sp_modules_refresh(o.modules, false);
-		sp_names_batch(o.names);
+		sp_names_batch(o.names, true);
 		while (o.tail != o.head) {
 			struct slot *slot = &o.slots[o.tail % SLOTS];
 

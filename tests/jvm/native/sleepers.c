@@ -219,7 +219,7 @@ static void *run(void *arg)
 		nanosleep(&nap, NULL);
 		sp_mem_live_refresh(o.live);
 		sp_modules_refresh(o.modules, false);
-		sp_names_batch(o.names);
+		sp_names_batch(o.names, true);
 		look_at_all(env, eetop);
 	}
 	(*o.vm)->DetachCurrentThread(o.vm);
