@@ -113,16 +113,18 @@ static void count(_Atomic uint64_t *at, uint64_t n)
 }
 
 /* Unwinds and interns; counts what went wrong. Returns the stack's id or 0. */
-static uint32_t stack_of(struct sp_collector *c, const struct sp_sample *s)
+static uint32_t stack_of(
+	struct sp_collector *c, const struct sp_sample *s, struct sp_stack_facts *ret)
 {
-	struct sp_stack_faults f = {false, false, false};
-	uint32_t stack = sp_stacks_take(c->stacks, s, &f);
+	uint32_t stack;
 
+	memset(ret, 0, sizeof(*ret));
+	stack = sp_stacks_take(c->stacks, s, ret);
 	if (!stack)
 		return 0;
-	count(&c->truncated, f.cut);
-	count(&c->too_deep, f.too_deep);
-	count(&c->unknown, f.unknown);
+	count(&c->truncated, ret->cut);
+	count(&c->too_deep, ret->too_deep);
+	count(&c->unknown, ret->unknown);
 	return stack;
 }
 
@@ -136,6 +138,18 @@ static uint32_t thread_at(
 	return sp_intern_thread(c->intern, t, tid, name, version);
 }
 
+/* Whose @s is: the virtual thread on its stack, where that has a name, else its own thread. */
+static uint32_t thread_of(
+	struct sp_collector *c, const struct sp_sample *s, const struct sp_stack_facts *f)
+{
+	uint32_t virtual = 0;
+
+	if (f->continuation)
+		virtual = sp_intern_vthread(
+			c->intern, sp_stacks_hotspot(c->stacks), f->continuation, s->snap.tid);
+	return virtual ? virtual : thread_at(c, s->thread, s->snap.tid, s->snap.time_ns);
+}
+
 /* What a hook reported: its stack as any other, then the event that it is. */
 static void take_report(
 	struct sp_collector *c, struct sp_sample *s, const struct sp_sig_record *rec)
@@ -146,6 +160,7 @@ static void take_report(
 		.live = c->capture->live,
 		.callers = &c->callers,
 		.epoch = sp_intern_epoch(c->intern)};
+	struct sp_stack_facts facts = {0};
 	uint32_t stack = 0, thread;
 
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
@@ -154,8 +169,8 @@ static void take_report(
 	}
 	s->trim = sp_reports_trim(rec->kind);
 	if (rec->stack_len)
-		stack = stack_of(c, s);
-	thread = thread_at(c, s->thread, s->snap.tid, s->snap.time_ns);
+		stack = stack_of(c, s, &facts);
+	thread = thread_of(c, s, &facts);
 	if (!thread || (rec->stack_len && !stack) || !sp_reports_write(&rs, rec, thread, stack)) {
 		sp_reports_drop(&rs, rec);
 		count(&c->lost[SP_LOSS_MEMORY], 1);
@@ -166,47 +181,48 @@ static void take_report(
 
 void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 {
+	struct sp_stack_facts facts;
 	uint32_t stack, thread;
 
-	s->ret_stack = 0;
+	s->ret.stack = 0;
 	if (!s->thread)
 		s->thread = sp_threads_find(c->capture->threads, s->snap.tid);
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted)))
 		return;
-	stack = stack_of(c, s);
-	thread = stack ? thread_at(c, s->thread, s->snap.tid, s->snap.time_ns) : 0;
+	stack = stack_of(c, s, &facts);
+	thread = stack ? thread_of(c, s, &facts) : 0;
 	if (!thread) {
 		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
 	}
-	s->ret_stack = stack;
-	s->ret_epoch = sp_intern_epoch(c->intern);
+	s->ret = (struct sp_standing){
+		stack, facts.continuation ? thread : 0, sp_intern_epoch(c->intern)};
 	if (s->wall)
 		s->state = sp_intern_state(c->intern, stack, s->state, s->syscall_nr >= 0);
 	if (s->wall)
 		return; /* its time is written when it is known: sp_collector_stood() */
 	/* A thread that came and went between two scans was never known to wall. */
 	if (c->wall && s->thread)
-		sp_wall_ran(c->wall, s->thread, s->snap.time_ns, stack, s->ret_epoch);
+		sp_wall_ran(c->wall, s);
 	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
 		return;
 	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->weight);
 	count(&c->samples, 1);
 }
 
-bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
+bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, const struct sp_standing *at,
 	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks)
 {
 	uint32_t thread;
 
-	if (epoch != sp_intern_epoch(c->intern))
+	if (at->epoch != sp_intern_epoch(c->intern))
 		return false;
-	thread = thread_at(c, t, t->tid, from_ns);
+	thread = at->who ? at->who : thread_at(c, t, t->tid, from_ns);
 	if (!thread) {
 		count(&c->lost[SP_LOSS_MEMORY], 1);
 		return true;
 	}
-	sp_record_wall(c->record, from_ns, thread, stack, state, span_ns, looks);
+	sp_record_wall(c->record, from_ns, thread, at->stack, state, span_ns, looks);
 	/* a sample of wall is an interval, as in reports */
 	count(&c->samples, (c->wall_left + span_ns) / c->wall_ns);
 	c->wall_left = (c->wall_left + span_ns) % c->wall_ns;
@@ -458,44 +474,4 @@ int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, u
 	pthread_setname_np(c->thread, "sparkprof");
 	c->started = true;
 	return 0;
-}
-
-static void wake(struct sp_collector *c)
-{
-	atomic_fetch_add(&c->wake, 1);
-	syscall(SYS_futex, &c->wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-int sp_collector_finish(struct sp_collector *c, struct sp_err *err)
-{
-	pthread_mutex_lock(&c->finish_lock);
-	if (c->started) {
-		atomic_store(&c->stop, 1);
-		wake(c);
-		pthread_join(c->thread, NULL);
-		c->started = false;
-	}
-	pthread_mutex_unlock(&c->finish_lock);
-	if (c->finish_status < 0 && err)
-		*err = c->finish_err;
-	return c->finish_status;
-}
-
-int sp_collector_flush(struct sp_collector *c, struct sp_err *err)
-{
-	uint64_t mine;
-	int r;
-
-	pthread_mutex_lock(&c->lock);
-	mine = ++c->flush_wanted;
-	pthread_mutex_unlock(&c->lock);
-	wake(c);
-	pthread_mutex_lock(&c->lock);
-	while (c->flush_done < mine && !c->finished)
-		pthread_cond_wait(&c->done, &c->lock);
-	r = c->finished ? c->finish_status : c->flush_status;
-	if (r < 0 && err)
-		*err = c->finished ? c->finish_err : c->flush_err;
-	pthread_mutex_unlock(&c->lock);
-	return r;
 }

@@ -30,12 +30,12 @@ int sp_collector_flush(struct sp_collector *c, struct sp_err *err);
 
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret);
 
-/* For engines, on the collector's thread: unwind, intern and record @s. Sets s->ret_stack. */
+/* For engines, on the collector's thread: unwind, intern and record @s. Sets s->ret. */
 void sp_collector_take(struct sp_collector *c, struct sp_sample *s);
 
-/* For wall: @t stood in @stack (of @epoch) from @from_ns for @span_ns. Returns false where the
- * stack is void because a new chunk began: take it again. */
-bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, uint32_t stack, uint32_t epoch,
+/* For wall: @t stood at @at from @from_ns for @span_ns. Returns false where the stack is void
+ * because a new chunk began: take it again. */
+bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, const struct sp_standing *at,
 	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks);
 
 /* Stack ids of another epoch are void. */

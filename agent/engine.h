@@ -27,6 +27,13 @@ enum sp_trim {
 	SP_TRIM_LEFT, /* … and the one that called that */
 };
 
+/* Where a thread was seen, in the recording's terms. */
+struct sp_standing {
+	uint32_t stack; /* 0: nowhere */
+	uint32_t who;	/* the virtual thread that it carried; 0: itself */
+	uint32_t epoch; /* of the recording: those of another one are void */
+};
+
 /* One sample on its way from an engine to the recording. */
 struct sp_sample {
 	struct sp_snapshot snap;
@@ -39,8 +46,8 @@ struct sp_sample {
 	uint32_t kernel_count;
 	const uint64_t *kernel; /* kernel addresses, leaf first */
 	/* set by the sink: 0 where the sample was not recorded. The wall engine adds time to it
-	 * without unwinding again, as long as @ret_epoch is the recording's. */
-	uint32_t ret_stack, ret_epoch;
+	 * without unwinding again, as long as its epoch is the recording's. */
+	struct sp_standing ret;
 };
 
 struct sp_collector;

@@ -1,6 +1,8 @@
 /* See intern.h. Native methods are cached by pc in a direct-mapped table. */
 #include "intern.h"
 
+#include "unwind/vthread.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,4 +332,17 @@ uint32_t sp_intern_thread(
 		t->dict_id = tid;
 	}
 	return tid;
+}
+
+uint32_t sp_intern_vthread(
+	struct sp_intern *in, struct sp_hotspot *h, uint64_t continuation, uint32_t tid)
+{
+	struct sp_vthread v;
+	struct sp_thread th = {.tid = tid};
+
+	if (sp_vthread_get(h, continuation, &v) < 0 || !v.name[0])
+		return 0;
+	th.java_id = v.id;
+	th.name_id = string(in, v.name);
+	return th.name_id ? sp_dict_thread(in->dict, &th) : 0;
 }

@@ -39,6 +39,11 @@ enum sp_state sp_intern_state(
 uint32_t sp_intern_thread(
 	struct sp_intern *in, struct sp_tinfo *t, uint32_t tid, const char *name, uint32_t version);
 
+/* The virtual thread with @continuation, which thread @tid carries. 0 where it cannot be read any
+ * more, has no name (its carrier's then serves), or when full. */
+uint32_t sp_intern_vthread(
+	struct sp_intern *in, struct sp_hotspot *h, uint64_t continuation, uint32_t tid);
+
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);
 

@@ -174,12 +174,13 @@ static uint32_t trimmed(const struct sp_stacks *s, uint8_t trim, uint32_t count)
 }
 
 uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_faults *ret)
+	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_facts *ret)
 {
 	struct sp_unwind_result u;
 	uint32_t unknown = 0, top, stack;
 
 	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
+	ret->continuation = u.continuation;
 	ret->too_deep = u.status == SP_UNWIND_DEPTH_CAP;
 	ret->cut = ret->too_deep || u.status == SP_UNWIND_TRUNCATED;
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;

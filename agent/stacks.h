@@ -23,14 +23,15 @@ struct sp_intern *sp_stacks_intern(struct sp_stacks *s);
 /* Before each batch of samples: forgets what was read of memory, and looks for new libraries. */
 void sp_stacks_refresh(struct sp_stacks *s);
 
-struct sp_stack_faults {
+struct sp_stack_facts {
 	bool cut;      /* frames are missing below */
 	bool too_deep; /* … because there are more than are kept */
 	bool unknown;
+	uint64_t continuation; /* of the virtual thread whose stack it is; 0: none */
 };
 
 /* The sample's stack; 0 when the dictionary is full. */
 uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_faults *ret);
+	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_facts *ret);
 
 #endif

@@ -27,7 +27,7 @@ struct wall {
 	uint32_t generation; /* of the thread in this slot */
 	bool active;
 	uint8_t state;	       /* of the stack it stands in */
-	uint32_t stack, epoch; /* 0: it was running, or could not be read */
+	struct sp_standing at; /* nowhere: it was running, or could not be read */
 	uint32_t looks, idle, wakes;
 	int fd;
 	struct sp_wall_books books;
@@ -36,7 +36,7 @@ struct wall {
 	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
 	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
 	uint64_t paid_ns;		 /* of its CPU time, what is written */
-	uint32_t run_stack, run_epoch;	 /* where it was last seen running */
+	struct sp_standing ran;		 /* where it was last seen running */
 };
 
 struct sp_walls {
@@ -117,18 +117,18 @@ void sp_wall_free(struct sp_walls *w)
 	free(w);
 }
 
-static void write_span(struct sp_walls *w, struct sp_tinfo *t, const struct wall *x,
+static void write_span(struct sp_walls *w, struct sp_tinfo *t, const struct sp_standing *at,
 	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks)
 {
-	if (span_ns && x->stack)
-		sp_collector_stood(w->c->collector, t, x->stack, x->epoch, state, from_ns, span_ns,
-			looks ? looks : 1);
+	if (span_ns && at->stack)
+		sp_collector_stood(
+			w->c->collector, t, at, state, from_ns, span_ns, looks ? looks : 1);
 }
 
 /* Writes what the thread stood in its stack so far. */
 static void settle(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
 {
-	write_span(w, t, x, x->state, x->from_ns, x->stood_ns, x->looks);
+	write_span(w, t, &x->at, x->state, x->from_ns, x->stood_ns, x->looks);
 	x->from_ns += x->stood_ns;
 	x->stood_ns = 0;
 	x->looks = 0;
@@ -183,10 +183,9 @@ static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_sample *s)
 		return false;
 	s->snap.stack = w->stack;
 	sp_collector_take(w->c->collector, s);
-	x->stack = s->ret_stack;
-	x->epoch = s->ret_epoch;
+	x->at = s->ret;
 	x->state = (uint8_t)s->state;
-	return s->ret_stack != 0;
+	return s->ret.stack != 0;
 }
 
 static uint64_t anchor_of(const struct sp_tinfo *t)
@@ -260,7 +259,7 @@ static void keep_fd(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
 /* Writes what was stood and waited unseen to the place that was seen next. */
 static void pay_stood(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	write_span(w, t, x, SP_STATE_RUNNABLE, now - x->woken_owed, x->woken_owed, 1);
+	write_span(w, t, &x->at, SP_STATE_RUNNABLE, now - x->woken_owed, x->woken_owed, 1);
 	x->stood_ns += x->stood_owed;
 	x->from_ns = now - x->stood_ns;
 	x->woken_owed = x->stood_owed = 0;
@@ -275,21 +274,20 @@ static void divide(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, const
 	uint64_t here = 0, first = 0;
 
 	x->delay_owed += v->delay - woken;
-	if (x->stack && x->epoch == sp_collector_epoch(w->c->collector)) {
+	if (x->at.stack && x->at.epoch == sp_collector_epoch(w->c->collector)) {
 		here = v->stood <= sure	 ? v->stood
 		       : at->books.stood ? sure + (v->stood - sure) / 2
 					 : v->stood;
 		first = v->wakes > 1 ? woken / v->wakes : woken;
-		write_span(w, t, x, x->state, x->from_ns, here, x->looks);
-		write_span(w, t, x, SP_STATE_RUNNABLE, x->from_ns + here, first, 1);
+		write_span(w, t, &x->at, x->state, x->from_ns, here, x->looks);
+		write_span(w, t, &x->at, SP_STATE_RUNNABLE, x->from_ns + here, first, 1);
 	}
 	x->woken_owed += woken - first;
 	x->stood_owed += v->stood - here;
 	x->stood_ns = x->looks = x->idle = 0;
-	x->stack = at->stack;
-	x->epoch = at->epoch;
+	x->at = at->at;
 	x->state = at->state;
-	if (x->stack) {
+	if (x->at.stack) {
 		x->looks = 1;
 		pay_stood(w, t, x, x->books.look_ns);
 	}
@@ -335,7 +333,7 @@ static void moved(
 
 	if (!find(w, t, x, &r, &at))
 		return;
-	if (cpu != x->books.cpu_ns || !x->stack)
+	if (cpu != x->books.cpu_ns || !x->at.stack)
 		sp_wall_delay(t->tid, &d);
 	r.delay_ns = d.ns;
 	r.arrivals = d.arrivals;
@@ -362,15 +360,14 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	x->active = true;
 	x->from_ns = now;
 	x->paid_ns = r.cpu_ns;
-	x->stack = at.stack;
-	x->epoch = at.epoch;
+	x->at = at.at;
 	x->state = at.state;
 }
 
 static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
 	uint64_t cpu = sp_wall_cpu_ns(t->tid);
-	bool here = x->stack && x->epoch == sp_collector_epoch(w->c->collector);
+	bool here = x->at.stack && x->at.epoch == sp_collector_epoch(w->c->collector);
 
 	if (!cpu)
 		return;
@@ -389,12 +386,12 @@ static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_
 static void pay(
 	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns, uint64_t cpu)
 {
-	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
 	uint64_t ran = cpu > x->paid_ns ? cpu - x->paid_ns : 0;
 
 	/* All of it has passed: first the wait, then the run that ends here. */
-	write_span(w, t, &seen, SP_STATE_RUNNING, time_ns - ran, ran, 1);
-	write_span(w, t, &seen, SP_STATE_RUNNABLE, time_ns - ran - x->delay_owed, x->delay_owed, 1);
+	write_span(w, t, &x->ran, SP_STATE_RUNNING, time_ns - ran, ran, 1);
+	write_span(
+		w, t, &x->ran, SP_STATE_RUNNABLE, time_ns - ran - x->delay_owed, x->delay_owed, 1);
 	x->paid_ns += ran;
 	x->delay_owed = 0;
 }
@@ -402,11 +399,10 @@ static void pay(
 /* What it stood where nobody saw it, and never will. */
 static void pay_unseen(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
 {
-	struct wall seen = {.stack = x->run_stack, .epoch = x->run_epoch};
 	uint64_t woken_ns = time_ns - x->woken_owed;
 
-	write_span(w, t, &seen, SP_STATE_RUNNABLE, woken_ns, x->woken_owed, 1);
-	write_span(w, t, &seen, SP_STATE_BLOCKED, woken_ns - x->stood_owed, x->stood_owed, 1);
+	write_span(w, t, &x->ran, SP_STATE_RUNNABLE, woken_ns, x->woken_owed, 1);
+	write_span(w, t, &x->ran, SP_STATE_BLOCKED, woken_ns - x->stood_owed, x->stood_owed, 1);
 	x->woken_owed = x->stood_owed = 0;
 }
 
@@ -452,16 +448,15 @@ void sp_wall_tick(struct sp_walls *w)
 	sp_threads_each(w->c->threads, true, visit, w);
 }
 
-void sp_wall_ran(
-	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch)
+void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s)
 {
+	struct sp_tinfo *t = s->thread;
 	struct wall *x = wall_of(w, t);
 
 	if (!x->active || t->state != SP_THREAD_LIVE)
 		return;
-	x->run_stack = stack;
-	x->run_epoch = epoch;
-	pay(w, t, x, time_ns, sp_wall_cpu_ns(t->tid));
+	x->ran = s->ret;
+	pay(w, t, x, s->snap.time_ns, sp_wall_cpu_ns(t->tid));
 }
 
 static void settle_one(void *ctx, struct sp_tinfo *t)
@@ -473,7 +468,7 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 
 	if (!x->active)
 		return;
-	if (x->stack && sp_wall_cpu_ns(t->tid) == x->books.cpu_ns) {
+	if (x->at.stack && sp_wall_cpu_ns(t->tid) == x->books.cpu_ns) {
 		x->stood_ns += now - x->books.look_ns;
 		x->books.look_ns = now;
 	} else if (w->last) {

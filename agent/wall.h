@@ -17,9 +17,8 @@ void sp_wall_free(struct sp_walls *w);
 /* Looks at the threads that are due. */
 void sp_wall_tick(struct sp_walls *w);
 
-/* The CPU engine saw @t run in @stack: the time it ran since it was last seen goes there. */
-void sp_wall_ran(
-	struct sp_walls *w, struct sp_tinfo *t, uint64_t time_ns, uint32_t stack, uint32_t epoch);
+/* The CPU engine saw @s's thread run at @s->ret: what it ran since it was last seen goes there. */
+void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s);
 
 /* Writes the time of all threads that still stand where they stood: before each flush, and last. */
 void sp_wall_settle(struct sp_walls *w, bool last);

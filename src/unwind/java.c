@@ -120,6 +120,21 @@ void sp_java_emit_unknown(struct sp_walk *w)
 	sp_walk_emit(w, SP_KIND_UNKNOWN, SP_FRAME_NATIVE);
 }
 
+/* The frame of Continuation.enterSpecial holds a ContinuationEntry at its lower end: a word that is
+ * not used on x86, the parent, the Continuation, … (continuationEntry.hpp; seen in 21 and 25).
+ * @entry: where it is. */
+static void note_continuation(struct sp_walk *w, uint64_t entry)
+{
+	if (!w->res->continuation)
+		sp_walk_word(w, entry + 16, &w->res->continuation);
+}
+
+/* Its size: as the entry's own frame tells, where one was seen. */
+static uint32_t entry_size(const struct sp_hotspot *h)
+{
+	return h->vthreads.entry_size ? h->vthreads.entry_size : 64;
+}
+
 /* The wrapper of a native method, or a method without debug information at this pc. */
 static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 {
@@ -131,6 +146,10 @@ static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 		return;
 	}
 	f = sp_java_emit(w, compiled_type(b, false), b->method, cm, -1);
+	if (b->continuation && !w->exact && b->frame_size > 16) {
+		w->u->hotspot->vthreads.entry_size = b->frame_size - 16;
+		note_continuation(w, w->regs.r[SP_ARCH_SP]);
+	}
 	if (f && b->kind == SP_BLOB_NATIVE_NMETHOD)
 		f->flags |= SP_FRAMEFLAG_NATIVE_METHOD |
 			    (b->continuation ? SP_FRAMEFLAG_VTHREAD_END : 0);
@@ -343,8 +362,12 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 	if (b->kind == SP_BLOB_STUB_ROUTINES && in_call_stub(w))
 		return step_call_stub(w);
 	/* Java code returns to no other stub than the barrier below thawed frames */
-	if (f && b->kind == SP_BLOB_STUB_ROUTINES && !w->exact && w->callee_blob)
+	if (f && b->kind == SP_BLOB_STUB_ROUTINES && !w->exact && w->callee_blob) {
 		f->flags |= SP_FRAMEFLAG_VTHREAD_END | SP_FRAMEFLAG_IN_HEAP;
+		/* it stands in for the entry's frame, whose rbp it has */
+		if (sp_walk_knows(w, SP_ARCH_FP))
+			note_continuation(w, w->regs.r[SP_ARCH_FP] - entry_size(w->u->hotspot));
+	}
 	if (w->exact)
 		ok = sp_top_stub(w, b, &place);
 	else if (b->frame_size && b->kind == SP_BLOB_RUNTIME)

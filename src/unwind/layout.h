@@ -29,6 +29,7 @@ struct sp_fields {
 	/* static fields: addresses */
 	uint64_t code_heaps, code_low, code_high, call_stub_return, thread_list, interpreter;
 	uint64_t vm_version;
+	uint64_t narrow_oop_base, narrow_oop_shift, narrow_klass_base, narrow_klass_shift;
 	/* offsets */
 	uint32_t array_len, array_data;
 	uint32_t heap_memory, heap_segmap, heap_log2;
@@ -49,7 +50,7 @@ struct sp_fields {
 	uint32_t method_const, method_access, method_code;
 	uint32_t cm_constants, cm_code_size, cm_name, cm_sig, cm_flags, cm_size, cm_idnum;
 	uint32_t pool_holder, pool_length;
-	uint32_t klass_name, klass_methods;
+	uint32_t klass_name, klass_methods, klass_super, klass_constants, klass_fieldinfo;
 	uint32_t sym_hash, sym_refcount, sym_length, sym_body;
 	uint32_t anchor_sp, anchor_pc, anchor_fp, thread_anchor, wrapper_anchor;
 	uint32_t thread_osthread, thread_stack_base, thread_stack_size;
@@ -58,6 +59,18 @@ struct sp_fields {
 	uint32_t queue_buffer, queue_end, codelet_size, codelet_description;
 	/* sizes of types */
 	uint32_t sizeof_heap_block, sizeof_const_method, sizeof_pool, sizeof_codelet;
+};
+
+#define SP_VTHREAD_CLASSES 4
+
+/* vthread.c: what it has learnt of virtual threads' objects. */
+struct sp_vthreads {
+	uint64_t klass[SP_VTHREAD_CLASSES];		   /* 0: not met yet */
+	uint32_t target, vthread, name, tid, value, coder; /* offsets of fields; 0: not looked up */
+	uint32_t entry_size; /* of a ContinuationEntry; 0: none was seen */
+	uint32_t way;	     /* how references are written, from 1; 0: not known yet */
+	bool narrow_klass;   /* class pointers are */
+	bool unknown;	     /* classes of another shape */
 };
 
 struct sp_hotspot {
@@ -71,6 +84,7 @@ struct sp_hotspot {
 	struct sp_codelet codelets[SP_CODELETS];
 	uint32_t codelet_count;
 	uint64_t interp_low, interp_high;
+	struct sp_vthreads vthreads;
 	/* code that went away, newest overwrite oldest; written by any thread */
 	struct {
 		uint64_t addr, time_ns;

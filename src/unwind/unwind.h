@@ -76,6 +76,7 @@ struct sp_unwind_result {
 	uint64_t stop_pc, stop_sp; /* where it ended */
 	uint32_t unknown;	   /* frames of kind unknown in between */
 	uint32_t anchors;	   /* times the JavaFrameAnchor was needed */
+	uint64_t continuation;	   /* of the virtual thread on the stack: its object; 0: none */
 };
 
 struct sp_unwinder;

@@ -107,6 +107,17 @@ static const struct want wants[] = {
 	MAYBE("Symbol", "_refcount", sym_refcount),
 	FIELD("Symbol", "_length", sym_length),
 	FIELD("Symbol", "_body", sym_body),
+	MAYBE("Klass", "_super", klass_super),
+	MAYBE("InstanceKlass", "_constants", klass_constants),
+	MAYBE("InstanceKlass", "_fieldinfo_stream", klass_fieldinfo), /* from 21 */
+	MAYBE_S("CompressedOops", "_narrow_oop._base", narrow_oop_base),
+	MAYBE_S("CompressedOops", "_base", narrow_oop_base), /* from 25 */
+	MAYBE_S("CompressedOops", "_narrow_oop._shift", narrow_oop_shift),
+	MAYBE_S("CompressedOops", "_shift", narrow_oop_shift),
+	MAYBE_S("CompressedKlassPointers", "_narrow_klass._base", narrow_klass_base),
+	MAYBE_S("CompressedKlassPointers", "_base", narrow_klass_base),
+	MAYBE_S("CompressedKlassPointers", "_narrow_klass._shift", narrow_klass_shift),
+	MAYBE_S("CompressedKlassPointers", "_shift", narrow_klass_shift),
 	FIELD("JavaFrameAnchor", "_last_Java_sp", anchor_sp),
 	FIELD("JavaFrameAnchor", "_last_Java_pc", anchor_pc),
 	FIELD("JavaFrameAnchor", "_last_Java_fp", anchor_fp),
@@ -308,6 +319,8 @@ int sp_vmstructs_read(struct sp_fields *f, const struct sp_mem *mem,
 		return sp_err_set(err, -ENOENT, "no libjvm.so is loaded in this process");
 	memset(f, 0xff, sizeof(*f));
 	f->code_low = f->code_high = f->thread_list = f->vm_version = 0;
+	f->narrow_oop_base = f->narrow_oop_shift = 0;
+	f->narrow_klass_base = f->narrow_klass_shift = 0;
 	if (read_structs(&t, f, seen) < 0 || read_types(&t, f) < 0)
 		return sp_err_set(err, -ENOTSUP,
 			"%s has no readable gHotSpotVMStructs tables, so Java frames cannot be "

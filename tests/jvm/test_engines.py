@@ -1,4 +1,5 @@
 """The engines against programs whose truth is known."""
+import collections
 import os
 
 import pytest
@@ -42,6 +43,32 @@ def test_other_jdks(target, tmp_path, jdk):
     whole = [s for s in spun if any(f.startswith("Split.main ") for f in s.stack)]
     assert len(whole) > 100
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+
+
+@pytest.mark.parametrize("jdk,gc,capture", [(21, "G1", "ring"), (25, "G1", "signal"), (25, "Serial", "ring")])
+def test_virtual_threads_have_their_names(target, tmp_path, jdk, gc, capture):
+    """Carried by two threads, moved by the collector all the time, with and without a name."""
+    t, r = record(target, tmp_path, "Virtual", 2.5, jdk=jdk, event="cpu", interval="1ms", wall="5ms", capture=capture,
+                  jvm=[f"-XX:+Use{gc}GC", "-Xmx64m", "-Djdk.virtualThreadScheduler.parallelism=2"])
+    assert t.proc.returncode == 0, t.stderr()
+    ids = dict(line.split("=") for line in t.stdout().splitlines() if "=" in line)
+    own = {"first": "first", "second": "zw\u00e9ite \u20ac \U0001f600", "third": "third", "pinned": "pinned"}
+    # Never another's name: who was moved before he was read stays under his carrier's.
+    carriers = {f"ForkJoinPool-1-worker-{n}" for n in (1, 2, 3)}
+    mine, named = collections.Counter(), collections.Counter()
+    for s in r.samples:
+        for method in (m for m in own if any(f.startswith(f"Virtual.{m} ") for f in s.stack)):
+            assert s.thread in {own[method]} | carriers
+            mine[s.type, method] += 1
+            named[s.type, method] += s.thread == own[method]
+            if s.thread == own[method]:
+                assert s.java_id == int(ids[own[method]])
+                assert any(f.startswith("java.util.concurrent.ForkJoinWorkerThread.run ") for f in s.stack)
+    assert {m for _, m in named if named[_, m]} == set(own), named
+    for kind in {k for k, _ in mine}:
+        assert sum(n for (k, _), n in named.items() if k == kind) > 0.9 * sum(n for (k, _), n in mine.items() if k == kind) > 30
+    nameless = [s for s in r.cpu() if any(f.startswith("Virtual.nameless ") for f in s.stack)]
+    assert nameless and all(s.thread.startswith("ForkJoinPool") for s in nameless)
 
 
 @pytest.mark.parametrize("gc", ["Serial", "Parallel", "Z", "Shenandoah"])
