@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import statistics
 import struct
 import subprocess
 import time
@@ -22,15 +23,17 @@ def test_leaving(target, tmp_path, event, how, code):
 
 
 @pytest.mark.parametrize("event", ["cpu", "wall"])
-def test_exit_is_not_delayed(target, tmp_path, event):
-    """HotSpot waits 300 ms at exit for threads in native code: ours must be gone. The best of four, for the machine may be busy."""
-    took = []
-    for _ in range(4):
-        t = target("Leave", 0.3, "exit", 3, wait=False, jvm=[recording.option(tmp_path / "x.jfr", event=event)])
+def test_exit_is_delayed_by_less_than_a_tenth_of_a_second(target, tmp_path, event):
+    """HotSpot waits 300 ms at exit for threads in native code: ours must be gone. Beside JVMs that nobody records, in
+    turns: what the machine does meanwhile comes to both."""
+    took = {True: [], False: []}
+    for recorded in [True, False] * 5:
+        options = [recording.option(tmp_path / f"{len(took[True])}.jfr", event=event)] if recorded else []
+        t = target("Leave", 0.3, "exit", 3, wait=False, jvm=options)
         assert t.proc.wait(timeout=60) == 3
         left = next(int(x.split()[1]) for x in t.stdout().splitlines() if x.startswith("leaving"))
-        took.append(time.time() * 1000 - left)
-    assert min(took) < 200, took
+        took[recorded].append(time.time() * 1000 - left)
+    assert min(took[True]) - statistics.median(took[False]) < 100, took
 
 
 def test_kill_loses_at_most_the_last_flush(target, tmp_path):
