@@ -145,6 +145,7 @@ void sp_stacks_refresh(struct sp_stacks *s)
 {
 	sp_mem_live_refresh(s->live);
 	sp_modules_refresh(s->modules, false);
+	sp_unwinder_batch(s->unwinder);
 	if (s->names)
 		sp_names_batch(s->names, methods_may_be_gone(s));
 }

@@ -30,8 +30,8 @@ struct sp_mem_live {
 	uint64_t generation;
 	struct {
 		uint64_t from, to;
-	} stable[STABLE_MAX]; /* read directly: see live_stable() */
-	uint32_t stable_count;
+	} stable[STABLE_MAX];		    /* read directly: see live_stable() */
+	uint32_t stable_count, stable_last; /* the one that was read last is read again */
 	pid_t pid;
 	int fd;
 	struct sp_mem_stats stats;
@@ -94,19 +94,35 @@ static const uint8_t *line_get(struct sp_mem_live *l, uint64_t tag)
 	return bytes;
 }
 
+static bool in_stable(const struct sp_mem_live *l, uint32_t i, uint64_t addr, size_t len)
+{
+	return addr >= l->stable[i].from && addr < l->stable[i].to && len <= l->stable[i].to - addr;
+}
+
+static bool is_stable(struct sp_mem_live *l, uint64_t addr, size_t len)
+{
+	if (in_stable(l, l->stable_last, addr, len))
+		return true;
+	for (uint32_t i = 0; i < l->stable_count; i++) {
+		if (in_stable(l, i, addr, len)) {
+			l->stable_last = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int live_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct sp_mem_live *l = ctx;
 	uint8_t *to = buf;
 
 	l->stats.reads++;
-	for (uint32_t i = 0; i < l->stable_count; i++)
-		if (addr >= l->stable[i].from && addr < l->stable[i].to &&
-			len <= l->stable[i].to - addr) {
-			memcpy(buf, (const void *)(uintptr_t)addr, len);
-			l->stats.hits++;
-			return 0;
-		}
+	if (is_stable(l, addr, len)) {
+		memcpy(buf, (const void *)(uintptr_t)addr, len);
+		l->stats.hits++;
+		return 0;
+	}
 	if (addr < 4096 || addr + len < addr || addr + len > (1ull << 47))
 		return -EFAULT;
 	while (len) {

@@ -67,6 +67,12 @@ size_t sp_unwinder_bytes(const struct sp_unwinder *u)
 	return u->arena.used;
 }
 
+void sp_unwinder_batch(struct sp_unwinder *u)
+{
+	u->batched = true;
+	u->batch++;
+}
+
 static uint32_t hash(uint64_t pc)
 {
 	return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 32);
@@ -140,13 +146,14 @@ int sp_walk_blob(struct sp_walk *w, uint64_t pc, const struct sp_blob **ret)
 	struct sp_blob_entry *e = &w->u->blobs[hash(pc) & w->u->blob_mask];
 	int r;
 
-	if (e->pc != pc || !sp_code_same(w->u->hotspot, &e->blob)) {
+	if (e->pc != pc || (e->batch != w->u->batch && !sp_code_same(w->u->hotspot, &e->blob))) {
 		e->pc = 0;
 		r = sp_code_find(w->u->hotspot, pc, &e->blob);
 		if (r < 0)
 			return r;
 		e->pc = pc;
 	}
+	e->batch = w->u->batch;
 	*ret = &e->blob;
 	return 0;
 }
@@ -355,15 +362,28 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	loop(&w);
 }
 
+/* Whether code went away since the last snapshot: what lies there now may be another's. */
+static bool code_unloaded(struct sp_unwinder *u)
+{
+	uint32_t now = u->hotspot ? __atomic_load_n(&u->hotspot->unload_next, __ATOMIC_RELAXED) : 0;
+	bool gone = now != u->unloads;
+
+	u->unloads = now;
+	return gone;
+}
+
 void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
 	uint32_t max, struct sp_unwind_result *ret)
 {
+	if (!u->batched || code_unloaded(u))
+		u->batch++;
 	attempt(u, snap, frames, max, ret);
 	if ((ret->status != SP_UNWIND_BROKEN && !ret->unknown) || ret->reason == SP_WHY_NO_STACK ||
 		!u->mem->forget)
 		return;
 	/* code may have been made since the kept memory was read */
 	u->mem->forget(u->mem->ctx);
+	u->batch++;
 	attempt(u, snap, frames, max, ret);
 }
 

@@ -88,6 +88,11 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 void sp_unwinder_free(struct sp_unwinder *u);
 size_t sp_unwinder_bytes(const struct sp_unwinder *u);
 
+/* Starts a batch: all snapshots until the next call were taken before this one, so code that is
+ * found unchanged once need not be looked at again. Without any call each snapshot is looked at
+ * alone. */
+void sp_unwinder_batch(struct sp_unwinder *u);
+
 /* Unwinds one snapshot into @frames, leaf first. Always sets *ret and never fails as a call: what
  * it could not do is in the status. Frames found before a break are kept. */
 void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,

@@ -18,6 +18,7 @@ struct sp_row_entry {
 
 struct sp_blob_entry {
 	uint64_t pc;
+	uint64_t batch; /* in which it was seen to be still the same */
 	struct sp_blob blob;
 };
 
@@ -40,6 +41,9 @@ struct sp_unwinder {
 	struct sp_blob_entry *blobs;
 	struct sp_scopes_entry *scopes;
 	uint32_t row_mask, blob_mask, scope_mask;
+	uint64_t batch;
+	uint32_t unloads; /* of code, at the last snapshot */
+	bool batched;	  /* by the caller; else each snapshot is one */
 };
 
 struct sp_walk {

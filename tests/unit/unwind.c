@@ -90,13 +90,27 @@ static void same_frame(const struct world *w, const struct corpus_case *k, uint3
 		"%s: frame %u is called %s, not %.*s", name, i, text, want->name_len, k->names[i]);
 }
 
+static uint64_t reads;
+
+static int counting_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	reads++;
+	return sp_mem_read(ctx, addr, buf, len);
+}
+
+/* With cold caches, with warm ones, and with warm ones in one batch: the same frames, for less. */
 static void replay(struct corpus *c, const char *name)
 {
 	static struct sp_frame frames[DEPTH];
-	struct world w = world_open(c, &c->mem);
+	struct sp_mem counting = {.read = counting_read, .ctx = &c->mem};
+	struct world w = world_open(c, &counting);
+	uint64_t taken[4] = {0};
 
 	cr_assert(w.hotspot, "%s: no HotSpot", name);
-	for (int round = 0; round < 2; round++) /* cold caches, then warm ones */
+	for (int round = 0; round < 4; round++) {
+		reads = 0;
+		if (round == 2)
+			sp_unwinder_batch(w.u);
 		for (uint32_t i = 0; i < c->case_count; i++) {
 			const struct corpus_case *k = &c->cases[i];
 			struct sp_unwind_result r;
@@ -108,6 +122,10 @@ static void replay(struct corpus *c, const char *name)
 			for (uint32_t n = 0; n < r.count; n++)
 				same_frame(&w, k, n, &frames[n], name);
 		}
+		taken[round] = reads;
+	}
+	cr_assert(taken[1] < taken[0] / 2 && taken[3] < taken[1] / 10 * 9,
+		"%s: %lu reads, then %lu, in a batch %lu", name, taken[0], taken[1], taken[3]);
 	world_close(&w);
 }
 
