@@ -56,6 +56,17 @@ static bool leaves(const struct sp_capture *c)
 static const char would_help[] =
 	" (collect sees the kernel: its launcher stays and opens perf events for new threads)";
 
+/* Of wall it is only a part that steps down: threads that wait are read, not sampled. */
+static void say_step(struct sp_capture *c, const char *why, const struct sp_engine *next)
+{
+	bool wall = strcmp(c->args->event, "wall") == 0;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s; %susing %s instead%s", why,
+		wall ? "for threads that run, " : "", next->name, leaves(c) ? would_help : "");
+	say(c, text);
+}
+
 /* cpu: perf ring, perf with a signal, ctimer, itimer; what is forced is not left. */
 static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err)
 {
@@ -69,8 +80,6 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 	int r = -ENOTSUP;
 
 	for (size_t i = signal_only ? 1 : 0; i < last; i++) {
-		char text[1024];
-
 		r = start_one(c, order[i], ret_engine, &why);
 		/* The others would disturb, or be disturbed by, that one as well. */
 		if (r == 0 || r == -EBUSY)
@@ -78,11 +87,8 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 		/* Where the ring may not see the kernel, perf with signals may not either. */
 		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
 			i = 1;
-		if (i + 1 < last) {
-			snprintf(text, sizeof(text), "%s; using %s instead%s", why.text,
-				order[i + 1]->name, leaves(c) ? would_help : "");
-			say(c, text);
-		}
+		if (i + 1 < last)
+			say_step(c, why.text, order[i + 1]);
 	}
 	if (r < 0)
 		*err = why;
