@@ -1,10 +1,17 @@
-/* See got.h. Reads what is mapped (program headers, dynamic table), never files. */
+/* See got.h. Reads what is mapped (program headers, dynamic table), never the libraries' files. */
 #include "got.h"
 
+#include "base/buf.h"
+
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#define MAPS_MAX (16u << 20)
 
 struct library {
 	uint64_t base;
@@ -20,6 +27,9 @@ struct work {
 	const struct sp_got_hook *hooks;
 	size_t count, changed;
 	bool restore;
+	const char *maps; /* /proc/self/maps as it was before */
+	uint64_t page;	  /* the last one that was asked for */
+	bool is_writable;
 };
 
 /* Some loaders leave the addresses in the dynamic table as they are in the file. */
@@ -92,12 +102,36 @@ static bool is_exempt(const struct dl_phdr_info *info, const struct library *l)
 	return name && strncmp(name, "/ld-", 4) == 0;
 }
 
-static void write_entry(const struct library *l, void **entry, void *to)
+static bool maps_say_writable(const char *line, uint64_t page)
+{
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		char *end;
+		uint64_t from = strtoull(line, &end, 16),
+			 to = *end ? strtoull(end + 1, &end, 16) : 0;
+
+		if (page >= from && page < to)
+			return *end && end[1] && end[2] == 'w';
+	}
+	return false;
+}
+
+/* Another agent that writes there, too, may have unsealed it for good, and would fall over a page
+ * that we seal behind us. */
+static bool is_writable(struct work *w, uint64_t page)
+{
+	if (page != w->page) {
+		w->page = page;
+		w->is_writable = maps_say_writable(w->maps, page);
+	}
+	return w->is_writable;
+}
+
+static void write_entry(const struct library *l, struct work *w, void **entry, void *to)
 {
 	uint64_t page = (uint64_t)entry & ~4095ull;
 	bool sealed = (uint64_t)entry >= l->relro &&
 		      page + 4096 <= ((l->relro_end + 4095) & ~4095ull) &&
-		      (uint64_t)entry < (l->relro_end & ~4095ull);
+		      (uint64_t)entry < (l->relro_end & ~4095ull) && !is_writable(w, page);
 
 	if (sealed && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) < 0)
 		return;
@@ -127,7 +161,7 @@ static void look_at(const struct library *l, const Elf64_Rela *r, struct work *w
 		if (strcmp(h->name, name) != 0 || !h->real)
 			continue;
 		if (w->restore ? *entry == h->hook : is_bound(l, *entry, h)) {
-			write_entry(l, entry, w->restore ? h->real : h->hook);
+			write_entry(l, w, entry, w->restore ? h->real : h->hook);
 			w->changed++;
 		}
 		return;
@@ -146,20 +180,29 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-size_t sp_got_patch(const struct sp_got_hook *hooks, size_t count)
+static size_t work(const struct sp_got_hook *hooks, size_t count, bool restore)
 {
-	struct work w = {.hooks = hooks, .count = count};
+	struct work w = {.hooks = hooks, .count = count, .restore = restore};
+	SP_AUTO_BUF struct sp_buf maps = {0};
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
+	if (fd >= 0) {
+		sp_buf_read_fd(&maps, fd, MAPS_MAX);
+		close(fd);
+	}
+	w.maps = sp_buf_str(&maps);
 	dl_iterate_phdr(visit, &w);
 	return w.changed;
 }
 
+size_t sp_got_patch(const struct sp_got_hook *hooks, size_t count)
+{
+	return work(hooks, count, false);
+}
+
 size_t sp_got_restore(const struct sp_got_hook *hooks, size_t count)
 {
-	struct work w = {.hooks = hooks, .count = count, .restore = true};
-
-	dl_iterate_phdr(visit, &w);
-	return w.changed;
+	return work(hooks, count, true);
 }
 
 static int first(struct dl_phdr_info *info, size_t size, void *ctx)

@@ -97,6 +97,22 @@ def test_nofree_and_other_readers(sparkprof, target, tmp_path, lib):
     assert theirs == bytes_below(sparkprof, tmp_path / "y.jfr", "allocate_some")
 
 
+def test_pages_that_another_agent_has_unsealed_stay_so(sparkprof, target, tmp_path, lib):
+    """async-profiler unseals them once, for good: sealed behind it, its next round would end the JVM."""
+    t = target("Mallocs", lib)
+
+    def theirs(options):
+        r = subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "JVMTI.agent_load", parts.async_profiler(), options], capture_output=True,
+                           text=True)
+        assert "return code: 0" in r.stdout, r.stdout + r.stderr
+
+    for _ in range(2):
+        theirs(f"start,nativemem=1m,jfr,file={tmp_path}/theirs.jfr")
+        theirs("stop")
+        record(sparkprof, t, tmp_path / "x.jfr", "some 1000 1000 2")
+    assert t.alive()
+
+
 def sealed_pages(t):
     """Protection of the pages that hold relocated addresses: private file mappings without execution."""
     return [re.sub(r"^\S+ (\S+) .*? (/\S+)$", r"\1 \2", m) for m in t.maps() if re.search(r" r.-p .*\.so", m)]
