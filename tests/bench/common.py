@@ -18,7 +18,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from kit import parts  # noqa: E402
+from kit import jvm, parts  # noqa: E402
 from kit.parts import SPARKPROF  # noqa: E402
 
 OUT = parts.ROOT / "build/bench"
@@ -180,6 +180,61 @@ def stacks(file, *marks, since=0, until=1 << 62):
 def samples(file, thread=None, **window):
     """How many execution samples a recording has, of one thread or of all."""
     return sum(r.count for r in stacks(file, **window) if r.type == "jdk.ExecutionSample" and thread in (None, r.thread))
+
+
+# programs that say how many units of work they have done
+
+class Program:
+    """One of tests/bench/*Work.java: it runs without end."""
+
+    def __init__(self, main):
+        self.t = jvm.Target(main, jvm=["-Xmx256m"], classes=compiled())
+        self.pid = self.t.pid
+        self.seen = 0
+
+    def units(self):
+        self.t.send("")
+        self.seen += 1
+        while self.t.stdout().count("units ") < self.seen:
+            time.sleep(0.001)
+        return int(self.t.stdout().split()[-1])
+
+    def phase(self, seconds):
+        """(CPU seconds of the process, wall seconds) for a million units."""
+        n, cpu, wall = self.units(), process_s(self.pid), time.monotonic()
+        time.sleep(seconds)
+        while (now := self.units()) == n:
+            time.sleep(seconds)  # no core for so long: the clocks go on
+        n = (now - n) / 1e6
+        return (process_s(self.pid) - cpu) / n, (time.monotonic() - wall) / n
+
+
+def slowdown(name, main, starts, rounds, seconds):
+    """Ratios to the phases with nobody in the same round, by contestant: {key: [(cpu, wall), …]}. @starts: key → (start, stop)."""
+    ratios = {key: [] for key in starts}
+    p = Program(main)
+    try:
+        p.phase(2 * seconds)
+        for i in range(rounds):
+            got = {}
+            for key in shuffled(["none", *starts], i):
+                if key != "none":
+                    starts[key][0](p.pid)
+                p.phase(seconds / 4)  # what was compiled anew, and the first stacks
+                got[key] = p.phase(seconds)
+                if key != "none":
+                    starts[key][1](p.pid)
+            for key in starts:
+                ratios[key].append([got[key][k] / got["none"][k] for k in (0, 1)])
+            progress(f"{name}: slowdown, round {i + 1} of {rounds}")
+    finally:
+        p.t.close()
+    return ratios
+
+
+def added(ratios, which):
+    """Median of what a contestant adds, in percent; which: 0 CPU, 1 wall clock."""
+    return 100 * (statistics.median(r[which] for r in ratios) - 1)
 
 
 # results
