@@ -16,13 +16,13 @@
 	.bytes_data = 32, .md_keys = 32, .md_values = 40, .long_tag = 16, .long_digits = 24
 /* Frames are objects on the heap, and the code object has no qualified name. */
 #define HEAP_FRAMES                                                                         \
-	.rt_interp = 32, .in_threads = 8, .ts_thread = 176, .ts_frame = 24, .ts_size = 184, \
-	.fr_code = 32, .fr_back = 24, .co_file = 104, .co_name = 112, .co_lines = 120,      \
-	.co_first = 40, .co_size = 128, .dk_nentries = 32, .dk_indices = 40
+	.co_flags = 36, .rt_interp = 32, .in_threads = 8, .ts_thread = 176, .ts_frame = 24, \
+	.ts_size = 184, .fr_code = 32, .fr_back = 24, .co_file = 104, .co_name = 112,       \
+	.co_lines = 120, .co_first = 40, .co_size = 128, .dk_nentries = 32, .dk_indices = 40
 /* Frames lie on a stack of their own. */
-#define STACK_FRAMES                                                                       \
-	.fr_instr = 56, .fr_size = 72, .co_file = 112, .co_name = 120, .co_qualname = 128, \
-	.co_lines = 136, .co_size = 144, .dk_nentries = 24, .dk_indices = 32
+#define STACK_FRAMES                                                                   \
+	.co_flags = 48, .fr_instr = 56, .fr_size = 72, .co_file = 112, .co_name = 120, \
+	.co_qualname = 128, .co_lines = 136, .co_size = 144, .dk_nentries = 24, .dk_indices = 32
 #define LONG_STRINGS  .str_ascii = 48, .str_compact = 72
 #define SHORT_STRINGS .str_ascii = 40, .str_compact = 56
 
@@ -74,6 +74,8 @@ static const struct sp_pylayout layouts[] = {
 		.fr_back = 48,
 		.co_first = 72,
 		.co_bytecode = 184,
+		.co_stacksize = 68,
+		.co_nlocalsplus = 76,
 		.ht_keys = 872},
 	{.minor = 12,
 		COMMON,
@@ -95,9 +97,11 @@ static const struct sp_pylayout layouts[] = {
 		.fr_back = 8,
 		.co_first = 68,
 		.co_bytecode = 192,
+		.co_framesize = 76,
 		.ht_keys = 880},
 	/* What _Py_DebugOffsets does not tell; the rest is overwritten with what it does. */
 	{.minor = 13,
+		.co_framesize = 76,
 		COMMON,
 		STACK_FRAMES,
 		SHORT_STRINGS,
@@ -105,6 +109,7 @@ static const struct sp_pylayout layouts[] = {
 		.gil_locked = 16,
 		.ht_keys = 880},
 	{.minor = 14,
+		.co_framesize = 76,
 		COMMON,
 		STACK_FRAMES,
 		SHORT_STRINGS,

@@ -26,6 +26,9 @@ struct sp_pylayout {
 	bool ts_cframe;	       /* 3.11, 3.12: ts_frame points to a cframe … */
 	uint16_t cframe_frame; /* … which has the frame here */
 	uint16_t fr_code, fr_back, fr_instr, fr_size;
+	/* co_framesize is told from 3.12 on; in 3.11 it is the sum of two others and the frame's
+	 * head */
+	uint16_t co_framesize, co_stacksize, co_nlocalsplus, co_flags;
 	uint16_t co_file, co_name, co_qualname, co_lines, co_first, co_bytecode, co_size;
 	uint16_t ob_type, tp_name, tp_dict, tp_basicsize, tp_dictoffset, ht_keys;
 	uint16_t str_length, str_state, str_ascii, str_compact;

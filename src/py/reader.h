@@ -30,7 +30,7 @@ struct sp_pythread {
 	uint32_t tid;	  /* as its own pid namespace has it; 0: not known */
 
 	bool seen;
-	uint64_t chunk, chunk_end, top, cframe, root;
+	uint64_t chunk, chunk_end, top, cframe;
 	uint64_t *frames; /* owned: addresses of frames that lie elsewhere than in the chunk */
 	uint8_t *used;	  /* owned */
 	size_t frame_count, frame_cap;

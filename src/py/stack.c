@@ -12,7 +12,7 @@
 
 enum {
 	TRIES = 3,    /* of a stack that changed meanwhile */
-	MOVES = 8,    /* of one that was not where it was expected */
+	MOVES = 24,   /* of one that was not where it was expected */
 	AHEAD = 1024, /* bytes of the chunk that are copied beyond its end: it grows */
 };
 
@@ -241,7 +241,6 @@ static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *r
 {
 	struct sp_pycopy *a = &r->walk->copies[0], *b = &r->walk->copies[1];
 	const struct sp_pylayout *l = &r->heap.layout;
-	uint64_t root;
 
 	*ret_common = 0;
 	if (!settle(r, t))
@@ -253,25 +252,15 @@ static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *r
 		return MOVED;
 	}
 	*ret_common = in_common(a, b);
-	root = a->count ? a->chain[a->count - 1].addr : 0;
 	if (l->ts_cframe && sp_pyword(b->thread + l->ts_frame) != t->cframe)
 		return TORN;
 	if (*ret_common != a->count || a->count != b->count)
 		return TORN;
-	if (a->full) /* the root is out of sight: the newest frames have to do */
-		return CLEAN;
-	if (t->root && root &&
-		root != t->root) { /* a generator that is being linked in, or a new root */
-		t->root = root;
-		return TORN;
-	}
-	t->root = root;
 	return CLEAN;
 }
 
-/* Code objects of a chain, checked as they are now, and lines. */
-static void name_frames(
-	struct sp_pyreader *r, const struct sp_pylink *chain, size_t n, struct sp_pystack *ret)
+/* The first bytes of the chain's code objects as they are now; zeroes where there are none. */
+static void read_heads(struct sp_pyreader *r, const struct sp_pylink *chain, size_t n)
 {
 	const struct sp_pylayout *l = &r->heap.layout;
 	struct sp_pywalk *w = r->walk;
@@ -283,19 +272,71 @@ static void name_frames(
 			w->spans[i - done] =
 				(struct sp_pyspan){chain[i].code, w->heads[i], l->co_size};
 		got = r->heap.mem.read(r->heap.mem.ctx, w->spans, n - done);
-		if (got < 0)
-			return;
+		got = got < 0 ? 0 : got;
 		if (done + (size_t)got < n)
 			memset(w->heads[done + (size_t)got], 0, l->co_size);
 		done += (size_t)got + 1;
 	}
+}
+
+static uint32_t number_at(const uint8_t *head, uint16_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, head + offset, sizeof(v));
+	return v;
+}
+
+static bool is_code(const struct sp_pyreader *r, const uint8_t *head)
+{
+	return r->heap.code_type && sp_pyword(head + r->heap.layout.ob_type) == r->heap.code_type;
+}
+
+/* Bytes that a frame of this code takes in the chunk; 0: not known. */
+static uint64_t frame_bytes(const struct sp_pyreader *r, const uint8_t *head)
+{
+	const struct sp_pylayout *l = &r->heap.layout;
+
+	if (!is_code(r, head))
+		return 0;
+	if (l->co_framesize)
+		return number_at(head, l->co_framesize) * 8ull;
+	return (number_at(head, l->co_stacksize) + number_at(head, l->co_nlocalsplus)) * 8ull +
+	       l->fr_size;
+}
+
+/* Frames in the chunk lie one behind the other without gaps. Where code runs round in less time
+ * than two copies take, both may show the same mixture of two stacks: this tells it. */
+static bool in_line(const struct sp_pyreader *r, const struct sp_pythread *t,
+	const struct sp_pylink *chain, size_t n)
+{
+	uint64_t end = 0;
+
+	for (size_t i = n; t->chunk && i-- > 0;) {
+		uint64_t size;
+
+		if (chain[i].addr < t->chunk || chain[i].addr >= t->chunk_end)
+			continue; /* a generator's, or in an older chunk */
+		if (end && chain[i].addr != end)
+			return false;
+		size = frame_bytes(r, r->walk->heads[i]);
+		end = size ? chain[i].addr + size : 0;
+	}
+	return true;
+}
+
+/* Functions and lines of a chain whose code was read. */
+static void name_frames(
+	struct sp_pyreader *r, const struct sp_pylink *chain, size_t n, struct sp_pystack *ret)
+{
+	const struct sp_pylayout *l = &r->heap.layout;
+
 	for (size_t i = 0; i < n; i++) {
 		const struct sp_pycode *code =
-			sp_pycodes_get(&r->codes, &r->heap, chain[i].code, w->heads[i]);
+			sp_pycodes_get(&r->codes, &r->heap, chain[i].code, r->walk->heads[i]);
 		int64_t at = (int64_t)chain[i].instr;
 
-		/* a frame that C code made for itself runs no Python; in 3.12 it has code of its
-		 * own */
+		/* what C code made for itself runs no Python; in 3.12 it has code of its own */
 		if (!code || strcmp(code->file, "<shim>") == 0)
 			continue;
 		if (l->minor >= 11)
@@ -307,17 +348,39 @@ static void name_frames(
 	}
 }
 
-static int give(struct sp_pyreader *r, struct sp_pythread *t, size_t n, bool partial,
-	struct sp_pystack *ret)
+/* Somebody runs a generator: one that has no caller is just being linked in, or out. */
+static bool rooted(const struct sp_pyreader *r, size_t n)
+{
+	enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
+	const struct sp_pylayout *l = &r->heap.layout;
+
+	if (r->walk->copies[0].full)
+		return true;
+	while (n-- > 0) {
+		const uint8_t *head = r->walk->heads[n];
+
+		if (is_code(r, head))
+			return !(number_at(head, l->co_flags) &
+				 (GENERATOR | COROUTINE | ASYNC_GENERATOR));
+	}
+	return true;
+}
+
+/* The last @n frames of the chain. Returns false where they never were a stack. */
+static bool give(struct sp_pyreader *r, struct sp_pythread *t, size_t n, struct sp_pystack *ret)
 {
 	const struct sp_pycopy *a = &r->walk->copies[0];
+	const struct sp_pylink *chain = a->chain + (a->count - n);
 
-	ret->partial = partial;
+	read_heads(r, chain, n);
+	if (!rooted(r, n) || !in_line(r, t, chain, n))
+		return false;
+	ret->partial = n < a->count;
 	ret->truncated = a->full;
-	r->partial += partial;
-	name_frames(r, a->chain + (partial ? a->count - n : 0), partial ? n : a->count, ret);
+	r->partial += ret->partial;
+	name_frames(r, chain, n, ret);
 	tidy(t, a->count);
-	return 0;
+	return true;
 }
 
 int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *ret)
@@ -336,14 +399,17 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 		if (got < 0)
 			return got;
 		v = got ? MOVED : look(r, t, &common);
-		if (v == CLEAN)
-			return give(r, t, r->walk->copies[0].count, false, ret);
+		if (v == CLEAN && give(r, t, r->walk->copies[0].count, ret))
+			return 0;
+		v = v == CLEAN ? TORN : v;
 		moves += v == MOVED;
 		tries += v == TORN;
 		r->retries++;
 	}
-	if (common)
-		return give(r, t, common, true, ret);
+	/* what both copies have in common, without the frames that do not fit below */
+	for (; common; common--)
+		if (give(r, t, common, ret))
+			return 0;
 	r->failed++;
 	return -EAGAIN;
 }
