@@ -1,0 +1,13 @@
+/* Putting recordings one behind the other. */
+#ifndef SP_LAUNCHER_JOIN_JFR_H
+#define SP_LAUNCHER_JOIN_JFR_H
+
+/* Appends all of @from to @to, where that stands. Returns 0 or -errno. */
+int sp_join_append(int from, int to);
+
+/* Appends a chunk without constants. The JDK's reader takes a constant for the one that the chunk
+ * before had under the same id: with this between them, recordings of two writers are not mixed up.
+ * Returns 0 or -errno. */
+int sp_join_gap(int to);
+
+#endif
