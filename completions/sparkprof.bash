@@ -3,7 +3,7 @@
 _sparkprof_options() { # of an action
     case $1 in
     collect)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --memory --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --python --memory --trace
             -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
             -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
             -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;
@@ -28,7 +28,7 @@ _sparkprof_options() { # of an action
         echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
     ps)
         echo "--json -q --quiet -h --help -v --version" ;;
-    version)
+    stack | version)
         echo "-q --quiet -h --help -v --version" ;;
     esac
 }
@@ -70,7 +70,7 @@ _sparkprof_action() { # the action among the words so far
     local w
     for w in "${words[@]:1:cword-1}"; do
         case $w in
-        collect | start | stop | dump | resume | status | list | ps | report | diff | version)
+        collect | start | stop | dump | resume | status | list | ps | stack | report | diff | version)
             echo "$w"
             return ;;
         esac
@@ -86,6 +86,8 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "$_sparkprof_events" -- "${cur##*,}") ;;
     --capture)
         mapfile -t COMPREPLY < <(compgen -W "ring signal" -- "$cur") ;;
+    --python)
+        mapfile -t COMPREPLY < <(compgen -W "auto on off" -- "$cur") ;;
     --by)
         mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql state wait" -- "$cur") ;;
     --names)
@@ -114,7 +116,7 @@ _sparkprof() {
         mapfile -t COMPREPLY < <(compgen -W "$(_sparkprof_options "$action")" -- "$cur")
     else
         local offers=
-        ((cword == 1)) && offers="collect start stop dump resume status list ps report diff version"
+        ((cword == 1)) && offers="collect start stop dump resume status list ps stack report diff version"
         if [[ $action == report || $action == diff ]]; then
             _filedir
         elif [[ $action != ps && $action != version ]]; then

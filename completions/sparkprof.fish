@@ -3,7 +3,7 @@
 function __sparkprof_action --description 'whether the action of the line is one of these'
     set -l action collect
     for word in (commandline -opc)[2..]
-        if contains -- $word collect start stop dump resume status list ps report diff version
+        if contains -- $word collect start stop dump resume status list ps stack report diff version
             set action $word
             break
         end
@@ -35,6 +35,7 @@ complete -c sparkprof -n __fish_is_first_arg -a resume -d "go on with a stopped 
 complete -c sparkprof -n __fish_is_first_arg -a status -d "say what is being recorded in a target"
 complete -c sparkprof -n __fish_is_first_arg -a list -d "list every event, and why one is not available here"
 complete -c sparkprof -n __fish_is_first_arg -a ps -d "list the JVMs of this host, Spark's first"
+complete -c sparkprof -n __fish_is_first_arg -a stack -d "print what a Python process, or the Python workers of a JVM, do at this moment"
 complete -c sparkprof -n __fish_is_first_arg -a report -d "make reports of recordings, collapsed text, pprof or perf script files"
 complete -c sparkprof -n __fish_is_first_arg -a diff -d "compare two recordings: what grew and what shrank"
 complete -c sparkprof -n __fish_is_first_arg -a version -d "print the version"
@@ -56,6 +57,7 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l filter -x 
 complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -l thread -x -d 'only threads with such a name'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l driver-ui -x -d 'where the driver tells names of stages'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'
+complete -c sparkprof -n '__sparkprof_action collect' -l python -x -a 'auto on off' -d 'sample Python workers below a JVM'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l memory -x -d 'most memory in the target'
 complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'
 complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'

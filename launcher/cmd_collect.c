@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "message.h"
 #include "progress.h"
+#include "py_run.h"
 #include "run.h"
 #include "base/clock.h"
 
@@ -36,8 +37,8 @@ static void draw(struct collect *c)
 	uint64_t samples = 0, lost = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		samples += c->runs[i].counts[SP_PROGRESS_SAMPLES];
-		lost += c->runs[i].counts[SP_PROGRESS_LOST];
+		samples += c->runs[i].counts[SP_PROGRESS_SAMPLES] + c->runs[i].python_counts[0];
+		lost += c->runs[i].counts[SP_PROGRESS_LOST] + c->runs[i].python_counts[1];
 		stages = *stages ? stages : c->runs[i].stages;
 	}
 	sp_progress_draw(&c->progress, samples, lost, stages);
@@ -82,6 +83,9 @@ static void follow(struct collect *c)
 			if (c->runs[i].recording && c->polls[i].revents)
 				sp_run_follow(&c->runs[i]);
 		}
+		for (size_t i = 0; i < c->n; i++)
+			if (c->runs[i].python)
+				sp_pyrun_look(&c->runs[i]);
 		if (stream_closed(c))
 			break;
 	}

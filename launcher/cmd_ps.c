@@ -6,6 +6,7 @@
 #include "message.h"
 #include "proc.h"
 #include "ps.h"
+#include "py_ps.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ int sp_cmd_ps(const struct sp_call *call)
 		sp_message_error("ps: cannot read /proc: %s", strerror(-r));
 		return SP_EXIT_FAILED;
 	}
+	for (size_t i = 0; i < n; i++)
+		sp_pyps_fill(&list[i]);
 	if (call->json)
 		sp_ps_json(list, n, &text);
 	else if (n)

@@ -21,6 +21,7 @@ int sp_cmd_resume(const struct sp_call *call);
 int sp_cmd_status(const struct sp_call *call);
 int sp_cmd_list(const struct sp_call *call);
 int sp_cmd_ps(const struct sp_call *call);
+int sp_cmd_stack(const struct sp_call *call);
 int sp_cmd_report(const struct sp_call *call);
 int sp_cmd_diff(const struct sp_call *call);
 int sp_cmd_version(const struct sp_call *call);

@@ -88,6 +88,10 @@ struct sp_jvm {
 	char scala_version[16]; /* 2.13 */
 	char cgroup[512];	/* path of its memory cgroup, or of v2 */
 
+	/* PySpark's, as far as sp_pyps_fill found them; the first of more */
+	pid_t python_workers[64];
+	unsigned python_worker_count;
+
 	enum sp_jvm_attach attach;
 	enum sp_jvm_block block;
 	char reason[256]; /* why not, in words that follow "pid 123: "; "" with yes */

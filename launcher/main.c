@@ -15,6 +15,7 @@ static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
 	[SP_ACTION_PS] = sp_cmd_ps,
 	[SP_ACTION_RESUME] = sp_cmd_resume,
 	[SP_ACTION_START] = sp_cmd_start,
+	[SP_ACTION_STACK] = sp_cmd_stack,
 	[SP_ACTION_STATUS] = sp_cmd_status,
 	[SP_ACTION_STOP] = sp_cmd_stop,
 	[SP_ACTION_REPORT] = sp_cmd_report,

@@ -22,6 +22,7 @@ enum sp_action {
 	SP_ACTION_STATUS,
 	SP_ACTION_LIST,
 	SP_ACTION_PS,
+	SP_ACTION_STACK,
 	SP_ACTION_REPORT,
 	SP_ACTION_DIFF,
 	SP_ACTION_VERSION,
@@ -33,6 +34,14 @@ enum sp_capture {
 	SP_CAPTURE_AUTO,
 	SP_CAPTURE_RING,
 	SP_CAPTURE_SIGNAL,
+};
+
+/* --python. */
+enum sp_python {
+	SP_PYTHON_DEFAULT,
+	SP_PYTHON_AUTO,
+	SP_PYTHON_ON,
+	SP_PYTHON_OFF,
 };
 
 /* --names. */
@@ -86,6 +95,7 @@ struct sp_call {
 	const char *filter;	       /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
 	enum sp_capture capture;
+	enum sp_python python;
 	uint64_t memory;      /* --memory: cap in bytes for what the agent maps, 12 MB */
 	uint64_t chunk_bytes; /* --chunksize, 100 MB */
 	uint64_t chunk_ns;    /* --chunktime, 1 h */

@@ -153,6 +153,17 @@ static void add_note(struct sp_buf *b, size_t indent, const char *before, const 
 	sp_buf_addc(b, '\n');
 }
 
+static void add_workers(struct sp_buf *b, size_t indent, const struct sp_jvm *j)
+{
+	if (!j->python_worker_count)
+		return;
+	sp_buf_addf(b, "%*s%u Python worker%s: ", (int)indent, "", j->python_worker_count,
+		j->python_worker_count == 1 ? "" : "s");
+	for (unsigned i = 0; i < j->python_worker_count; i++)
+		sp_buf_addf(b, "%s%d", i ? ", " : "", (int)j->python_workers[i]);
+	sp_buf_addc(b, '\n');
+}
+
 /* Below a row: what identifies it elsewhere, and why it cannot be attached to. */
 static void add_notes(struct sp_buf *b, const struct sp_jvm *j, const size_t widths[COLUMNS])
 {
@@ -163,6 +174,7 @@ static void add_notes(struct sp_buf *b, const struct sp_jvm *j, const size_t wid
 	add_note(b, indent, strncmp(j->container_id, "container_", 10) == 0 ? "" : "container ",
 		j->container_id);
 	add_note(b, indent, "pod ", j->pod);
+	add_workers(b, indent, j);
 	if (j->attach != SP_ATTACH_YES)
 		add_note(b, indent, "", j->reason);
 }
@@ -227,6 +239,10 @@ static void add_object(struct sp_buf *b, const struct sp_jvm *j)
 	add_key(b, "scala_version", j->scala_version);
 	add_key(b, "cgroup", j->cgroup);
 	sp_buf_addf(b, ", \"uptime_s\": %llu", (unsigned long long)(j->uptime_ns / 1000000000));
+	sp_buf_adds(b, ", \"python_workers\": [");
+	for (unsigned i = 0; i < j->python_worker_count; i++)
+		sp_buf_addf(b, "%s%d", i ? ", " : "", (int)j->python_workers[i]);
+	sp_buf_addc(b, ']');
 	add_key(b, "attachable", sp_jvm_attach_name(j->attach));
 	add_key(b, "reason", j->reason);
 	sp_buf_addc(b, '}');

@@ -6,7 +6,8 @@
 #include "jvm.h"
 
 /* Appends a table for people, at most @width columns where the words allow it: one line for each
- * JVM, and a line below it for container, pod and the reason why an attach would fail. */
+ * JVM, and a line below it for container, pod, Python workers and the reason why an attach would
+ * fail. */
 void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_buf *ret);
 
 /* Appends an array of objects for scripts. Keys are stable; a value that is not known is null. */

@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "message.h"
 #include "proc.h"
+#include "py_run.h"
 #include "who.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,11 +22,15 @@ void sp_run_init(struct sp_run *run, const struct sp_jvm *target)
 	memset(run, 0, sizeof(*run));
 	run->target = target;
 	run->link.chan.fd = -1;
+	run->python_fd = -1;
 	sp_outputs_init(&run->outputs);
 }
 
 void sp_run_done(struct sp_run *run)
 {
+	if (run->python)
+		sp_pyrun_stop(run);
+	sp_pyrun_done(run);
 	sp_link_close(&run->link);
 	sp_outputs_done(&run->outputs);
 }
@@ -191,12 +196,45 @@ static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_e
 	return sp_link_ask(&run->link, &request, &run->outputs.fd, 1, &reply, err);
 }
 
+/* Nothing was recorded: there is nothing to finish. */
+static void drop_outputs(struct sp_run *run)
+{
+	sp_outputs_discard(&run->outputs);
+	close(run->outputs.fd);
+	run->outputs.fd = -1;
+}
+
+/* The same for a target that nothing is loaded into. */
+static void start_python(struct sp_run *run, const struct sp_call *call)
+{
+	struct sp_err err = {""};
+	int r = sp_outputs_name(&run->outputs, call, run->target, &err);
+
+	if (r == 0)
+		r = sp_outputs_check(&run->outputs, &err);
+	if (r == 0)
+		r = sp_outputs_record(&run->outputs, &err);
+	if (r == 0) {
+		r = sp_pyrun_start(run, call, &err);
+		if (r < 0)
+			drop_outputs(run);
+	}
+	run->recording = r == 0;
+	if (r < 0)
+		fail(run, r, &err);
+}
+
 void sp_run_start(struct sp_run *run, const struct sp_call *call)
 {
 	const struct sp_jvm *t = run->target;
 	struct sp_err err = {""};
-	int r = sp_outputs_name(&run->outputs, call, t, &err);
+	int r;
 
+	if (run->is_python) {
+		start_python(run, call);
+		return;
+	}
+	r = sp_outputs_name(&run->outputs, call, t, &err);
 	if (r == 0 && call->action != SP_ACTION_RESUME)
 		r = sp_outputs_check(&run->outputs, &err);
 	sp_guest_be_modest(t->pid);
@@ -216,15 +254,14 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 		r = ask_start(run, call, &err);
 		if (r == 0)
 			r = sp_outputs_settle(&run->outputs, &err);
-		if (r < 0) { /* nothing was recorded: there is nothing to finish */
-			sp_outputs_discard(&run->outputs);
-			close(run->outputs.fd);
-			run->outputs.fd = -1;
-		}
+		if (r < 0)
+			drop_outputs(run);
 	}
 	run->recording = r == 0;
 	if (r < 0)
 		fail(run, r, &err);
+	else
+		sp_pyrun_start_beside(run, call);
 }
 
 void sp_run_follow(struct sp_run *run)
@@ -279,17 +316,43 @@ void sp_run_finish(struct sp_run *run, const struct sp_call *call)
 	struct sp_err err = {""};
 	int r;
 
+	if (run->python)
+		sp_pyrun_stop(run);
 	if (run->recording)
 		stop(run);
 	if (run->outputs.fd < 0)
 		return;
+	sp_pyrun_join(run, call);
 	r = sp_outputs_write(&run->outputs, call, run->target, true, &err);
 	if (r < 0)
 		fail(run, r, &err);
 }
 
-static int refuse(const struct sp_jvm *t)
+/* What is no JVM may be a Python. Returns an exit code. */
+static int check_python(const struct sp_jvm *t, const struct sp_call *call)
 {
+	struct sp_err err = {""};
+	int r = sp_pyrun_check(t, call, &err);
+
+	if (r == 0)
+		return SP_EXIT_DONE;
+	if (r == -ENOEXEC)
+		sp_message_error("pid %d: %s", (int)t->pid, t->reason);
+	else
+		sp_message_error("pid %d: %s", (int)t->pid, err.text);
+	return r == -ENOTSUP ? SP_EXIT_USAGE : SP_EXIT_TARGET;
+}
+
+static bool is_no_jvm(const struct sp_jvm *t)
+{
+	return t->kind == SP_JVM_NONE && t->block == SP_BLOCK_NOT_JVM;
+}
+
+static int refuse(const struct sp_jvm *t, const struct sp_call *call)
+{
+	if (is_no_jvm(t))
+		return check_python(t, call);
+
 	/* A JVM that starts or stands still may come round within the time that attaching has. */
 	if (t->block == SP_BLOCK_STOPPED)
 		sp_message_warn("pid %d: %s; waiting for that as long as --attach-timeout allows",
@@ -315,7 +378,7 @@ int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct s
 		return sp_link_exit_code(r);
 	}
 	for (size_t i = 0; i < targets->n; i++) {
-		int code = refuse(&targets->list[i]);
+		int code = refuse(&targets->list[i], call);
 
 		if (code != SP_EXIT_DONE)
 			return code;
@@ -327,6 +390,8 @@ int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct s
 	}
 	for (size_t i = 0; i < targets->n; i++)
 		sp_run_init(&runs[i], &targets->list[i]);
+	for (size_t i = 0; i < targets->n; i++)
+		runs[i].is_python = is_no_jvm(&targets->list[i]);
 	*ret_runs = runs;
 	return SP_EXIT_DONE;
 }

@@ -9,6 +9,8 @@
 #include "target.h"
 #include "base/buf.h"
 
+struct sp_pysampler;
+
 struct sp_run {
 	const struct sp_jvm *target; /* borrowed */
 	struct sp_link link;
@@ -18,6 +20,14 @@ struct sp_run {
 	bool recording;	  /* the agent records for this run */
 	bool died;	  /* the target ended before the recording did */
 	int code;	  /* exit code of what went wrong; SP_EXIT_DONE so far */
+
+	bool is_python;		     /* the target is no JVM: nothing is loaded into it */
+	struct sp_pysampler *python; /* owned; NULL: no Python is sampled now */
+	/* Of Python workers below a JVM, until it is joined to the JVM's own: */
+	int python_fd;		   /* owned; -1: none */
+	char *python_path;	   /* owned; NULL: it has no name */
+	uint64_t python_counts[2]; /* samples, lost */
+	unsigned python_workers;   /* processes that were sampled */
 };
 
 void sp_run_init(struct sp_run *run, const struct sp_jvm *target);

@@ -218,6 +218,7 @@ static uint8_t name_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 		[SP_JFR_FRAME_CPP] = SP_FRAME_CPP,
 		[SP_JFR_FRAME_KERNEL] = SP_FRAME_KERNEL,
 		[SP_JFR_FRAME_C1] = SP_FRAME_C1,
+		[SP_JFR_FRAME_PYTHON] = SP_FRAME_PYTHON,
 	};
 	uint32_t id = resolve_string(r, r->frame_type, key, 0);
 	size_t len;

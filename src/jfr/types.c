@@ -24,6 +24,7 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 	[SP_JFR_FRAME_CPP] = "C++",
 	[SP_JFR_FRAME_KERNEL] = "Kernel",
 	[SP_JFR_FRAME_C1] = "C1 compiled",
+	[SP_JFR_FRAME_PYTHON] = "Python",
 };
 
 #define FIELDS(...) ((const struct sp_jfr_field[]){__VA_ARGS__, {NULL}})
@@ -301,6 +302,12 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 		.fields = FIELDS(START, DURATION, THREAD, STACK,
 			POOLED("method", SP_JFR_METHOD, "Method"),
 			LONG("count", SP_JFR_COUNT, "Calls It Stands For"))),
+	EVENT(SP_JFR_PYTHON_PROCESS, "sparkprof.PythonProcess", "Python Process", IN("Python"),
+		.fields = FIELDS(START, THREAD, LONG("pid", SP_JFR_PLAIN, "Process Identifier"),
+			LONG("rss", SP_JFR_BYTES, "Resident Set Size"),
+			LONG("pss", SP_JFR_BYTES, "Proportional Set Size"),
+			RATIO("cpu", "CPU, Share of One Core"), INT("stage", SP_JFR_PLAIN, "Stage"),
+			LONG("taskId", SP_JFR_PLAIN, "Task Id"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

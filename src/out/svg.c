@@ -43,6 +43,7 @@ static const char *const fills[SP_FRAME_TYPES] = {
 	[SP_FRAME_NATIVE] = "#b7c8de",
 	[SP_FRAME_CPP] = "#ecd995",
 	[SP_FRAME_KERNEL] = "#ecbdb0",
+	[SP_FRAME_PYTHON] = "#c9c3ea",
 };
 
 static int settle(struct drawing *d)

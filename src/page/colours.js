@@ -1,7 +1,7 @@
 'use strict';
 /* Calm colours for both themes. A frame's hue says its type, its area or how it changed; names of
  * one hue differ a little in lightness so that neighbours can be told apart. */
-const TYPE_HUES = [[36, 46], [84, 32], [142, 30], [172, 32], [214, 38], [46, 66], [12, 58]];
+const TYPE_HUES = [[36, 46], [84, 32], [142, 30], [172, 32], [214, 38], [46, 66], [12, 58], [252, 44]];
 const ALLOC_HUES = [[270, 34], [250, 38], [232, 42], [214, 42], [190, 34], [300, 28], [330, 40]];
 const STATE_HUES = {
 	running: [142, 38], runnable: [40, 70], lock: [356, 58], net: [216, 52], disk: [276, 38], sleep: [212, 10], poll: [190, 26],

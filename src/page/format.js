@@ -1,6 +1,6 @@
 'use strict';
 /* Numbers and names as people read them. */
-const TYPE_NAMES = ['interpreted', 'C1 compiled', 'C2 compiled', 'inlined', 'native', 'C++', 'kernel'];
+const TYPE_NAMES = ['interpreted', 'C1 compiled', 'C2 compiled', 'inlined', 'native', 'C++', 'kernel', 'Python'];
 
 function formatNumber(v) {
 	return Math.round(v).toLocaleString('en-US');

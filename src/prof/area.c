@@ -25,6 +25,8 @@ enum builtin {
 	GC,
 	JIT,
 	PYTHON,
+	PYTHON_CODE,
+	PICKLE,
 	WAIT,
 	KERNEL,
 	JVM,
@@ -46,6 +48,8 @@ static const struct sp_area builtins[BUILTINS] = {
 	[GC] = {"GC", "#d63a55"},
 	[JIT] = {"JIT", "#9a5f86"},
 	[PYTHON] = {"Python wait", "#d9b81f"},
+	[PYTHON_CODE] = {"Python", "#4b74c9"},
+	[PICKLE] = {"Python serialisation", "#7c5cb8"},
 	[WAIT] = {"idle", "#b8bec6"},
 	[KERNEL] = {"kernel", "#b5533c"},
 	[JVM] = {"JVM", "#7f8ca3"},
@@ -159,6 +163,19 @@ static const struct {
 	{"snappy::*", COMPRESSION},
 	{"deflate*", COMPRESSION},
 	{"inflate*", COMPRESSION},
+};
+
+/* Files of Python frames, as their names end: "dumps (pyspark/serializers.py)". */
+static const struct {
+	const char *pattern;
+	int area;
+} python_files[] = {
+	{"* (pyspark/serializers.py)", PICKLE},
+	{"* (pyspark/sql/pandas/serializers.py)", PICKLE},
+	{"* (pyspark/sql/pandas/conversion.py)", PICKLE},
+	{"* (pyspark/cloudpickle/*)", PICKLE},
+	{"* (pickle.py)", PICKLE},
+	{"* (pyarrow/*)", PICKLE},
 };
 
 struct sp_areas {
@@ -298,6 +315,12 @@ int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_t
 	for (size_t i = 0; i < a->pattern_count; i++)
 		if (sp_match(a->patterns[i].pattern, name))
 			return (int)a->patterns[i].area;
+	if (type == SP_FRAME_PYTHON) {
+		for (size_t i = 0; i < SP_COUNT(python_files); i++)
+			if (sp_match(python_files[i].pattern, name))
+				return number(a, python_files[i].area);
+		return number(a, PYTHON_CODE);
+	}
 	if (type >= SP_FRAME_NATIVE) {
 		for (size_t i = 0; type != SP_FRAME_KERNEL && i < SP_COUNT(functions); i++)
 			if (sp_match(functions[i].pattern, name))

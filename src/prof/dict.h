@@ -18,6 +18,7 @@ enum sp_frame_type {
 			  */
 	SP_FRAME_CPP,	 /* C++ or Rust: a mangled name */
 	SP_FRAME_KERNEL,
+	SP_FRAME_PYTHON, /* class is the file ("pyspark/worker.py"), name the function */
 	SP_FRAME_TYPES
 };
 

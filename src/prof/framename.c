@@ -105,6 +105,17 @@ static void add_native(const struct sp_dict *d, const struct sp_method *m,
 		sp_buf_adds(out, name);
 }
 
+/* "process (pyspark/worker.py)", as Python's own tools write it. */
+static void add_python(const struct sp_dict *d, const struct sp_method *m,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	const char *file = sp_dict_get_string(d, m->class_id, NULL);
+
+	sp_buf_adds(out, sp_dict_get_string(d, m->name_id, NULL));
+	if (file[0])
+		sp_buf_addf(out, " (%s)", style->simple ? base_name(file) : file);
+}
+
 static void add_suffix(uint8_t type, struct sp_buf *out)
 {
 	static const char *const suffixes[SP_FRAME_TYPES] = {
@@ -128,7 +139,9 @@ void sp_framename(const struct sp_dict *d, const struct sp_frame_ref *f,
 		sp_buf_adds(out, "[unknown]");
 		return;
 	}
-	if (m->native)
+	if (f->type == SP_FRAME_PYTHON)
+		add_python(d, m, style, out);
+	else if (m->native)
 		add_native(d, m, style, out);
 	else
 		add_java(d, m, style, out);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/sat.h"
+#include "prof/python.h"
 #include "prof/timeline.h"
 #include "prof/tasks.h"
 
@@ -372,6 +373,8 @@ static int settle_tasks(struct sp_loading *l)
 	r = sp_spans_settle(l->spans, l->p);
 	settle_target(l);
 	settle_runtime(l);
+	if (r == 0)
+		r = sp_profile_join_python(l->p);
 	if (r == 0 && l->opts->names)
 		r = settle_names(l);
 	if (r == 0)

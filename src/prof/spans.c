@@ -183,6 +183,43 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static int by_task(const void *a, const void *b)
+{
+	int64_t x = (*(const struct sp_span *const *)a)->run.name.task_id;
+	int64_t y = (*(const struct sp_span *const *)b)->run.name.task_id;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A Python worker knows its TID and stage, not the attempt of the stage: the task's own thread told
+ * the rest. */
+static int complete_helpers(struct sp_spans *s)
+{
+	SP_AUTO_FREE struct sp_span **own = NULL;
+	size_t n = 0, lacking = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		lacking += s->list[i].run.helper && s->list[i].run.name.stage_attempt < 0;
+	if (!lacking)
+		return 0;
+	own = calloc(s->count, sizeof(*own));
+	if (!own)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->list[i].run.helper && s->list[i].run.name.task_id >= 0)
+			own[n++] = &s->list[i];
+	qsort(own, n, sizeof(*own), by_task);
+	for (size_t i = 0; i < s->count; i++) {
+		struct sp_span *x = &s->list[i], **found = NULL;
+
+		if (n && x->run.helper && x->run.name.stage_attempt < 0)
+			found = bsearch(&x, own, n, sizeof(*own), by_task);
+		if (found)
+			x->run.name = (*found)->run.name;
+	}
+	return 0;
+}
+
 int sp_spans_read(struct sp_spans *s, int fd)
 {
 	struct reading r = {.s = s};
@@ -199,7 +236,7 @@ int sp_spans_read(struct sp_spans *s, int fd)
 		return n;
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
-	return 0;
+	return complete_helpers(s);
 }
 
 void sp_spans_done(struct sp_spans *s)

@@ -81,6 +81,13 @@ def async_profiler():
     return _once("async-profiler-4.5", make) / "libasyncProfiler.so"
 
 
+def py_spy():
+    """py-spy 0.4.3, the peer for Python."""
+    def make(tmp):
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp, "py-spy==0.4.3"], check=True)
+    return _once("py-spy-0.4.3", make) / "bin/py-spy"
+
+
 def pyspark(version="4.3.0", python="/usr/bin/python3"):
     """A venv with that pyspark; returns its directory (bin/python, bin/spark-submit)."""
     def make(tmp):

@@ -1,5 +1,6 @@
 /* The reader of CPython's memory, without a Python: recorded memory of each version, whole,
  * changing and damaged (tests/kit/pymem_record.c makes it of tests/python/targets/where.py). */
+#include "py_record.h"
 #include "py/find.h"
 #include "py/line.h"
 #include "py/task.h"
@@ -329,4 +330,23 @@ Test(py, unknown_versions_and_strangers_are_refused)
 	cr_assert_eq(sp_pylayout_get(&mem, m.runtime, 14, &l), -EBADMSG); /* it says 3.13 */
 	cr_assert_eq(sp_pylayout_get(&mem, m.runtime + 8, 13, &l), -EBADMSG);
 	free(m.blocks);
+}
+
+Test(py, files_without_what_is_before_their_package)
+{
+	static const char *const cases[][2] = {
+		{"/usr/lib/python3/dist-packages/pyspark/worker.py", "pyspark/worker.py"},
+		{"/opt/x/lib/python3.11/site-packages/pandas/core/frame.py",
+			"pandas/core/frame.py"},
+		{"/opt/x/lib/python3.11/json/decoder.py", "json/decoder.py"},
+		{"/opt/spark/python/lib/pyspark.zip/pyspark/serializers.py",
+			"pyspark/serializers.py"},
+		{"/opt/spark/python/pyspark/serializers.py", "pyspark/serializers.py"},
+		{"/home/me/job.py", "job.py"},
+		{"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"},
+		{"<stdin>", "<stdin>"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_assert_str_eq(sp_pyrecord_file(cases[i][0]), cases[i][1]);
 }

@@ -1,0 +1,250 @@
+/* See py_proc.h. Everything read is small; what does not parse is as if it were not there. */
+#include "py_proc.h"
+
+#include "base/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static ssize_t slurp(const char *path, char *buf, size_t size)
+{
+	SP_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -errno : read(fd, buf, size - 1);
+
+	buf[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+static size_t children_of(pid_t pid, pid_t tid, pid_t *ret, size_t cap)
+{
+	char path[64], text[4096], *p = text, *end;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	if (slurp(path, text, sizeof(text)) <= 0)
+		return 0;
+	for (long v; n < cap && (v = strtol(p, &end, 10)) > 0; p = end)
+		ret[n++] = (pid_t)v;
+	return n;
+}
+
+size_t sp_pyproc_children(pid_t pid, bool main_only, pid_t *ret, size_t cap)
+{
+	char path[32];
+	struct dirent *e;
+	size_t n = 0;
+	DIR *d;
+
+	if (main_only)
+		return children_of(pid, pid, ret, cap);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && n < cap && (e = readdir(d))) {
+		long tid = strtol(e->d_name, NULL, 10);
+
+		if (tid > 0)
+			n += children_of(pid, (pid_t)tid, ret + n, cap - n);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* The fields of a stat file behind the name, which may hold anything. */
+static const char *behind_name(const char *stat)
+{
+	const char *p = strrchr(stat, ')');
+
+	return p && p[1] ? p + 2 : "";
+}
+
+/* Field @n of stat, as proc(5) counts them; n > 3. */
+static uint64_t stat_field(const char *stat, int n)
+{
+	const char *p = behind_name(stat);
+
+	for (int i = 3; *p && i < n; i++) {
+		p = strchr(p, ' ');
+		if (!p)
+			return 0;
+		p++;
+	}
+	return strtoull(p, NULL, 10);
+}
+
+uint64_t sp_pyproc_start(pid_t pid)
+{
+	char path[32], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
+		return 0;
+	return stat_field(text, 22);
+}
+
+void sp_pyproc_command(pid_t pid, char *ret, size_t len)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	n = slurp(path, ret, len);
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if ((unsigned char)ret[i] < ' ')
+			ret[i] = ' ';
+}
+
+uint32_t sp_pyproc_own_tid(pid_t pid, pid_t tid)
+{
+	char path[64], text[4096], *p, *end;
+	uint32_t id = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	if (slurp(path, text, sizeof(text)) <= 0)
+		return 0;
+	p = strstr(text, "\nNSpid:");
+	if (!p)
+		return (uint32_t)tid;
+	for (p += 7; *p == ' ' || *p == '\t'; p = end) {
+		id = (uint32_t)strtoul(p, &end, 10);
+		if (end == p)
+			break;
+	}
+	return id;
+}
+
+pid_t sp_pyproc_thread(pid_t pid, uint32_t tid)
+{
+	char path[64];
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)pid, tid);
+	if (tid && access(path, F_OK) == 0 && sp_pyproc_own_tid(pid, (pid_t)tid) == tid)
+		return (pid_t)tid;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		long at = strtol(e->d_name, NULL, 10);
+
+		if (at > 0 && tid && sp_pyproc_own_tid(pid, (pid_t)at) == tid)
+			found = (pid_t)at;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static enum sp_state class_of_fd(pid_t pid, const char *args)
+{
+	unsigned long fd = strtoul(args, NULL, 0);
+	char path[64], to[16] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%lu", (int)pid, fd);
+	if (readlink(path, to, sizeof(to) - 1) < 0)
+		return SP_STATE_BLOCKED;
+	if (strncmp(to, "socket:", 7) == 0)
+		return SP_STATE_NET;
+	return to[0] == '/' ? SP_STATE_DISK : SP_STATE_BLOCKED;
+}
+
+/* "running", "-1 sp pc" or "nr args… sp pc" (proc(5)). */
+static enum sp_state state_of(pid_t pid, const char *text)
+{
+	char *args;
+	long nr = strtol(text, &args, 10);
+
+	if (args == text)
+		return SP_STATE_RUNNING;
+	switch (nr) {
+	case SYS_futex:
+		return SP_STATE_LOCK;
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return SP_STATE_SLEEP;
+	case SYS_select:
+	case SYS_pselect6: /* of no descriptor: how time.sleep() was done up to 3.10 */
+		return strtoull(args, NULL, 0) ? SP_STATE_POLL : SP_STATE_SLEEP;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return SP_STATE_POLL;
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+		return SP_STATE_NET;
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_openat:
+	case SYS_getdents64:
+		return SP_STATE_DISK;
+	case SYS_read:
+	case SYS_write:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_pread64:
+	case SYS_pwrite64:
+		return class_of_fd(pid, args);
+	default:
+		return SP_STATE_BLOCKED;
+	}
+}
+
+static int open_one(pid_t pid, pid_t tid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
+{
+	char text[256];
+	ssize_t n;
+
+	if (fds[0] < 0) {
+		fds[0] = open_one(pid, tid, "syscall");
+		fds[1] = open_one(pid, tid, "schedstat");
+	}
+	n = pread(fds[0], text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return n < 0 ? -errno : -ESRCH;
+	text[n] = 0;
+	ret->state = state_of(pid, text);
+	n = pread(fds[1], text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	ret->run_ns = strtoull(text, NULL, 10);
+	return 0;
+}
+
+int sp_pyproc_use(pid_t pid, bool with_pss, struct sp_pyproc_use *ret)
+{
+	char path[48], text[4096], *p;
+	uint64_t tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	memset(ret, 0, sizeof(*ret));
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
+		return -ESRCH;
+	ret->cpu_ns = (stat_field(text, 14) + stat_field(text, 15)) * tick;
+	ret->rss = stat_field(text, 24) * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!with_pss)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	p = slurp(path, text, sizeof(text)) > 0 ? strstr(text, "\nPss:") : NULL;
+	ret->pss = p ? strtoull(p + 5, NULL, 10) * 1024 : 0;
+	return 0;
+}

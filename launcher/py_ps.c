@@ -1,0 +1,36 @@
+/* See py_ps.h. */
+#include "py_ps.h"
+
+#include "base/cleanup.h"
+#include "py_proc.h"
+
+#include <string.h>
+
+enum { CHILDREN = 256 };
+
+static void add(struct sp_jvm *j, pid_t pid)
+{
+	if (j->python_worker_count < SP_COUNT(j->python_workers))
+		j->python_workers[j->python_worker_count++] = pid;
+}
+
+/* A daemon's workers are what it forked; without one the JVM starts each itself. */
+void sp_pyps_fill(struct sp_jvm *j)
+{
+	pid_t children[CHILDREN], workers[CHILDREN];
+	size_t n = sp_jvm_is_spark(j) ? sp_pyproc_children(j->pid, false, children, CHILDREN) : 0;
+	char command[4096];
+
+	for (size_t i = 0; i < n; i++) {
+		size_t m;
+
+		sp_pyproc_command(children[i], command, sizeof(command));
+		if (strstr(command, "-m pyspark.worker"))
+			add(j, children[i]);
+		if (!strstr(command, "pyspark.daemon") && !strstr(command, " pyspark.worker"))
+			continue;
+		m = sp_pyproc_children(children[i], true, workers, CHILDREN);
+		for (size_t k = 0; k < m; k++)
+			add(j, workers[k]);
+	}
+}

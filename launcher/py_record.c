@@ -1,0 +1,232 @@
+/* See py_record.h. */
+#include "py_record.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "jfr/writer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DICT_CAP = 64 << 20 };
+
+struct sp_pyrecord {
+	struct sp_jfrw *w;
+	struct sp_dict *dict;
+	struct sp_pyrecord_cfg cfg; /* its strings are below */
+	char event[32], version[32], command[4096];
+	uint64_t start_ms;
+	uint32_t generation;
+	struct sp_frame_ref frames[SP_PY_DEPTH_MAX];
+};
+
+static void setting(struct sp_pyrecord *r, const char *name, const char *value)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
+		{.s = name}, {.s = value}};
+
+	sp_jfrw_event(r->w, SP_JFR_ACTIVE_SETTING, v);
+}
+
+static void number_setting(struct sp_pyrecord *r, const char *name, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	setting(r, name, text);
+}
+
+void sp_pyrecord_note(struct sp_pyrecord *r, const char *sentence)
+{
+	setting(r, "note", sentence);
+}
+
+/* What every chunk says about the recording itself. */
+static void write_head(struct sp_pyrecord *r)
+{
+	const struct sp_pyrecord_cfg *c = &r->cfg;
+	uint64_t now = sp_clock_mono_ns();
+	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
+		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
+	union sp_jfr_val vm[] = {{.u = now}, {.s = "CPython"}, {.s = r->version}, {.s = ""},
+		{.s = ""}, {.s = r->command}, {.u = r->start_ms}, {.u = (uint64_t)c->pid}};
+
+	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
+	if (c->version)
+		sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, vm);
+	setting(r, "event", r->event);
+	number_setting(r, "interval", c->cpu_ns ? c->cpu_ns : c->wall_ns);
+	if (c->cpu_ns && c->wall_ns)
+		number_setting(r, "wall", c->wall_ns);
+	setting(r, "version", SP_VERSION);
+}
+
+int sp_pyrecord_open(
+	struct sp_pyrecord **ret, const struct sp_pyrecord_cfg *cfg, struct sp_err *err)
+{
+	struct sp_jfrw_cfg to = {.chunk_size = cfg->chunk_bytes,
+		.chunk_time_ns = cfg->chunk_ns,
+		.stream = cfg->stream};
+	struct sp_pyrecord *r = calloc(1, sizeof(*r));
+	int e;
+
+	if (!r)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	r->cfg = *cfg;
+	r->generation = 1;
+	r->start_ms = sp_clock_wall_ns() / 1000000;
+	snprintf(r->event, sizeof(r->event), "%s", cfg->event);
+	snprintf(r->version, sizeof(r->version), "%s", cfg->version ? cfg->version : "");
+	snprintf(r->command, sizeof(r->command), "%s", cfg->command ? cfg->command : "");
+	e = sp_dict_new(&r->dict, DICT_CAP);
+	if (e < 0)
+		sp_err_set(err, e, "out of memory");
+	else
+		e = sp_jfrw_new(&r->w, cfg->fd, r->dict, &to, err);
+	if (e < 0) {
+		sp_dict_free(r->dict);
+		free(r);
+		return e;
+	}
+	write_head(r);
+	*ret = r;
+	return 0;
+}
+
+uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r)
+{
+	return r->generation;
+}
+
+uint32_t sp_pyrecord_thread(struct sp_pyrecord *r, uint32_t tid, const char *name)
+{
+	struct sp_thread t = {.tid = tid, .name_id = sp_dict_string(r->dict, name, strlen(name))};
+
+	return t.name_id ? sp_dict_thread(r->dict, &t) : 0;
+}
+
+/* Behind the last of these directories a module's own path begins. */
+const char *sp_pyrecord_file(const char *path)
+{
+	static const char *const roots[] = {"/site-packages/", "/dist-packages/", "/pyspark.zip/",
+		"/python/lib/", "/lib-dynload/"};
+	const char *best = NULL, *p, *slash;
+
+	if (path[0] != '/')
+		return path;
+	for (size_t i = 0; i < SP_COUNT(roots); i++) {
+		p = strstr(path, roots[i]);
+		if (p && p + strlen(roots[i]) > best)
+			best = p + strlen(roots[i]);
+	}
+	if (best)
+		return best;
+	/* the standard library: …/python3.11/json/decoder.py */
+	for (p = path; (p = strstr(p, "/python3.")); p++) {
+		slash = strchr(p + 9, '/');
+		if (slash && isdigit((unsigned char)p[9]))
+			best = slash + 1;
+	}
+	p = strstr(path, "/pyspark/");
+	if (!best && p)
+		return p + 1;
+	return best ? best : strrchr(path, '/') + 1;
+}
+
+static uint32_t method_of(struct sp_pyrecord *r, const struct sp_pycode *code)
+{
+	const char *file = sp_pyrecord_file(code->file);
+	struct sp_method m = {.native = 1};
+
+	m.class_id = sp_dict_string(r->dict, file, strlen(file));
+	m.name_id = sp_dict_string(r->dict, code->name, strlen(code->name));
+	return m.class_id && m.name_id ? sp_dict_method(r->dict, &m) : 0;
+}
+
+uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth)
+{
+	uint32_t n = stack->count < depth ? stack->count : depth;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t method = method_of(r, stack->frames[i].code);
+
+		if (!method)
+			return 0;
+		r->frames[i] =
+			(struct sp_frame_ref){method, stack->frames[i].line, -1, SP_FRAME_PYTHON};
+	}
+	return n ? sp_dict_stack(r->dict, r->frames, n, stack->truncated || n < stack->count) : 0;
+}
+
+void sp_pyrecord_cpu(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack)
+{
+	sp_jfrw_sample(r->w, time_ns, thread, stack, SP_STATE_UNKNOWN);
+}
+
+void sp_pyrecord_wall(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint32_t samples, uint64_t span_ns)
+{
+	sp_jfrw_wall(r->w, time_ns, thread, stack, state, samples, span_ns);
+}
+
+void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t thread,
+	uint64_t start_ns, uint64_t end_ns)
+{
+	/* Of the stage's attempt the worker knows nothing: readers take it from the JVM's task. */
+	union sp_jfr_val v[] = {{.u = start_ns}, {.u = end_ns - start_ns}, {.u = thread},
+		{.u = (uint32_t)t->stage}, {.u = (uint32_t)-1}, {.u = (uint32_t)t->partition},
+		{.u = (uint32_t)t->attempt}, {.u = (uint64_t)t->tid}, {.u = 1}, {.u = 1}, {.u = 1}};
+
+	sp_jfrw_event(r->w, SP_JFR_TASK, v);
+}
+
+void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, pid_t pid,
+	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task)
+{
+	union sp_jfr_val v[] = {{.u = time_ns}, {.u = thread}, {.u = (uint64_t)pid}, {.u = rss},
+		{.u = pss}, {.f = cpu}, {.u = (uint32_t)(task ? task->stage : -1)},
+		{.u = (uint64_t)(task ? task->tid : -1)}};
+
+	sp_jfrw_event(r->w, SP_JFR_PYTHON_PROCESS, v);
+}
+
+void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = count}};
+
+	if (count)
+		sp_jfrw_event(r->w, SP_JFR_LOST, v);
+}
+
+static int sentence(int e, struct sp_err *err)
+{
+	return sp_err_set(err, e, "the recording of Python could not be written: %s", strerror(-e));
+}
+
+int sp_pyrecord_flush(struct sp_pyrecord *r, struct sp_err *err)
+{
+	int e = sp_dict_used(r->dict) > DICT_CAP / 8 * 7 || sp_dict_refused(r->dict)
+			? sp_jfrw_rotate(r->w)
+			: sp_jfrw_flush(r->w);
+
+	if (e < 0)
+		return sentence(e, err);
+	if (e == 0)
+		return 0;
+	sp_dict_reset(r->dict);
+	r->generation++;
+	write_head(r);
+	return 0;
+}
+
+int sp_pyrecord_close(struct sp_pyrecord *r, struct sp_err *err)
+{
+	int e = sp_jfrw_close(r->w);
+
+	sp_dict_free(r->dict);
+	free(r);
+	return e < 0 ? sentence(e, err) : 0;
+}

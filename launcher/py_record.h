@@ -1,0 +1,57 @@
+/* The recording of Python processes: stacks, threads and tasks into a JFR file, as the agent writes
+ * those of a JVM. One thread at a time. */
+#ifndef SP_LAUNCHER_PY_RECORD_H
+#define SP_LAUNCHER_PY_RECORD_H
+
+#include "base/err.h"
+#include "jfr/types.h"
+#include "py/reader.h"
+#include "py/task.h"
+
+struct sp_pyrecord;
+
+struct sp_pyrecord_cfg {
+	int fd; /* borrowed */
+	bool stream;
+	uint64_t chunk_bytes, chunk_ns;
+	const char *event; /* "cpu", "wall": what the settings say */
+	uint64_t cpu_ns, wall_ns;
+	/* Of the process itself, where it is the target: becomes the JVM information of readers.
+	 * NULL: Python beside a JVM, whose own recording says all that. Borrowed for the call. */
+	const char *version, *command;
+	pid_t pid;
+};
+
+int sp_pyrecord_open(
+	struct sp_pyrecord **ret, const struct sp_pyrecord_cfg *cfg, struct sp_err *err);
+
+/* Ids are void as soon as this number changes. */
+uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r);
+
+/* Dictionary ids; 0: it is full. */
+uint32_t sp_pyrecord_thread(struct sp_pyrecord *r, uint32_t tid, const char *name);
+uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth);
+
+void sp_pyrecord_cpu(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack);
+void sp_pyrecord_wall(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
+	enum sp_state state, uint32_t samples, uint64_t span_ns);
+void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t thread,
+	uint64_t start_ns, uint64_t end_ns);
+
+/* Memory and CPU of a process, once a second; @task: what it works on, NULL: nothing. */
+void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, pid_t pid,
+	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task);
+
+/* A sentence that reports repeat; samples that were lost, by reason. */
+void sp_pyrecord_note(struct sp_pyrecord *r, const char *sentence);
+void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count);
+
+/* Makes everything durable. Returns 0 or -errno, with a sentence. */
+int sp_pyrecord_flush(struct sp_pyrecord *r, struct sp_err *err);
+/* The same, and frees @r in any case. */
+int sp_pyrecord_close(struct sp_pyrecord *r, struct sp_err *err);
+
+/* A file as reports show it: without what is before its package ("pyspark/worker.py"). */
+const char *sp_pyrecord_file(const char *path);
+
+#endif

@@ -1,0 +1,44 @@
+/* Samples Python processes from outside: a process with its children, or the workers of a Spark
+ * executor as they come and go. It has a thread of its own; nothing is stopped and nothing is
+ * loaded into anything. */
+#ifndef SP_LAUNCHER_PY_SAMPLER_H
+#define SP_LAUNCHER_PY_SAMPLER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sp_pysampler;
+
+struct sp_pysampler_cfg {
+	pid_t root;  /* it and its descendants */
+	bool beside; /* the root is a JVM: only its descendants, and it need not have any yet */
+	int fd;	     /* where the recording goes; borrowed until _stop */
+	bool stream; /* @fd is a pipe */
+	uint64_t cpu_ns, wall_ns;	/* intervals; 0: not asked for; not both 0 */
+	const char *event;		/* what the recording says was asked for; for the call */
+	uint64_t chunk_bytes, chunk_ns; /* see jfr/writer.h */
+	uint32_t depth;
+	const char *thread; /* glob over names; NULL: all. Borrowed until _stop */
+};
+
+/* Returns 0; where the root itself is to be read and cannot be, -errno with a sentence that follows
+ * "pid N: ". */
+int sp_pysampler_start(
+	struct sp_pysampler **ret, const struct sp_pysampler_cfg *cfg, struct sp_err *err);
+
+struct sp_pysampler_state {
+	uint64_t samples, lost;
+	unsigned workers; /* Python processes that were ever sampled */
+	bool ended;	  /* the root has ended, or the recording failed */
+};
+void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *ret);
+
+/* Ends the recording and frees @s. @ret_said: what a person should know, "" for nothing.
+ * Returns 0 or the first error of writing, with a sentence. */
+int sp_pysampler_stop(struct sp_pysampler *s, struct sp_pysampler_state *ret,
+	struct sp_err *ret_said, struct sp_err *err);
+
+#endif

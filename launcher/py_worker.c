@@ -1,0 +1,367 @@
+/* See py_worker.h. */
+#include "py_worker.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	BURST = 50,	       /* most samples of cpu that one look stands for */
+	PSS_SLOW_NS = 3000000, /* a look at pss that took longer is not repeated soon */
+	PSS_PAUSE = 10,
+	TASK_SEARCH_NS = 500000000, /* between looks for the class */
+};
+
+static void read_exe(pid_t pid, char *ret, size_t len)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, ret, len - 1);
+	ret[n > 0 ? n : 0] = 0;
+}
+
+/* python-worker-123 for what Spark's daemon forked (it has its parent's command line), or a worker
+ * without one; python-daemon-…, also of another module (spark.python.daemon.module); else the
+ * program's own name. */
+static void set_name(struct sp_pyworker *w, const struct sp_pyworker *like)
+{
+	char command[4096];
+	const char *base = strrchr(w->exe, '/');
+	bool daemon;
+
+	sp_pyproc_command(w->pid, command, sizeof(command));
+	daemon = strstr(command, "pyspark.daemon") || strstr(command, " pyspark.worker");
+	w->worker = strstr(command, "-m pyspark.worker") || (daemon && like);
+	snprintf(w->name, sizeof(w->name), "%.40s-%d",
+		w->worker ? "python-worker"
+		: daemon  ? "python-daemon"
+		: base	  ? base + 1
+			  : "python",
+		(int)w->pid);
+}
+
+static int start_reader(struct sp_pyworker *w, const struct sp_pyplace *place)
+{
+	struct sp_pymem mem = {sp_pymem_process, &w->process};
+	int r;
+
+	sp_pyreader_done(&w->reader);
+	r = sp_pyreader_init(&w->reader, &mem, place->runtime, place->minor);
+	if (r == 0)
+		r = sp_pyreader_threads(&w->reader);
+	if (r == 0)
+		w->place = *place;
+	w->python = r == 0;
+	return r;
+}
+
+int sp_pyworker_init(
+	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err)
+{
+	struct sp_pyplace place;
+	bool forked;
+	int r;
+
+	memset(w, 0, sizeof(*w));
+	w->pid = pid;
+	w->process.pid = pid;
+	w->task.tid = -1;
+	w->first_ns = sp_clock_mono_ns();
+	w->start_ticks = sp_pyproc_start(pid);
+	if (!w->start_ticks)
+		return sp_err_set(err, -ESRCH, "no such process");
+	read_exe(pid, w->exe, sizeof(w->exe));
+	forked = like && like->python && strcmp(w->exe, like->exe) == 0;
+	if (forked && start_reader(w, &like->place) == 0) {
+		set_name(w, like);
+		return 0;
+	}
+	r = sp_pyfind(pid, &place, err);
+	if (r == -ENOEXEC)
+		return 0;
+	if (r == 0) {
+		r = start_reader(w, &place);
+		if (r == -ENOTSUP)
+			sp_err_set(err, r,
+				"Python 3.%u%s is not known to this version: 3.8 to 3.14 with GIL "
+				"are",
+				place.minor, place.minor >= 13 ? ", or this build of it," : "");
+		else if (r == -ESRCH || r == -EBADMSG)
+			r = sp_err_set(err, -EAGAIN, "its Python is only starting, or ending");
+	}
+	w->refused = r == -EPERM;
+	set_name(w, NULL);
+	return r;
+}
+
+static void thread_done(struct sp_pyworker_thread *t)
+{
+	for (int i = 0; i < 2; i++)
+		if (t->fds[i] >= 0)
+			close(t->fds[i]);
+}
+
+void sp_pyworker_done(struct sp_pyworker *w)
+{
+	for (size_t i = 0; i < w->thread_count; i++)
+		thread_done(&w->threads[i]);
+	free(w->threads);
+	sp_pyreader_done(&w->reader);
+	memset(w, 0, sizeof(*w));
+}
+
+static void thread_name(
+	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len)
+{
+	if (t->host_tid == w->pid)
+		snprintf(ret, len, "%s", w->name);
+	else
+		snprintf(ret, len, "%s/%u", w->name, t->tid);
+}
+
+/* Ids of the recording, again after a chunk has ended. */
+static void intern_thread(
+	const struct sp_pyworker *w, struct sp_pyworker_thread *t, const struct sp_pysampling *s)
+{
+	char name[96];
+
+	if (t->generation == sp_pyrecord_generation(s->record))
+		return;
+	thread_name(w, t, name, sizeof(name));
+	t->generation = sp_pyrecord_generation(s->record);
+	t->thread = sp_pyrecord_thread(s->record, t->tid, name);
+	t->stack = 0;
+	t->known = false; /* its stack has to be read again */
+}
+
+static void write_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s)
+{
+	if (t->samples)
+		sp_pyrecord_wall(s->record, t->since_ns, t->thread, t->stack, t->state, t->samples,
+			t->span_ns);
+	t->samples = 0;
+}
+
+/* A forked child's main thread carries the number that it had in its parent up to some version of
+ * 3.11: it is the one that no other thread is. */
+static pid_t main_thread(const struct sp_pyworker *w)
+{
+	for (size_t i = 0; i < w->thread_count; i++)
+		if (w->threads[i].host_tid == w->pid)
+			return 0;
+	return w->pid;
+}
+
+/* The entry of a thread of Python's list, made where it is new; NULL when out of memory. */
+static struct sp_pyworker_thread *entry_of(struct sp_pyworker *w, const struct sp_pythread *from)
+{
+	struct sp_pyworker_thread *t;
+	pid_t host;
+
+	for (size_t i = 0; i < w->thread_count; i++)
+		if (w->threads[i].addr == from->addr && w->threads[i].told == from->tid)
+			return &w->threads[i];
+	t = reallocarray(w->threads, w->thread_count + 1, sizeof(*t));
+	if (!t)
+		return NULL;
+	w->threads = t;
+	host = sp_pyproc_thread(w->pid, from->tid);
+	host = host ? host : main_thread(w);
+	t += w->thread_count++;
+	*t = (struct sp_pyworker_thread){.addr = from->addr, .told = from->tid, .fds = {-1, -1}};
+	t->host_tid = host;
+	t->tid = host ? sp_pyproc_own_tid(w->pid, host) : from->tid;
+	return t;
+}
+
+static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->thread_count; i++) {
+		if (w->threads[i].seen) {
+			w->threads[n] = w->threads[i];
+			w->threads[n++].seen = false;
+			continue;
+		}
+		write_wall(&w->threads[i], s);
+		thread_done(&w->threads[i]);
+	}
+	w->thread_count = n;
+}
+
+static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
+	uint32_t stack, enum sp_state state)
+{
+	uint64_t span = t->last_ns ? now_ns - t->last_ns : s->wall_ns;
+
+	if (t->samples && (stack != t->stack || state != t->state))
+		write_wall(t, s);
+	if (!t->samples) {
+		t->since_ns = now_ns - span;
+		t->span_ns = 0;
+		t->state = state;
+	}
+	t->stack = stack;
+	t->samples++;
+	t->span_ns += span;
+	s->samples++;
+}
+
+static void add_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
+	uint64_t used_ns, uint32_t stack)
+{
+	t->carry_ns += used_ns;
+	for (int i = 0; t->carry_ns >= s->cpu_ns && i < BURST; i++) {
+		t->carry_ns -= s->cpu_ns;
+		sp_pyrecord_cpu(s->record, now_ns, t->thread, stack);
+		s->samples++;
+	}
+	if (t->carry_ns > s->cpu_ns * BURST)
+		t->carry_ns = 0;
+}
+
+/* The stack as an id. A thread that sleeps and has not run since the last look stands where it
+ * stood. Returns false where there is none to be had now. */
+static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
+	const struct sp_pyproc_look *look, struct sp_pysampling *s, uint32_t *ret)
+{
+	int r;
+
+	if (t->known && look->state != SP_STATE_RUNNING && look->run_ns == t->run_ns) {
+		*ret = t->stack;
+		return true;
+	}
+	r = sp_pyreader_stack(&w->reader, number, s->stack);
+	if (r == -EAGAIN)
+		s->lost++;
+	if (r < 0)
+		return false;
+	if (s->stack->count == 0)
+		return false; /* it runs no Python code: between threads, or in C from the start */
+	*ret = sp_pyrecord_stack(s->record, s->stack, s->depth);
+	s->partial += s->stack->partial;
+	s->truncated += s->stack->truncated;
+	s->lost += *ret == 0;
+	return *ret != 0;
+}
+
+static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
+	struct sp_pysampling *s, uint64_t now_ns)
+{
+	struct sp_pyproc_look look;
+	bool first = t->last_ns == 0;
+	uint32_t stack = 0;
+
+	if (!t->host_tid || sp_pyproc_look(w->pid, t->host_tid, t->fds, &look) < 0)
+		return;
+	if (stack_of(w, number, t, &look, s, &stack)) {
+		if (s->cpu_ns && !first)
+			add_cpu(t, s, now_ns, look.run_ns - t->run_ns, stack);
+		if (s->wall_ns)
+			add_wall(t, s, now_ns, stack, look.state);
+		t->stack = stack;
+		t->known = true;
+	}
+	t->run_ns = look.run_ns;
+	t->last_ns = now_ns;
+}
+
+static void write_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	for (size_t i = 0; i < w->thread_count && w->task.tid >= 0; i++) {
+		struct sp_pyworker_thread *t = &w->threads[i];
+		char name[96];
+
+		thread_name(w, t, name, sizeof(name));
+		sp_pyrecord_task(s->record, &w->task, sp_pyrecord_thread(s->record, t->tid, name),
+			w->task_since_ns, now_ns);
+	}
+}
+
+/* Which task it works on now. The first one of a process began before its context was there: all
+ * that it did until then was done for it. */
+static void look_at_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	struct sp_pytask now = {-1, -1, -1, -1};
+	int r = w->task_place.slot ? sp_pytask_read(&w->reader, &w->task_place, &now) : -ESTALE;
+
+	if (r == -ESTALE && w->task_search_ns <= now_ns) {
+		if (sp_pytask_find(&w->reader, &w->task_place) < 0)
+			memset(&w->task_place, 0, sizeof(w->task_place));
+		w->task_search_ns = now_ns + TASK_SEARCH_NS;
+		if (w->task_place.slot)
+			r = sp_pytask_read(&w->reader, &w->task_place, &now);
+	}
+	if (r == -EAGAIN || r == -ESTALE || now.tid == w->task.tid)
+		return;
+	write_task(w, s, now_ns);
+	if (now.tid >= 0)
+		sp_pyreader_forget(&w->reader); /* it has loaded its functions anew */
+	w->task = now;
+	w->task_since_ns = w->had_task ? now_ns : w->first_ns;
+	w->had_task |= now.tid >= 0;
+}
+
+int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	int r = sp_pyreader_threads(&w->reader);
+
+	if (r < 0)
+		return -ESRCH;
+	if (w->worker)
+		look_at_task(w, s, now_ns);
+	for (size_t i = 0; i < w->reader.thread_count; i++) {
+		struct sp_pyworker_thread *t = entry_of(w, &w->reader.threads[i]);
+		char name[96];
+
+		if (!t)
+			return -ENOMEM;
+		t->seen = true;
+		intern_thread(w, t, s);
+		thread_name(w, t, name, sizeof(name));
+		if (!s->thread || fnmatch(s->thread, name, 0) == 0)
+			sample_thread(w, i, t, s, now_ns);
+	}
+	drop_gone(w, s);
+	return 0;
+}
+
+void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end)
+{
+	for (size_t i = 0; i < w->thread_count; i++)
+		write_wall(&w->threads[i], s);
+	if (end)
+		write_task(w, s, now_ns);
+}
+
+void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	struct sp_pyproc_use use;
+	uint64_t before = sp_clock_mono_ns();
+	bool pss = w->pss_pause == 0;
+	double cpu = 0;
+
+	if (sp_pyproc_use(w->pid, pss, &use) < 0)
+		return;
+	w->pss_pause -= !pss;
+	if (pss && sp_clock_mono_ns() - before > PSS_SLOW_NS)
+		w->pss_pause = PSS_PAUSE;
+	if (w->use_ns && now_ns > w->use_ns)
+		cpu = (double)(use.cpu_ns - w->cpu_ns) / (double)(now_ns - w->use_ns);
+	if (w->use_ns)
+		sp_pyrecord_use(s->record, now_ns,
+			sp_pyrecord_thread(
+				s->record, w->thread_count ? w->threads[0].tid : 0, w->name),
+			w->pid, use.rss, use.pss, cpu, w->task.tid >= 0 ? &w->task : NULL);
+	w->cpu_ns = use.cpu_ns;
+	w->use_ns = now_ns;
+}

@@ -1,0 +1,74 @@
+/* One Python process that is being sampled: its threads, the task it works on, what it uses. Used
+ * by the sampler's thread alone. */
+#ifndef SP_LAUNCHER_PY_WORKER_H
+#define SP_LAUNCHER_PY_WORKER_H
+
+#include "py_proc.h"
+#include "py_record.h"
+#include "py/find.h"
+#include "py/reader.h"
+#include "py/task.h"
+
+struct sp_pyworker_thread {
+	uint64_t addr;	/* of its thread state */
+	uint32_t told;	/* what Python calls it */
+	uint32_t tid;	/* in its own pid namespace */
+	pid_t host_tid; /* as seen from here; 0: not found */
+	int fds[2];
+	bool seen, known; /* in the list now; was looked at before */
+	uint64_t run_ns, last_ns, carry_ns;
+	uint32_t generation, thread, stack; /* ids of the recording; stack 0: none to be had */
+	/* wall time in one stack and state that is not written yet; samples 0: none */
+	uint64_t since_ns, span_ns;
+	uint32_t samples;
+	enum sp_state state;
+};
+
+struct sp_pyworker {
+	pid_t pid, parent;
+	uint64_t start_ticks;
+	bool python, worker; /* it is one; it works for Spark */
+	bool refused;	     /* its memory may not be read */
+	char exe[256];	     /* what it ran when it was looked at */
+	char name[64];	     /* python-worker-123 */
+	struct sp_pyplace place;
+	struct sp_pymem_process process;
+	struct sp_pyreader reader;
+	struct sp_pyworker_thread *threads; /* owned */
+	size_t thread_count;
+	struct sp_pytask_place task_place;
+	struct sp_pytask task; /* tid -1: none */
+	uint64_t task_since_ns, task_search_ns, first_ns;
+	bool had_task;
+	uint64_t cpu_ns, use_ns; /* at the last look */
+	unsigned pss_pause;	 /* looks without pss that are still to come */
+};
+
+/* What all workers share. */
+struct sp_pysampling {
+	struct sp_pyrecord *record;
+	uint64_t cpu_ns, wall_ns; /* intervals; 0: not asked for */
+	uint32_t depth;
+	const char *thread;			    /* --thread, NULL: all */
+	struct sp_pystack *stack;		    /* room */
+	uint64_t samples, lost, truncated, partial; /* so far */
+};
+
+/* Looks whether @pid is a Python and prepares to read it. @like: a process that it may have been
+ * forked from, NULL: none. Returns 0, also for what is no Python (w->python says); -EPERM where it
+ * is one that may not be read, with a sentence; -ESRCH; -ENOMEM. sp_pyworker_done in any case. */
+int sp_pyworker_init(
+	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err);
+void sp_pyworker_done(struct sp_pyworker *w);
+
+/* Takes a sample of each thread. Returns 0, or -ESRCH once it has ended (or runs something else).
+ */
+int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);
+
+/* Writes what has gathered: before every flush. With @end also the task that it works on. */
+void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end);
+
+/* Memory and CPU, once a second. */
+void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);
+
+#endif

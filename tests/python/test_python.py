@@ -1,0 +1,195 @@
+"""Python processes from outside: every CPython of this machine, its functions, files and lines, without a word to it."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kit import python, recording
+
+WHERE = python.TARGETS / "where.py"
+PYTHONS = python.installed()
+
+
+def stacks(text):
+    """[(thread line, [(function, file, line)])] of what `stack` prints."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("  thread "):
+            found.append((line, []))
+        elif m := re.fullmatch(r"    (.+) \((.+):(\d+)\)", line):
+            found[-1][1].append((m[1], m[2], int(m[3])))
+    return found
+
+
+def look(sparkprof, pid):
+    """What `stack` prints once both threads stand where they will stay."""
+    end = time.monotonic() + 30
+    while True:
+        out = sparkprof("stack", pid)
+        assert out.returncode == 0, out.stderr
+        if out.stdout.count(", sleeps") == 2 or time.monotonic() > end:
+            return out.stdout
+
+
+def check_where(out, minor, file):
+    found = stacks(out)
+    assert len(found) == 2 and all(", sleeps" in head for head, _ in found), out
+    second, main = (frames for _, frames in found)
+    assert second == [("second", file, 28)]
+    q = "Outer.method.<locals>.<lambda>" if minor >= 11 else "<lambda>"
+    comprehension = {11: q + ".<locals>.<listcomp>"}.get(minor, "<listcomp>")
+    expected = [("deep", 9), ("deep", 11), ("deep", 11), ("steps", 17)]
+    expected += [(comprehension, 23)] if minor < 12 else []  # later it is part of its function
+    expected += [(q, 23), ("Outer.method" if minor >= 11 else "method", 24), ("<module>", 32)]
+    assert main == [(name, file, line) for name, line in expected]
+
+
+def version(command, root=None):
+    out = subprocess.run([*(["chroot", root] if root else []), *command, "-V"], capture_output=True, text=True).stdout
+    return out.split()[1]
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_functions_files_and_lines(sparkprof, name):
+    exact = version(PYTHONS[name])
+    with python.Process(PYTHONS[name], WHERE) as p:
+        out = look(sparkprof, p.pid)
+        minor = int(exact.split(".")[1])
+        assert f"Python {exact}:" in out or (minor < 11 and f"Python 3.{minor}:" in out)
+        check_where(out, minor, str(WHERE))
+        assert p.stdout() == b"ready\n" and p.proc.poll() is None
+
+
+def test_the_newest_in_a_root_of_its_own(sparkprof):
+    root = python.sid()
+    with python.Process(["/usr/bin/python3.14"], WHERE, root=root) as p:
+        out = look(sparkprof, p.pid)
+        assert "Python " + version(["/usr/bin/python3.14"], root) in out
+        check_where(out, 14, f"/tmp/{os.getpid()}-where.py")
+
+
+def test_found_without_any_symbol(sparkprof, tmp_path):
+    """A program whose tables do not name its state, and whose file name tells no version."""
+    bare = tmp_path / "python"
+    bare.write_bytes(pathlib.Path("/usr/bin/python3").resolve().read_bytes().replace(b"\0_PyRuntime\0", b"\0_PyRuntimx\0"))
+    bare.chmod(0o755)
+    subprocess.run(["strip", "--strip-all", bare], check=True)
+    exact = version(PYTHONS["debian"])
+    assert b"_PyRuntime\0" not in bare.read_bytes()
+    with python.Process([str(bare)], WHERE) as p:
+        out = look(sparkprof, p.pid)
+        assert f"Python {exact}:" in out or "Python 3.11:" in out
+        check_where(out, int(exact.split(".")[1]), str(WHERE))
+
+
+def collapsed(path):
+    """{(frames, root first): samples}"""
+    found = {}
+    for line in path.read_text().splitlines():
+        stack, _, count = line.rpartition(" ")
+        if not stack.startswith("[lost: "):
+            found[tuple(stack.split(";"))] = int(count)
+    return found
+
+
+def sum_of(sparkprof, recording):
+    """Samples that a recording has by now; 0 while there is nothing in it."""
+    found = re.search(r"^Samples +([\d,]+)", sparkprof("report", recording).stdout, re.M) if recording.exists() else None
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def record(sparkprof, tmp_path, samples, *args):
+    """Records into o.jfr and o.collapsed until there are so many samples, however busy the machine is."""
+    run = subprocess.Popen([str(python.parts.SPARKPROF), "-q", "-d", "200", *map(str, args), "-f", str(tmp_path / "o.jfr"), "-f",
+                            str(tmp_path / "o.collapsed")], stderr=subprocess.PIPE, text=True)
+    while run.poll() is None and sum_of(sparkprof, tmp_path / "o.jfr") < samples:
+        time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(60) == 0, run.stderr.read()
+    run.stderr.close()
+
+
+def test_a_known_split_of_a_process_and_its_children(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "work.py", "2") as p:
+        children = sorted(map(int, open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()))
+        try:
+            record(sparkprof, tmp_path, 600, "-e", "cpu", "-i", "2ms", "-t", p.pid)
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+    found = collapsed(tmp_path / "o.collapsed")
+    threads = {int(re.fullmatch(r"\[.+ tid=(\d+)\]", stack[0])[1]) for stack in found}
+    assert threads == {p.pid, *children}
+    total = sum(found.values())
+    for name, share in (("a", 50), ("b", 30), ("c", 20)):
+        part = sum(n for stack, n in found.items() if f"{name} (work.py)" in stack)
+        assert abs(100 * part / total - share) < 8, found
+    text = sparkprof("report", tmp_path / "o.jfr").stdout
+    assert re.search(r"^Runtime +CPython 3\.11\.", text, re.M) and re.search(r"^Lost +0 ", text, re.M), text
+
+
+@pytest.mark.parametrize("name", [n for n in ("3.8", "3.11", "3.13") if n in PYTHONS])
+def test_no_stack_that_never_was(sparkprof, tmp_path, name):
+    with python.Process(PYTHONS[name], python.TARGETS / "flip.py") as p:
+        record(sparkprof, tmp_path, 400, "-e", "wall", "-i", "1ms", p.pid)
+        assert p.proc.poll() is None
+    found = collapsed(tmp_path / "o.collapsed")
+    for stack in found:
+        names = [frame.split(" ")[0] for frame in stack]
+        assert names[:2] == ["<module>", "main"][:len(names)]
+        sides = [n for n in names[2:] if n[:-1] in ("left", "right")]  # without comprehensions
+        side = sides[0][:-1] if sides else ""
+        assert sides == [f"{side}{i + 1}" for i in range(len(sides))], stack
+
+
+def test_a_process_that_ends_is_written_until_then(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "work.py") as p:
+        run = subprocess.Popen([str(python.parts.SPARKPROF), "-e", "wall", "-i", "5ms", "-d", "60", "-f",
+                                str(tmp_path / "o.collapsed"), str(p.pid)], stderr=subprocess.PIPE, text=True)
+        recording = tmp_path / "o.collapsed.jfr"
+        end = time.monotonic() + 30
+        while time.monotonic() < end and sum_of(sparkprof, recording) < 50:
+            time.sleep(0.2)
+        p.proc.kill()
+        p.proc.wait()
+        assert run.wait(20) == 4
+        assert f"pid {p.pid} has ended; what was recorded until then is written" in run.stderr.read()
+    assert sum(collapsed(tmp_path / "o.collapsed").values()) >= 50
+    assert not recording.exists()
+
+
+def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], WHERE) as p:
+        out = sparkprof("start", "-f", tmp_path / "o.jfr", p.pid)
+        assert out.returncode == 2 and "is a Python" in out.stderr and "'collect'" in out.stderr
+        out = sparkprof("-e", "alloc", "-d", "1", p.pid)
+        assert out.returncode == 2 and "only cpu and wall" in out.stderr
+        denied = subprocess.run([str(python.parts.SPARKPROF), "-e", "wall", "-d", "1", str(p.pid)], capture_output=True,
+                                text=True, user=65534, group=65534, extra_groups=[], cwd="/")
+        assert denied.returncode == 3 and "use sudo" in denied.stderr, denied.stderr
+        assert denied.stderr.count("\n") == 1 and p.proc.poll() is None
+    quiet = subprocess.Popen(["sleep", "60"])
+    out = sparkprof("stack", quiet.pid)
+    quiet.kill()
+    quiet.wait()
+    assert out.returncode == 3 and "is no Python" in out.stderr
+
+
+def test_recordings_put_together_keep_their_names_in_the_jdks_reader(sparkprof, tmp_path):
+    """The JDK takes a constant for the one that the chunk before had under the same number."""
+    pids = {}
+    for name in ("flip", "work"):
+        with python.Process(PYTHONS["debian"], python.TARGETS / f"{name}.py") as p:
+            pids[name] = p.pid
+            (tmp_path / name).mkdir()
+            record(sparkprof, tmp_path / name, 20, "-e", "wall", "-i", "10ms", p.pid)
+    both = tmp_path / "both.jfr"
+    assert sparkprof("report", tmp_path / "flip/o.jfr", tmp_path / "work/o.jfr", "-f", both).returncode == 0
+    for s in recording.Recording(both).samples:
+        name = "flip" if s.tid == pids["flip"] else "work"
+        assert s.tid == pids[name] and s.thread.endswith(f"-{s.tid}")
+        assert all(f.startswith(name + ".py") for f in s.stack), s
