@@ -173,9 +173,9 @@ static const struct {
 	{"* (pyspark/serializers.py)", PICKLE},
 	{"* (pyspark/sql/pandas/serializers.py)", PICKLE},
 	{"* (pyspark/sql/pandas/conversion.py)", PICKLE},
-	{"* (pyspark/cloudpickle/*)", PICKLE},
+	{"* (pyspark/cloudpickle/*", PICKLE},
 	{"* (pickle.py)", PICKLE},
-	{"* (pyarrow/*)", PICKLE},
+	{"* (pyarrow/*", PICKLE},
 };
 
 struct sp_areas {

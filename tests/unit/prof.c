@@ -8,7 +8,9 @@
 #include "in/stack.h"
 #include "prof/framename.h"
 #include "prof/match.h"
+#include "prof/python.h"
 #include "prof/resolve.h"
+#include "prof/tasks.h"
 #include "prof/view.h"
 #include "sample_profile.h"
 
@@ -81,6 +83,10 @@ Test(framename, styles)
 		{native(p, "[kernel]", "do_futex", SP_FRAME_KERNEL), {.annotate = true},
 			"do_futex_[k]"},
 		{{0}, {0}, "[unknown]"},
+		{native(p, "pyspark/worker.py", "main", SP_FRAME_PYTHON), {0},
+			"main (pyspark/worker.py)"},
+		{native(p, "pyspark/worker.py", "main", SP_FRAME_PYTHON), {.simple = true},
+			"main (worker.py)"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
@@ -311,5 +317,56 @@ Test(resolve, names_are_put_in_and_rows_merge)
 	sp_view_free(v);
 	cr_assert(sp_profile_resolve(p, find_even, &asked) >= 0);
 	cr_assert(p->row_count == 4 && p->samples == 6); /* once more changes nothing */
+	sp_profile_free(p);
+}
+
+static uint32_t add_task(struct sp_profile *p, int32_t stage, int64_t tid)
+{
+	sp_profile_add_task(p, &(struct sp_task_run){.name = {tid, stage, 0, 0, 0}});
+	return (uint32_t)p->task_count;
+}
+
+Test(python, workers_stand_on_the_frame_of_their_task_that_waits)
+{
+	static const char reader[] = "org/apache/spark/api/python/BasePythonRunner$ReaderIterator";
+	struct sp_profile *p = sample_profile();
+	struct sp_frame_ref f[] = {native(p, "libc.so.6", "read", SP_FRAME_NATIVE),
+		java(p, "org/apache/spark/api/python/PythonRunner$$anon$5", "read", "",
+			SP_FRAME_C2),
+		java(p, reader, "hasNext", "", SP_FRAME_C2), java(p, "X", "run", "", SP_FRAME_C2)};
+	struct sp_frame_ref py = native(p, "job.py", "clean", SP_FRAME_PYTHON);
+	uint32_t jvm = sp_dict_stack(p->dict, f, 4, 0), python = sp_dict_stack(p->dict, &py, 1, 0);
+	uint32_t worker = thread(p, "python-worker-7", 7), java_thread = thread(p, "x", 8);
+	uint32_t own = add_task(p, 5, 42), same = add_task(p, 5, 42), mate = add_task(p, 5, 43);
+	uint32_t other = add_task(p, 6, 44);
+	/* of the same task; of another task of its stage; of another stage; between tasks */
+	const struct {
+		uint32_t task, depth;
+	} cases[] = {{same, 5}, {mate, 5}, {other, 2}, {0, 2}};
+
+	sp_profile_restart(p);
+	p->row_count = 0;
+	sp_profile_reindex(p);
+	sp_profile_add(p,
+		&(struct sp_sample){.stack = jvm, .thread = java_thread, .count = 1, .task = own});
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		sp_profile_add(p, &(struct sp_sample){.stack = python,
+					  .thread = worker,
+					  .count = 1,
+					  .task = cases[i].task});
+	cr_assert_eq(sp_profile_join_python(p), 0);
+	cr_assert_eq(p->row_count, 1 + SP_COUNT(cases));
+	cr_assert_eq(p->rows[0].stack, jvm);
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		const struct sp_stack *s = sp_dict_get_stack(p->dict, p->rows[1 + i].stack);
+		SP_AUTO_BUF struct sp_buf b = {0};
+
+		cr_assert_eq(s->count, cases[i].depth, "case %zu: %u", i, s->count);
+		cr_assert_eq(s->frames[0].method, py.method);
+		sp_framename(p->dict, &s->frames[1], &(struct sp_style){0}, &b);
+		cr_assert_str_eq(sp_buf_str(&b), "[python worker]");
+		if (s->count == 5)
+			cr_assert_eq(s->frames[2].method, f[1].method);
+	}
 	sp_profile_free(p);
 }

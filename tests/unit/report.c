@@ -163,6 +163,13 @@ Test(area, a_file_comes_before_the_built_in_table)
 	cr_expect_eq(sp_area_of_frame(a, "org/apache/spark/shuffle/X.y", SP_FRAME_C2), 0);
 	cr_expect_str_eq(sp_areas_get(a, 0)->name, "etl");
 	cr_expect_str_eq(sp_areas_get(a, 0)->colour, "#102030");
+	cr_expect_str_eq(
+		sp_areas_get(a, (unsigned)sp_area_of_frame(a, "f (job.py)", SP_FRAME_PYTHON))->name,
+		"Python");
+	cr_expect_str_eq(sp_areas_get(a, (unsigned)sp_area_of_frame(
+						 a, "f (pyarrow/ipc.py)", SP_FRAME_PYTHON))
+				 ->name,
+		"Python serialisation");
 	cr_expect_eq(sp_area_of_frame(a, "xyz", SP_FRAME_NATIVE), 1);
 	sp_areas_free(a);
 	cr_expect_eq(areas_of("[etl\n", &a, &err), -EINVAL);
