@@ -139,8 +139,9 @@ const char *sp_pyrecord_file(const char *path)
 static uint32_t method_of(struct sp_pyrecord *r, const struct sp_pycode *code)
 {
 	const char *file = sp_pyrecord_file(code->file);
-	struct sp_method m = {.native = 1};
+	struct sp_method m = {.native = SP_NATIVE_PYTHON};
 
+	m.sig_id = sp_dict_string(r->dict, SP_PYTHON_SIGNATURE, strlen(SP_PYTHON_SIGNATURE));
 	m.class_id = sp_dict_string(r->dict, file, strlen(file));
 	m.name_id = sp_dict_string(r->dict, code->name, strlen(code->name));
 	return m.class_id && m.name_id ? sp_dict_method(r->dict, &m) : 0;

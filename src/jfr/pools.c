@@ -292,7 +292,8 @@ static uint8_t frame_id(uint8_t type)
 		[SP_FRAME_NATIVE] = SP_JFR_FRAME_NATIVE,
 		[SP_FRAME_CPP] = SP_JFR_FRAME_CPP,
 		[SP_FRAME_KERNEL] = SP_JFR_FRAME_KERNEL,
-		[SP_FRAME_PYTHON] = SP_JFR_FRAME_PYTHON,
+		[SP_FRAME_PYTHON] =
+			SP_JFR_FRAME_INTERPRETED, /* others know seven; see SP_NATIVE_PYTHON */
 	};
 
 	return type < SP_FRAME_TYPES ? ids[type] : SP_JFR_FRAME_NATIVE;

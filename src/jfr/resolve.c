@@ -164,6 +164,11 @@ static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
 
 	if (m->modifiers != 0x100)
 		return;
+	if (r->ours && strcmp(sig, SP_PYTHON_SIGNATURE) == 0) {
+		m->native = SP_NATIVE_PYTHON;
+		m->modifiers = 0;
+		return;
+	}
 	for (size_t i = 3; hex && i < len - 1; i++)
 		hex = isxdigit((unsigned char)sig[i]);
 	if (!hex)
@@ -208,6 +213,13 @@ static uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
 	return k->id - 1;
 }
 
+static bool is_python(const struct sp_jfr_resolver *r, uint32_t method)
+{
+	const struct sp_method *m = sp_dict_get_method(r->dict, method);
+
+	return m && m->native == SP_NATIVE_PYTHON;
+}
+
 static uint8_t name_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 {
 	static const uint8_t types[SP_JFR_FRAMES] = {
@@ -218,7 +230,6 @@ static uint8_t name_frame_type(struct sp_jfr_resolver *r, uint64_t key)
 		[SP_JFR_FRAME_CPP] = SP_FRAME_CPP,
 		[SP_JFR_FRAME_KERNEL] = SP_FRAME_KERNEL,
 		[SP_JFR_FRAME_C1] = SP_FRAME_C1,
-		[SP_JFR_FRAME_PYTHON] = SP_FRAME_PYTHON,
 	};
 	uint32_t id = resolve_string(r, r->frame_type, key, 0);
 	size_t len;
@@ -340,6 +351,8 @@ static uint32_t read_frames(
 				sp_jfr_schema_skip_member(s, c, &s->members[i]);
 			}
 		}
+		if (is_python(r, f.method))
+			f.type = SP_FRAME_PYTHON;
 		if (f.type >= SP_FRAME_NATIVE)
 			f.bci = -1;
 		if (count < SP_DICT_MAX_FRAMES)

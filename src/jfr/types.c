@@ -24,7 +24,6 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 	[SP_JFR_FRAME_CPP] = "C++",
 	[SP_JFR_FRAME_KERNEL] = "Kernel",
 	[SP_JFR_FRAME_C1] = "C1 compiled",
-	[SP_JFR_FRAME_PYTHON] = "Python",
 };
 
 #define FIELDS(...) ((const struct sp_jfr_field[]){__VA_ARGS__, {NULL}})

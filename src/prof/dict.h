@@ -25,6 +25,11 @@ enum sp_frame_type {
 /* sp_method.native of a name that its recorder has made ready to print (async-profiler's). */
 #define SP_NATIVE_FINAL 2
 
+/* sp_method.native of a Python function. Recordings tell it by its signature, for async-profiler's
+ * converter knows no type of frame beyond its own seven. */
+#define SP_NATIVE_PYTHON    3
+#define SP_PYTHON_SIGNATURE "()LPython;"
+
 /* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
  * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
  * the module that the launcher resolves later), signature empty or, where the name is unresolved,

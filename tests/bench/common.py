@@ -259,8 +259,8 @@ def interval95(values):
 class Report:
     """Collects lines "what, ours, theirs, ratio, aim, met", prints them and writes build/bench/NAME.json."""
 
-    def __init__(self, name):
-        self.name, self.lines, self.raw = name, [], {}
+    def __init__(self, name, peer="async-prof."):
+        self.name, self.peer, self.lines, self.raw = name, peer, [], {}
         self.begun, self.load = time.time(), os.getloadavg()[0]
 
     def line(self, what, ours, theirs, aim, met, unit="", ratio=None):
@@ -271,7 +271,7 @@ class Report:
         OUT.mkdir(parents=True, exist_ok=True)
         sys.stderr.write("\r" + " " * 72 + "\r")
         width = max(len(x["what"]) for x in self.lines) + 2
-        print(f"{self.name:<{width}}{'sparkprof':>12}{'async-prof.':>12}{'unit':>7}{'ratio':>8}  {'aim':<16}met")
+        print(f"{self.name:<{width}}{'sparkprof':>12}{self.peer:>12}{'unit':>7}{'ratio':>8}  {'aim':<16}met")
         for x in self.lines:
             cells = "".join(f"{shown(x[k]):>12}" for k in ("ours", "theirs"))
             ratio = f"{x['ratio']:.3f}" if x["ratio"] is not None else ""

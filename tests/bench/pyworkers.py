@@ -2,7 +2,7 @@
 
     ./build.sh bench pyworkers [ROUNDS|quick]        3 rounds unless told
 
-Debian's Python. Known split: 50/30/20 of CPU time, 1 kHz for 25 s. Stacks that never were: a program that changes between two
+Debian's Python. Known split: 50/30/20 of CPU time, 1 kHz for 25 s, -e cpu; py-spy counts threads that do not wait. Stacks that never were: a program that changes between two
 chains of calls as fast as it can, 1 kHz for 15 s. CPU of the sampler: five processes that work, 100 Hz for 10 s, user and
 system time of the profiler itself, starting and writing its output included, in percent of a core, median over the rounds.
 Slowdown: rounds per second of that same program, 100 Hz, less than with nobody beside it, median over the rounds."""
@@ -23,8 +23,8 @@ from kit import parts, python
 class Ours:
     name, key = "sparkprof", "ours"
 
-    def command(self, pid, hz, seconds, out, children):
-        return [str(common.SPARKPROF), "-q", "-e", "wall", "-i", f"{1000 // hz}ms", "-d", seconds, "-o", "collapsed", "-f", out, pid]
+    def command(self, pid, hz, seconds, out, children, event="wall"):
+        return [str(common.SPARKPROF), "-q", "-e", event, "-i", f"{1000 // hz}ms", "-d", seconds, "-o", "collapsed", "-f", out, pid]
 
 
 class PySpy:
@@ -32,7 +32,7 @@ class PySpy:
         self.flags, self.key = flags, "py-spy" + "".join(flags)
         self.name = " ".join(["py-spy", *flags])
 
-    def command(self, pid, hz, seconds, out, children):
+    def command(self, pid, hz, seconds, out, children, event="wall"):
         more = ["--subprocesses"] if children else []
         return [str(parts.py_spy()), "record", "-p", pid, "-r", hz, "-d", seconds, "-f", "raw", "-o", out, *more, *self.flags]
 
@@ -42,11 +42,11 @@ def used():
     return r.ru_utime + r.ru_stime
 
 
-def profile(who, pid, hz, seconds, children=False):
+def profile(who, pid, hz, seconds, children=False, event="wall"):
     """{(functions, root first): samples}, CPU seconds of the profiler, what it said."""
     with tempfile.TemporaryDirectory() as tmp:
         out, before = f"{tmp}/o.collapsed", used()
-        done = subprocess.run(list(map(str, who.command(pid, hz, seconds, out, children))), capture_output=True, text=True)
+        done = subprocess.run(list(map(str, who.command(pid, hz, seconds, out, children, event))), capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{who.name}: {done.stdout}{done.stderr}")
         cpu, found = used() - before, collections.Counter()
@@ -58,7 +58,7 @@ def profile(who, pid, hz, seconds, children=False):
 
 def split(who, seconds):
     with python.Process(python.installed()["debian"], python.TARGETS / "work.py") as p:
-        found, _, _ = profile(who, p.pid, 1000, seconds)
+        found, _, _ = profile(who, p.pid, 1000, seconds, event="cpu")
     total = sum(found.values())
     shares = [100 * sum(n for s, n in found.items() if f in s) / total for f in "abc"]
     return max(abs(a - b) for a, b in zip(shares, (50, 30, 20))), total, shares
@@ -101,7 +101,7 @@ def pace(who, seconds):
 
 
 def main(rounds, quick):
-    report = common.Report("pyworkers")
+    report = common.Report("pyworkers", "py-spy")
     ours, theirs, free = Ours(), PySpy(), PySpy("--nonblocking")
     raw = report.raw
     for who in (ours, theirs, free):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kit import python, recording
+from kit import peers, python, recording
 
 WHERE = python.TARGETS / "where.py"
 PYTHONS = python.installed()
@@ -179,8 +179,8 @@ def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     assert out.returncode == 3 and "is no Python" in out.stderr
 
 
-def test_recordings_put_together_keep_their_names_in_the_jdks_reader(sparkprof, tmp_path):
-    """The JDK takes a constant for the one that the chunk before had under the same number."""
+def test_other_readers_and_recordings_put_together(sparkprof, tmp_path):
+    """async-profiler's converter knows seven types of frames. The JDK takes a constant for the one that the chunk before had under the same number."""
     pids = {}
     for name in ("flip", "work"):
         with python.Process(PYTHONS["debian"], python.TARGETS / f"{name}.py") as p:
@@ -193,3 +193,6 @@ def test_recordings_put_together_keep_their_names_in_the_jdks_reader(sparkprof, 
         name = "flip" if s.tid == pids["flip"] else "work"
         assert s.tid == pids[name] and s.thread.endswith(f"-{s.tid}")
         assert all(f.startswith(name + ".py") for f in s.stack), s
+    subprocess.run([*peers.converter(), "--wall", "-o", "collapsed", tmp_path / "work/o.jfr", tmp_path / "x.txt"], check=True,
+                   capture_output=True)
+    assert "work.py.<module>_[0];work.py.main_[0];" in (tmp_path / "x.txt").read_text()
