@@ -21,6 +21,7 @@ struct sp_pysampler {
 	struct sp_pysampling sampling;
 	struct sp_pyworker **workers; /* owned, each; parents before their children */
 	size_t count;
+	uint64_t search_due_ns;
 	struct sp_pysampler_state state;
 	pthread_mutex_t lock; /* around state */
 	pthread_t thread;
@@ -109,14 +110,20 @@ static void check_known(struct sp_pysampler *s)
 	}
 }
 
-/* Once a second: everything below the root. */
+/* Everything below the root, once a second; where that takes long (a JVM of thousands of threads),
+ * less often, so that it costs a twentieth of a core at most. */
 static void search(struct sp_pysampler *s)
 {
+	uint64_t begun = sp_clock_mono_ns();
+
+	if (begun < s->search_due_ns)
+		return;
 	check_known(s);
 	if (s->cfg.beside)
 		add_children(s, s->cfg.root, false);
 	for (size_t i = 0; i < s->count; i++)
 		add_children(s, s->workers[i]->pid, false);
+	s->search_due_ns = begun + 20 * (sp_clock_mono_ns() - begun);
 }
 
 static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
