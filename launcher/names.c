@@ -1,7 +1,7 @@
 /* Names of outputs where there is no target: see names.h. */
 #include "names.h"
 
-#include "pattern.h"
+#include "base/pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "event.h"
 #include "parser.h"
-#include "pattern.h"
 #include "value.h"
+#include "base/pattern.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * outputs_write.c. */
 #include "outputs.h"
 
-#include "pattern.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #include "parser.h"
 
 #include "base/cleanup.h"
+#include "base/pattern.h"
 #include "event.h"
-#include "pattern.h"
 #include "value.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/pattern.h"
 #include "base/units.h"
-#include "pattern.h"
 #include "show.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "write_report.h"
 
 #include "message.h"
-#include "pattern.h"
 #include "base/buf.h"
+#include "base/pattern.h"
 #include "base/units.h"
 #include "in/eventlog.h"
 #include "out/outfile.h"

@@ -1,7 +1,7 @@
 /* Patterns in output names. */
 #include "base/cleanup.h"
+#include "base/pattern.h"
 #include "failing_realloc.h"
-#include "pattern.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 static const struct sp_pattern_vars vars = {.pid = 4321,
 	.time = 1700000000,
 	.round = 5,
+	.host = "node7",
 	.app_id = "application_1_2",
 	.executor_id = "7"};
 
@@ -40,6 +41,7 @@ Test(pattern, sequences_are_replaced)
 		{"%{SP_EVIL}", ".._.._etc_x"},
 		{"d/%{SP_UP}/x", "d/_/x"},
 		{"100%%", "100%"},
+		{"%h/x", "node7/x"},
 		{"{{APP_ID}}/exec-{{EXECUTOR_ID}}.jfr", "application_1_2/exec-7.jfr"},
 		{"{x}", "{x}"},
 	};

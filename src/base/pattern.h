@@ -1,7 +1,8 @@
-/* Patterns in output file names: %p %t %n{MAX} %{ENV} %% as async-profiler has them, {{APP_ID}} and
- * {{EXECUTOR_ID}} as Spark has them, and {{EVENT}}, which stays until the events are known. */
-#ifndef SP_LAUNCHER_PATTERN_H
-#define SP_LAUNCHER_PATTERN_H
+/* Patterns in output file names: %p %t %n{MAX} %{ENV} %% as async-profiler has them, %h,
+ * {{APP_ID}} and {{EXECUTOR_ID}} as Spark has them, and {{EVENT}}, which stays until the events are
+ * known. Used by the launcher, and by a JVM that records from its start. */
+#ifndef SP_BASE_PATTERN_H
+#define SP_BASE_PATTERN_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -15,12 +16,19 @@ struct sp_pattern_vars {
 	int pid;		 /* %p, as the launcher sees it; 0: no target */
 	time_t time;		 /* %t: local time as 20260131-235959 */
 	uint64_t round;		 /* %n: 1, 2, … ; %n{MAX} begins again after MAX */
+	const char *host;	 /* %h; NULL: this one */
 	const char *app_id;	 /* NULL or "": not a Spark JVM */
 	const char *executor_id; /* likewise; "driver" for a driver */
 };
 
 /* Checks that only known sequences stand in @path. Returns 0, or -EINVAL with a sentence. */
 int sp_pattern_check(const char *path, struct sp_err *err);
+
+/* Whether every round has a name of its own: %n or %t stands in @path. */
+bool sp_pattern_has_round(const char *path);
+
+/* Whether {{APP_ID}} or {{EXECUTOR_ID}} stands in @path. */
+bool sp_pattern_has_ids(const char *path);
 
 /* Whether two targets get two names: %p or {{EXECUTOR_ID}} stands in @path. */
 bool sp_pattern_differs(const char *path);

@@ -1,6 +1,6 @@
 /* Patterns in output names: see pattern.h. One reader finds the sequences; checking and replacing
  * are two users of it, so that they cannot disagree. */
-#include "pattern.h"
+#include "base/pattern.h"
 
 #include "base/units.h"
 
@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum kind {
 	LITERAL, /* one byte */
 	PERCENT,
 	PID,
+	HOST,
 	TIME,
 	ROUND,
 	ENVIRONMENT,
@@ -34,7 +36,7 @@ struct piece {
 static int unknown(const char *s, struct sp_err *err)
 {
 	return sp_err_set(err, -EINVAL,
-		"'%.*s' is not known in a file name; there are %%p %%t %%n{MAX} %%{ENV} %%%% "
+		"'%.*s' is not known in a file name; there are %%p %%h %%t %%n{MAX} %%{ENV} %%%% "
 		"{{APP_ID}} {{EXECUTOR_ID}} {{EVENT}}",
 		*s == '%' ? 2 : (int)strcspn(s, "}") + 2, s);
 }
@@ -94,6 +96,9 @@ static int read_piece(const char *s, struct piece *ret, struct sp_err *err)
 	case 'p':
 		ret->kind = PID;
 		return 0;
+	case 'h':
+		ret->kind = HOST;
+		return 0;
 	case 't':
 		ret->kind = TIME;
 		return 0;
@@ -122,17 +127,32 @@ int sp_pattern_check(const char *path, struct sp_err *err)
 	return 0;
 }
 
-bool sp_pattern_differs(const char *path)
+static bool has_either(const char *path, enum kind a, enum kind b)
 {
 	struct piece piece;
 
 	for (const char *s = path; *s; s += piece.len) {
 		if (read_piece(s, &piece, NULL) < 0)
 			return false;
-		if (piece.kind == PID || piece.kind == EXECUTOR_ID)
+		if (piece.kind == a || piece.kind == b)
 			return true;
 	}
 	return false;
+}
+
+bool sp_pattern_differs(const char *path)
+{
+	return has_either(path, PID, EXECUTOR_ID);
+}
+
+bool sp_pattern_has_round(const char *path)
+{
+	return has_either(path, ROUND, TIME);
+}
+
+bool sp_pattern_has_ids(const char *path)
+{
+	return has_either(path, APP_ID, EXECUTOR_ID);
 }
 
 bool sp_pattern_has_event(const char *path)
@@ -176,6 +196,15 @@ static int add_environment(struct sp_buf *b, const struct piece *piece, struct s
 	return 0;
 }
 
+static void add_host(struct sp_buf *b, const char *host)
+{
+	char name[256] = "";
+
+	if (!host && gethostname(name, sizeof(name) - 1) == 0)
+		host = name;
+	add_safely(b, host && *host ? host : "localhost");
+}
+
 static void add_time(struct sp_buf *b, time_t t)
 {
 	char text[32] = "";
@@ -200,6 +229,9 @@ static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
 		if (!vars->pid)
 			return sp_err_set(err, -ENOENT, "%%p needs a target, and there is none");
 		sp_buf_addf(b, "%d", vars->pid);
+		return 0;
+	case HOST:
+		add_host(b, vars->host);
 		return 0;
 	case TIME:
 		add_time(b, vars->time);
