@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIME_NS, TIME_S, INTERVAL, SIZE, COUNT, FLAG };
+enum kind { TEXT, EVENT, TIME_NS, TIME_S, INTERVAL, SIZE, COUNT, DEPTH, FRACTION, FLAG };
 
 struct word {
 	const char *name;
 	enum kind kind;
 	size_t offset, size; /* where it goes in struct sp_args; size of a text */
 	uint64_t min, max;
+	uint64_t bare; /* what the word alone means; 0: it needs a value */
 };
 
 #define AT(field) offsetof(struct sp_args, field), sizeof(((struct sp_args *)0)->field)
@@ -25,12 +26,12 @@ static const struct word words[] = {
 	{"start", FLAG, AT(start), 0, 0},
 	{"stream", FLAG, AT(stream), 0, 0},
 	{"append", FLAG, AT(append), 0, 0},
-	{"event", TEXT, AT(event), 0, 0},
+	{"event", EVENT, AT(event), 0, 0},
 	{"interval", INTERVAL, AT(interval_ns), 1, UINT64_MAX},
-	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull},
-	{"alloc", SIZE, AT(alloc), 1, 1ull << 40},
-	{"lock", TIME_NS, AT(lock_ns), 0, 3600000000000ull},
-	{"nativemem", SIZE, AT(nativemem), 0, 1ull << 40},
+	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull, 50000000},
+	{"alloc", SIZE, AT(alloc), 1, 1ull << 40, 524287},
+	{"lock", TIME_NS, AT(lock_ns), 0, 3600000000000ull, 10000},
+	{"nativemem", SIZE, AT(nativemem), 0, 1ull << 40, 524288},
 	{"methods", TEXT, AT(methods), 0, 0},
 	{"trace", TEXT, AT(trace), 0, 0},
 	{"live", FLAG, AT(live), 0, 0},
@@ -38,17 +39,36 @@ static const struct word words[] = {
 	{"nofree", FLAG, AT(nofree), 0, 0},
 	{"capture", TEXT, AT(capture), 0, 0},
 	{"perf", TEXT, AT(perf), 0, 0},
-	{"jstackdepth", COUNT, AT(depth), 1, 8192},
+	{"jstackdepth", DEPTH, AT(depth), 1, 8192},
 	{"memory", SIZE, AT(memory), 2 << 20, 1 << 30},
 	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1 << 30},
 	{"chunktime", TIME_S, AT(chunk_ns), 1000000000, 30 * 86400000000000ull},
 	{"flush", TIME_S, AT(flush_ns), 10000000, 3600000000000ull},
 	{"timeout", TIME_S, AT(timeout_ns), 0, UINT64_MAX},
+	{"loop", TIME_S, AT(loop_ns), 1000000000, UINT64_MAX},
+	{"maxdisk", SIZE, AT(maxdisk), 1 << 20, 1ull << 50},
+	{"dfsinterval", TIME_S, AT(dfs_ns), 1000000000, 86400000000000ull},
+	{"fraction", FRACTION, AT(fraction), 0, 1000000},
 	{"file", TEXT, AT(file), 0, 0},
 	{"filter", TEXT, AT(filter), 0, 0},
 	{"thread", TEXT, AT(thread), 0, 0},
 	{"driver-ui", TEXT, AT(driver_ui), 0, 0},
 };
+
+/* Words of async-profiler that ask for nothing a recording lacks: how a report looks, how stacks
+ * are walked, where its log goes. */
+static const char *const quiet_words[] = {"ann", "clock", "cstack", "dot", "features", "jfr",
+	"jfropts", "lib", "log", "loglevel", "mcache", "memlimit", "minwidth", "nobatch", "norm",
+	"quiet", "reverse", "inverted", "sig", "signal", "simple", "samples", "threads", "title",
+	"total", "fdtransfer", "record-cpu"};
+
+/* Those that ask for more than is done here: the recording says so. */
+static const char *const undone_words[] = {"alluser", "begin", "end", "exclude", "include",
+	"jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "target-cpu", "tlab",
+	"ttsp"};
+
+static const char *const other_formats[] = {
+	"collapsed", "flamegraph", "tree", "traces", "flat", "otlp"};
 
 static const struct {
 	enum kind kind;
@@ -59,6 +79,8 @@ static const struct {
 	{INTERVAL, "a time or a size; write 10ms, 500us, 512k"},
 	{SIZE, "a size; write 512k, 12m"},
 	{COUNT, "a number"},
+	{DEPTH, "a number"},
+	{FRACTION, "a part of one; write 0.1"},
 };
 
 void sp_args_init(struct sp_args *a)
@@ -71,6 +93,8 @@ void sp_args_init(struct sp_args *a)
 	a->chunk_bytes = 100u << 20;
 	a->chunk_ns = 3600000000000ull;
 	a->flush_ns = 1000000000ull;
+	a->dfs_ns = 30000000000ull;
+	a->fraction = 1000000;
 }
 
 static const struct word *find_word(const char *name)
@@ -81,6 +105,29 @@ static const struct word *find_word(const char *name)
 		if (strcmp(words[i].name, name) == 0)
 			return &words[i];
 	return NULL;
+}
+
+/* "0.1" as a number of a million. */
+static int parse_fraction(const char *value, uint64_t *ret)
+{
+	char *end;
+	double d = strtod(value, &end);
+
+	if (end == value || *end || !(d >= 0 && d <= 1))
+		return -EINVAL;
+	*ret = (uint64_t)(d * 1e6 + 0.5);
+	return 0;
+}
+
+/* "2048", or "2048/64" as async-profiler has it. */
+static int parse_depth(const char *value, uint64_t *ret)
+{
+	char digits[16] = "";
+	size_t n = strcspn(value, "/");
+
+	if (n < sizeof(digits))
+		memcpy(digits, value, n);
+	return sp_count_parse(digits, ret);
 }
 
 static int parse_number(const struct word *w, const char *value, uint64_t *ret)
@@ -94,6 +141,10 @@ static int parse_number(const struct word *w, const char *value, uint64_t *ret)
 		return sp_duration_parse(value, 1, ret) < 0 ? sp_size_parse(value, ret) : 0;
 	case SIZE:
 		return sp_size_parse(value, ret);
+	case DEPTH:
+		return parse_depth(value, ret);
+	case FRACTION:
+		return parse_fraction(value, ret);
 	default:
 		return sp_count_parse(value, ret);
 	}
@@ -126,6 +177,67 @@ static int refuse_range(const struct word *w, const char *value, struct sp_err *
 		show(w, w->min, least, sizeof(least)), show(w, w->max, most, sizeof(most)));
 }
 
+/* Events that hooks report: the word for each, where its amount is, and that by default. */
+static const struct {
+	const char *event;
+	size_t offset;
+	uint64_t amount;
+} hooks[] = {
+	{"alloc", offsetof(struct sp_args, alloc), 524287},
+	{"live", offsetof(struct sp_args, alloc), 524287},
+	{"lock", offsetof(struct sp_args, lock_ns), 10000},
+	{"nativemem", offsetof(struct sp_args, nativemem), 524288},
+};
+
+/* Where the amount of an event of the hooks is; NULL: it is none. */
+static uint64_t *amount_of(struct sp_args *a, const char *event)
+{
+	for (size_t i = 0; i < SP_COUNT(hooks); i++)
+		if (strcmp(hooks[i].event, event) == 0)
+			return (uint64_t *)((char *)a + hooks[i].offset);
+	return NULL;
+}
+
+static void set_default(struct sp_args *a, const char *event)
+{
+	for (size_t i = 0; i < SP_COUNT(hooks); i++) {
+		uint64_t *amount = (uint64_t *)((char *)a + hooks[i].offset);
+
+		if (strcmp(hooks[i].event, event) == 0 && *amount == SP_ARGS_NONE)
+			*amount = hooks[i].amount;
+	}
+	a->live |= strcmp(event, "live") == 0;
+}
+
+static int set_text(char *at, const struct word *w, const char *value, struct sp_err *err)
+{
+	if (strlen(value) >= w->size)
+		return refuse(w, value, err);
+	memcpy(at, value, strlen(value) + 1);
+	return 0;
+}
+
+/* An event of the hooks stands beside another one; of the others there is one. */
+static int set_event(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+{
+	uint64_t *given = a->event_given ? amount_of(a, a->event) : NULL;
+	uint64_t *beside = amount_of(a, value);
+
+	if (a->event_given && !given && !beside && strcmp(a->event, value) != 0)
+		return sp_err_set(err, -EINVAL,
+			"event: '%s' and '%s' are not sampled together; wall=50ms stands beside "
+			"another event",
+			a->event, value);
+	if (a->event_given && beside) {
+		set_default(a, value);
+		return 0;
+	}
+	if (given)
+		set_default(a, a->event);
+	a->event_given = true;
+	return set_text(a->event, w, value, err);
+}
+
 static int set_value(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
 {
 	char *at = (char *)a + w->offset;
@@ -137,14 +249,16 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 		*(bool *)at = true;
 		return 0;
 	}
-	if (!value || !*value)
-		return sp_err_set(err, -EINVAL, "%s needs a value", w->name);
-	if (w->kind == TEXT) {
-		if (strlen(value) >= w->size)
-			return refuse(w, value, err);
-		memcpy(at, value, strlen(value) + 1);
+	if (!value && w->bare) {
+		*(uint64_t *)at = w->bare;
 		return 0;
 	}
+	if (!value || !*value)
+		return sp_err_set(err, -EINVAL, "%s needs a value", w->name);
+	if (w->kind == EVENT)
+		return set_event(a, w, value, err);
+	if (w->kind == TEXT)
+		return set_text(at, w, value, err);
 	if (parse_number(w, value, &n) < 0)
 		return refuse(w, value, err);
 	if (n < w->min || n > w->max)
@@ -161,18 +275,6 @@ static bool filter_ok(const char *f)
 	return strspn(f, "0123456789-,;: ") == strlen(f);
 }
 
-/* Events that hooks report: the word for each, where its amount is, and that by default. */
-static const struct {
-	const char *event;
-	size_t offset;
-	uint64_t amount;
-} hooks[] = {
-	{"alloc", offsetof(struct sp_args, alloc), 524287},
-	{"live", offsetof(struct sp_args, alloc), 524287},
-	{"lock", offsetof(struct sp_args, lock_ns), 10000},
-	{"nativemem", offsetof(struct sp_args, nativemem), 524288},
-};
-
 bool sp_args_hooks(const struct sp_args *a)
 {
 	return a->alloc != SP_ARGS_NONE || a->lock_ns != SP_ARGS_NONE ||
@@ -185,6 +287,24 @@ bool sp_args_only_hooks(const struct sp_args *a)
 		if (strcmp(hooks[i].event, a->event) == 0)
 			return true;
 	return strcmp(a->event, "calls") == 0 || strcmp(a->event, "trace") == 0;
+}
+
+/* Without an event what stands beside one is alone, as with async-profiler. */
+static void settle_event(struct sp_args *a)
+{
+	const char *event = a->wall_ns			   ? "wall"
+			    : a->alloc != SP_ARGS_NONE	   ? "alloc"
+			    : a->lock_ns != SP_ARGS_NONE   ? "lock"
+			    : a->nativemem != SP_ARGS_NONE ? "nativemem"
+							   : "cpu";
+
+	if (a->event_given)
+		return;
+	memcpy(a->event, event, strlen(event) + 1);
+	if (a->wall_ns) {
+		a->interval_ns = a->wall_ns;
+		a->wall_ns = 0;
+	}
 }
 
 /* event=alloc says the same as alloc=SIZE, and nothing else is sampled. */
@@ -233,6 +353,53 @@ static int check(const struct sp_args *a, struct sp_err *err)
 	return 0;
 }
 
+static bool among(const char *const *words_, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(words_[i], word) == 0)
+			return true;
+	return false;
+}
+
+static void set_all(struct sp_args *a)
+{
+	static const char *const beside[] = {"alloc", "live", "lock", "nativemem"};
+
+	if (!a->wall_ns)
+		a->wall_ns = 50000000;
+	for (size_t i = 0; i < SP_COUNT(beside); i++)
+		set_default(a, beside[i]);
+	a->allocs = true;
+	a->event_given = true;
+}
+
+/* A word that is no option of ours but may be one of async-profiler's. */
+static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
+{
+	size_t used = strlen(a->ignored);
+
+	if (strcmp(word, "cpu") == 0) {
+		a->event_given = true;
+		memcpy(a->event, "cpu", 4);
+		return 0;
+	}
+	if (strcmp(word, "all") == 0) {
+		set_all(a);
+		return 0;
+	}
+	if (among(other_formats, SP_COUNT(other_formats), word))
+		return sp_err_set(err, -EINVAL,
+			"'%s': a JVM is recorded as JFR; write file=….jfr and make the rest of it "
+			"with sparkprof report",
+			word);
+	if (among(quiet_words, SP_COUNT(quiet_words), word))
+		return 0;
+	if (!among(undone_words, SP_COUNT(undone_words), word))
+		return sp_err_set(err, -EINVAL, "'%s' is not an option of the agent", word);
+	snprintf(a->ignored + used, sizeof(a->ignored) - used, "%s%s", used ? ", " : "", word);
+	return 0;
+}
+
 /* Takes the next word off *text into @out, undoing "\,". */
 static bool next_word(const char **text, char *out)
 {
@@ -266,12 +433,11 @@ int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
 		if (value)
 			*value++ = 0;
 		w = find_word(word);
-		if (!w)
-			return sp_err_set(err, -EINVAL, "'%s' is not an option of the agent", word);
-		r = set_value(a, w, value, err);
+		r = w ? set_value(a, w, value, err) : set_foreign(a, word, err);
 		if (r < 0)
 			return r;
 	}
+	settle_event(a);
 	settle_hooks(a);
 	settle_methods(a);
 	return check(a, err);

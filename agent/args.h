@@ -1,5 +1,6 @@
 /* The agent's option string: async-profiler's words (start,event=cpu,interval=10ms,file=x.jfr …),
- * sent by the launcher in its START message and given by hand to -agentpath. */
+ * sent by the launcher in its START message and given by hand to -agentpath. What async-profiler
+ * knows and a recording does not need is accepted, so that its options can be kept. */
 #ifndef SP_AGENT_ARGS_H
 #define SP_AGENT_ARGS_H
 
@@ -35,8 +36,14 @@ struct sp_args {
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
 	char driver_ui[512]; /* where the driver's UI is; "": looked for */
+	uint64_t loop_ns;    /* autostart only: a file per so long; 0 = one file */
+	uint64_t maxdisk;    /* autostart only: bytes that local files may take; 0 = any */
+	uint64_t dfs_ns;     /* autostart only: how often a piece goes to the cluster's files */
+	uint32_t fraction;   /* autostart only: of a million executors, so many record */
+	char ignored[256];   /* words of async-profiler that change nothing here, "a, b" */
 	bool start;	     /* the word "start" was there */
 	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
+	bool event_given;    /* "event" was there */
 	bool append;	     /* out_fd holds a recording: go on behind it */
 };
 

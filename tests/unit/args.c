@@ -43,6 +43,11 @@ Test(args, wrong_ones_are_refused_by_name)
 		{"filter=main", "filter: 'main'"},
 		{"event=cpu,interval=50us", "the shortest is 100us"},
 		{"jstackdepth=0", "jstackdepth: '0'"},
+		{"fraction=1.5", "fraction: '1.5'"},
+		{"fraction=half", "fraction: 'half'"},
+		{"flamegraph", "make the rest of it with sparkprof report"},
+		{"event=cpu,event=wall", "'cpu' and 'wall' are not sampled together"},
+		{"loop=soon", "loop: 'soon'"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -101,12 +106,12 @@ Test(args, events_that_hooks_report)
 		bool live, allocs, only;
 	} cases[] = {
 		{"event=cpu", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, false},
-		{"alloc=2m", 2 << 20, SP_ARGS_NONE, SP_ARGS_NONE, false, true, false},
+		{"alloc=2m", 2 << 20, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=alloc", 524287, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=alloc,interval=64k", 65536, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, true},
 		{"live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, false},
-		{"alloc=1k,live,allocs", 1024, SP_ARGS_NONE, SP_ARGS_NONE, true, true, false},
+		{"alloc=1k,live,allocs", 1024, SP_ARGS_NONE, SP_ARGS_NONE, true, true, true},
 		{"event=lock,nativemem=0", SP_ARGS_NONE, 10000, 0, false, false, true},
 		{"event=wall,lock=0", SP_ARGS_NONE, 0, SP_ARGS_NONE, false, false, false},
 	};
@@ -125,6 +130,56 @@ Test(args, events_that_hooks_report)
 		cr_expect_eq(sp_args_only_hooks(&a), cases[i].only, "%s", cases[i].text);
 		cr_expect_eq(sp_args_hooks(&a), i > 0, "%s", cases[i].text);
 	}
+}
+
+Test(args, words_of_async_profiler)
+{
+	static const struct {
+		const char *text, *event, *ignored;
+		uint64_t interval, wall, alloc, lock;
+	} cases[] = {
+		/* the default of Spark 4's plugin */
+		{"start,event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s,file=x.jfr,jfr",
+			"wall", "", 10000000, 0, 2 << 20, 10000000},
+		{"start,event=cpu,wall,alloc,lock,threads,cstack=vm,title=a b,simple", "cpu", "", 0,
+			50000000, 524287, 10000},
+		{"start,wall=20ms,alloc=1m", "wall", "", 20000000, 0, 1 << 20, SP_ARGS_NONE},
+		{"start,alloc,jstackdepth=64/32", "alloc", "", 0, 0, 524287, SP_ARGS_NONE},
+		{"start,event=cpu,event=lock,event=alloc", "cpu", "", 0, 0, 524287, 10000},
+		{"start,event=alloc,event=wall", "wall", "", 0, 0, 524287, SP_ARGS_NONE},
+		{"cpu,include=*x*,jfrsync=profile,lock=1ms", "cpu", "include, jfrsync", 0, 0,
+			SP_ARGS_NONE, 1000000},
+		{"start,all", "cpu", "", 0, 50000000, 524287, 10000},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_args a;
+		struct sp_err err = {{0}};
+
+		sp_args_init(&a);
+		cr_assert_eq(sp_args_parse(&a, cases[i].text, &err), 0, "%s", err.text);
+		cr_expect_str_eq(a.event, cases[i].event, "%s", cases[i].text);
+		cr_expect_str_eq(a.ignored, cases[i].ignored, "%s", cases[i].text);
+		cr_expect_eq(a.interval_ns, cases[i].interval, "%s", cases[i].text);
+		cr_expect_eq(a.wall_ns, cases[i].wall, "%s", cases[i].text);
+		cr_expect_eq(a.alloc, cases[i].alloc, "%s", cases[i].text);
+		cr_expect_eq(a.lock_ns, cases[i].lock, "%s", cases[i].text);
+	}
+}
+
+Test(args, autostart_only)
+{
+	struct sp_args a;
+	struct sp_err err = {{0}};
+
+	sp_args_init(&a);
+	cr_expect_eq(a.fraction, 1000000);
+	cr_assert_eq(sp_args_parse(&a, "loop=10m,maxdisk=200m,fraction=0.1,dfsinterval=5", &err), 0,
+		"%s", err.text);
+	cr_expect_eq(a.loop_ns, 600000000000ull);
+	cr_expect_eq(a.maxdisk, 200u << 20);
+	cr_expect_eq(a.fraction, 100000);
+	cr_expect_eq(a.dfs_ns, 5000000000ull);
 }
 
 Test(args, cut_anywhere_it_neither_crashes_nor_hangs)
