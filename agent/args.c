@@ -46,10 +46,11 @@ static const struct word words[] = {
 	{"flush", TIME_S, AT(flush_ns), 10000000, 3600000000000ull},
 	{"timeout", TIME_S, AT(timeout_ns), 0, UINT64_MAX},
 	{"loop", TIME_S, AT(loop_ns), 1000000000, UINT64_MAX},
-	{"maxdisk", SIZE, AT(maxdisk), 1 << 20, 1ull << 50},
+	{"maxdisk", SIZE, AT(maxdisk), 64 << 10, 1ull << 50},
 	{"dfsinterval", TIME_S, AT(dfs_ns), 1000000000, 86400000000000ull},
 	{"fraction", FRACTION, AT(fraction), 0, 1000000},
 	{"file", TEXT, AT(file), 0, 0},
+	{"localdir", TEXT, AT(localdir), 0, 0},
 	{"filter", TEXT, AT(filter), 0, 0},
 	{"thread", TEXT, AT(thread), 0, 0},
 	{"driver-ui", TEXT, AT(driver_ui), 0, 0},
@@ -217,17 +218,12 @@ static int set_text(char *at, const struct word *w, const char *value, struct sp
 	return 0;
 }
 
-/* An event of the hooks stands beside another one; of the others there is one. */
+/* An event of the hooks stands beside another one; of the others the last counts. */
 static int set_event(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
 {
 	uint64_t *given = a->event_given ? amount_of(a, a->event) : NULL;
 	uint64_t *beside = amount_of(a, value);
 
-	if (a->event_given && !given && !beside && strcmp(a->event, value) != 0)
-		return sp_err_set(err, -EINVAL,
-			"event: '%s' and '%s' are not sampled together; wall=50ms stands beside "
-			"another event",
-			a->event, value);
 	if (a->event_given && beside) {
 		set_default(a, value);
 		return 0;

@@ -33,6 +33,7 @@ struct sp_args {
 	uint64_t chunk_bytes, chunk_ns, flush_ns;
 	uint64_t timeout_ns; /* stop by itself after this long; 0 = never */
 	char file[1024];     /* autostart only */
+	char localdir[512];  /* autostart only: where pieces wait for the cluster's files */
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
 	char driver_ui[512]; /* where the driver's UI is; "": looked for */

@@ -1,17 +1,23 @@
-/* See autostart.h. Whatever goes wrong, the job runs on: Agent_OnLoad always returns 0. */
+/* See autostart.h. Whatever goes wrong, the job runs on: Agent_OnLoad always returns 0, and says at
+ * most one line. */
 #include "autostart.h"
 
 #include "args.h"
+#include "base/cleanup.h"
+#include "base/pattern.h"
+#include "identity.h"
+#include "pieces.h"
 #include "recording.h"
 
 #include <jvmti.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +28,7 @@ static struct {
 	struct sp_recording_seat seat;
 } autostart;
 
-static void complain(const char *sentence)
+void sp_autostart_say(const char *sentence)
 {
 	char line[1024];
 	int n = snprintf(line, sizeof(line), "sparkprof: %s\n", sentence);
@@ -31,28 +37,45 @@ static void complain(const char *sentence)
 		return; /* nobody listens: nothing to be done */
 }
 
-/* %p: pid, %t: time of start; what else async-profiler knows comes with the other outputs. */
-static void expand(const char *pattern, char *out, size_t size)
+/* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
+static int begin(const struct sp_identity *id, struct sp_err *err)
 {
-	size_t n = 0;
-	time_t now = time(NULL);
-	struct tm tm;
+	struct sp_pieces *pieces;
+	int fd, r = sp_pieces_new(&pieces, &autostart.args, id, &fd, err);
 
-	localtime_r(&now, &tm);
-	for (; *pattern && n + 1 < size; pattern++) {
-		if (*pattern == '%' && pattern[1] == 'p') {
-			n += (size_t)snprintf(out + n, size - n, "%d", (int)getpid());
-			pattern++;
-		} else if (*pattern == '%' && pattern[1] == 't') {
-			n += strftime(out + n, size - n, "%Y%m%d-%H%M%S", &tm);
-			pattern++;
-		} else {
-			out[n++] = *pattern;
-		}
-		if (n >= size)
-			n = size - 1;
+	if (r < 0)
+		return r == -ENOMEM || r == -EINVAL ? r : 0;
+	/* The engines' step-downs are no error: they stand in the recording. */
+	sp_recording_seat_init(&autostart.seat, NULL, NULL);
+	r = sp_recording_autostart(
+		&autostart.seat, autostart.vm, autostart.options, pieces, fd, err);
+	if (r == 0)
+		return 1;
+	sp_pieces_discard(pieces);
+	sp_pieces_free(pieces);
+	return r;
+}
+
+/* A directory that comes later (a volume that is mounted, a mount that is made writable) is waited
+ * for: every second in the first minute, then every ten. */
+static void *wait_and_begin(void *arg)
+{
+	struct sp_identity id;
+	struct sp_err err;
+	int r = 0;
+
+	for (int i = 0; r == 0; i++) {
+		struct timespec pause = {i < 60 ? 1 : 10, 0};
+
+		nanosleep(&pause, NULL);
+		sp_identity_early(&id);
+		r = begin(&id, &err);
 	}
-	out[n] = 0;
+	if (r < 0)
+		sp_autostart_say(err.text);
+	else if (autostart.args.timeout_ns)
+		sp_recording_leave(&autostart.seat);
+	return NULL;
 }
 
 static void *end_in_time(void *arg)
@@ -61,7 +84,7 @@ static void *end_in_time(void *arg)
 	return NULL;
 }
 
-static void start_limit(void)
+static void start_thread(void *(*run)(void *))
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -71,70 +94,88 @@ static void start_limit(void)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&thread, &attr, end_in_time, NULL) == 0)
-		pthread_setname_np(thread, "sparkprof-end");
+	if (pthread_create(&thread, &attr, run, NULL) == 0)
+		pthread_setname_np(thread, "sparkprof-own");
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-}
-
-/* The recording under the name by which others find it, as launchers say it (msg.h, START). */
-static void name_output(int fd, char *ret, size_t size)
-{
-	char link[40], path[1100];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	ret[0] = '\0';
-	if (n > 0 && !strchr(path, '\n'))
-		snprintf(ret, size, "jfr %s\n", path);
 }
 
 /* The JVM's end is the session's business (agent/session.c: vm_death). */
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	char path[1100], outputs[1200];
-	struct sp_err err = {{0}};
-	int fd;
+	struct sp_identity id;
+	struct sp_err err = {{0}}, line;
+	int r;
 
-	expand(autostart.args.file, path, sizeof(path));
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0) {
-		sp_err_set(&err, -errno, "%s: %s", path, strerror(errno));
-		complain(err.text);
+	sp_identity_early(&id);
+	if (!sp_identity_chosen(&id, autostart.args.fraction))
 		return;
-	}
-	name_output(fd, outputs, sizeof(outputs));
-	/* The engines' step-downs are no error: they stand in the recording. */
-	sp_recording_seat_init(&autostart.seat, NULL, NULL);
-	if (sp_recording_autostart(
-		    &autostart.seat, autostart.vm, autostart.options, outputs, fd, &err) < 0) {
-		complain(err.text);
-		unlink(path);
+	r = begin(&id, &err);
+	if (r < 0) {
+		sp_autostart_say(err.text);
+	} else if (r == 0) {
+		sp_err_set(&line, 0, "%.600s; trying again until it works", err.text);
+		sp_autostart_say(line.text);
+		start_thread(wait_and_begin);
 	} else if (autostart.args.timeout_ns) {
-		start_limit();
+		start_thread(end_in_time);
 	}
+}
+
+/* SPARKPROF_OPTS first, so that the command line has the last word. */
+static int join_options(const char *options, struct sp_err *err)
+{
+	const char *env = getenv("SPARKPROF_OPTS");
+	int n = snprintf(autostart.options, sizeof(autostart.options), "%s%s%s", env ? env : "",
+		env && *env && options && *options ? "," : "", options ? options : "");
+
+	if (n < 0 || (size_t)n >= sizeof(autostart.options))
+		return sp_err_set(err, -EINVAL, "the options are longer than %zu bytes",
+			sizeof(autostart.options) - 1);
+	return 0;
+}
+
+static int check_file(const char *file, struct sp_err *err)
+{
+	static const char *const others[] = {".html", ".htm", ".svg", ".collapsed", ".folded",
+		".txt", ".json", ".csv", ".pb.gz", ".pprof"};
+	size_t n = strlen(file);
+	int r;
+
+	if (sp_pieces_is_remote(file))
+		return sp_err_set(
+			err, -EINVAL, "file: '%s': only files of this host can be written", file);
+	if (strncmp(file, "file:/", 6) == 0)
+		return sp_err_set(err, -EINVAL,
+			"file: '%s': a path of this host is written without file:", file);
+	if (!n)
+		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
+	for (size_t i = 0; i < SP_COUNT(others); i++)
+		if (n > strlen(others[i]) &&
+			strcasecmp(file + n - strlen(others[i]), others[i]) == 0)
+			return sp_err_set(err, -EINVAL,
+				"file: '%s': a JVM is recorded as JFR; write ….jfr and make the "
+				"rest of it with sparkprof report",
+				file);
+	if (sp_pattern_has_event(file))
+		return sp_err_set(err, -EINVAL, "file: a recording has no {{EVENT}}: it has all");
+	r = sp_pattern_check(file, err);
+	return r < 0 ? sp_err_prefix(err, r, "file") : 0;
 }
 
 static int parse(const char *options, struct sp_err *err)
 {
-	int r;
+	int r = join_options(options, err);
 
 	sp_args_init(&autostart.args);
-	snprintf(autostart.options, sizeof(autostart.options), "%s", options ? options : "");
-	r = sp_args_parse(&autostart.args, options ? options : "", err);
+	if (r == 0)
+		r = sp_args_parse(&autostart.args, autostart.options, err);
 	if (r < 0)
 		return r;
 	if (!autostart.args.start)
 		return sp_err_set(
 			err, -EINVAL, "write start,event=…,file=… after the library's name");
-	if (!*autostart.args.file)
-		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
-	if (strlen(options) >= sizeof(autostart.options))
-		return sp_err_set(err, -EINVAL, "the options are longer than %zu bytes",
-			sizeof(autostart.options) - 1);
-	return 0;
+	return check_file(autostart.args.file, err);
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -143,9 +184,13 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	struct sp_err err = {{0}};
 	jvmtiEnv *ti;
 
+	if (autostart.vm) {
+		sp_autostart_say("the library is given twice to -agentpath; the first one counts");
+		return 0;
+	}
 	autostart.vm = vm;
 	if (parse(options, &err) < 0 || (*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
-		complain(err.text[0] ? err.text : "this JVM has no tool interface");
+		sp_autostart_say(err.text[0] ? err.text : "this JVM has no tool interface");
 		return 0;
 	}
 	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));

@@ -5,6 +5,9 @@
 
 #include <jni.h>
 
+/* One line on stderr: there is nobody else to tell. Any thread. */
+void sp_autostart_say(const char *sentence);
+
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved);
 
 #endif

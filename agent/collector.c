@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "hooks.h"
 #include "nativemem.h"
+#include "pieces.h"
 #include "ring.h"
 #include "sig/here.h"
 #include "slice.h"
@@ -278,8 +279,6 @@ static void drain_tasks(struct sp_collector *c)
 		if (thread)
 			sp_record_task(c->record, &t, thread);
 	}
-	if (atomic_load(&c->capture->late_told))
-		sp_record_identity(c->record, &c->capture->late);
 	while (sp_tasks_next_stage(c->capture->tasks, &about))
 		sp_record_stage(c->record, &about);
 }
@@ -295,47 +294,6 @@ static void drain(struct sp_collector *c)
 	drain_ring(c);
 	drain_tasks(c);
 	count_losses(c);
-}
-
-static int flush(struct sp_collector *c, struct sp_err *err)
-{
-	struct sp_counts counts;
-	struct sp_metrics m;
-	int r;
-
-	if (c->wall)
-		sp_wall_settle(c->wall, false);
-	sp_metrics_read(c->metrics, &m);
-	sp_record_metrics(c->record, &m);
-	sp_collector_counts(c, &counts);
-	sp_record_counts(c->record, &counts);
-	r = sp_record_flush(c->record, err);
-	if (r > 0)
-		sp_intern_reset(c->intern);
-	atomic_store(&c->bytes, sp_record_bytes(c->record));
-	c->next_flush_ns = sp_clock_mono_ns() + c->capture->args->flush_ns;
-	return r < 0 ? r : 0;
-}
-
-/* Somebody may be waiting in sp_collector_flush(). */
-static void flush_if_due(struct sp_collector *c)
-{
-	struct sp_err err = {{0}};
-	uint64_t wanted;
-	int r;
-
-	pthread_mutex_lock(&c->lock);
-	wanted = c->flush_wanted;
-	pthread_mutex_unlock(&c->lock);
-	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns)
-		return;
-	r = flush(c, &err);
-	pthread_mutex_lock(&c->lock);
-	c->flush_done = wanted;
-	c->flush_status = r;
-	c->flush_err = err;
-	pthread_cond_broadcast(&c->done);
-	pthread_mutex_unlock(&c->lock);
 }
 
 static void sleep_until(struct sp_collector *c, uint64_t at_ns, uint32_t seen)
@@ -366,6 +324,7 @@ static uint64_t tick_ns(const struct sp_collector *c)
 static void finish(struct sp_collector *c)
 {
 	struct sp_counts counts;
+	uint64_t bytes;
 
 	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
@@ -385,10 +344,14 @@ static void finish(struct sp_collector *c)
 	c->wall = NULL;
 	if (c->engine->done)
 		c->engine->done(c->capture);
-	sp_collector_counts(c, &counts);
-	atomic_store(&c->bytes, sp_record_bytes(c->record));
+	sp_collector_identify(c);
+	sp_collector_piece_counts(c, &counts);
+	bytes = sp_record_bytes(c->record);
+	atomic_store(&c->bytes, c->bytes_before + bytes);
 	c->finish_status = sp_record_close(c->record, &counts, &c->finish_err);
 	c->record = NULL;
+	if (c->capture->pieces)
+		sp_pieces_finish(c->capture->pieces, bytes, counts.samples);
 	pthread_mutex_lock(&c->lock);
 	c->finished = true;
 	c->flush_done = c->flush_wanted;
@@ -410,7 +373,7 @@ static void *run(void *arg)
 		sp_threads_scan(c->capture->threads, sp_stacks_hotspot(c->stacks), false);
 		sp_somebody_look(&c->somebody, c->capture);
 		drain(c);
-		flush_if_due(c);
+		sp_collector_flush_if_due(c);
 		now = sp_clock_mono_ns();
 		/* A recording that cannot be written is not worth a sample. */
 		if (c->flush_status < 0) {
@@ -434,9 +397,10 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 	const struct sp_args *a = c->capture->args;
 	struct sp_counts none = {0};
 	int r = sp_record_open(&c->record, a, c->out_fd, c->dict, engine->name,
-		c->capture->interval_ns, c->capture->notes, &c->capture->identity, a->memory / 8,
-		err);
+		c->capture->interval_ns, c->capture->notes, a->memory / 8, err);
 
+	if (r == 0)
+		sp_collector_identify(c);
 	if (r < 0 || !wall_ns)
 		return r;
 	c->wall_ns = wall_ns;

@@ -9,7 +9,7 @@
 struct sp_collector;
 
 /* Prepares unwinding and recording. @capture is borrowed for life and gets its collector;
- * @out_fd stays the caller's. Returns 0 or -errno with a sentence. */
+ * @out_fd stays the caller's until it runs. Returns 0 or -errno with a sentence. */
 int sp_collector_new(
 	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err);
 void sp_collector_free(struct sp_collector *c);
@@ -27,6 +27,12 @@ int sp_collector_finish(struct sp_collector *c, struct sp_err *err);
 
 /* Flushes now and waits for it. */
 int sp_collector_flush(struct sp_collector *c, struct sp_err *err);
+
+/* A new descriptor of the file in hand, the caller's; -errno. */
+int sp_collector_dup(struct sp_collector *c);
+
+/* Closes the file, after sp_collector_finish(). */
+void sp_collector_close(struct sp_collector *c);
 
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret);
 

@@ -26,6 +26,10 @@ struct sp_collector {
 	struct sp_record *record;
 	struct sp_metrics_reader *metrics;
 	struct sp_callers callers;
+	uint32_t identity_version;
+	struct sp_counts before; /* of files before the one in hand */
+	uint64_t bytes_before;
+	bool said_piece; /* that the next file cannot be opened */
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
@@ -44,5 +48,11 @@ struct sp_collector {
 	struct sp_err flush_err, finish_err;
 	int finish_status;
 };
+
+/* collector_flush.c */
+void sp_collector_identify(struct sp_collector *c);
+void sp_collector_piece_counts(const struct sp_collector *c, struct sp_counts *ret);
+/* Somebody may be waiting in sp_collector_flush(). */
+void sp_collector_flush_if_due(struct sp_collector *c);
 
 #endif

@@ -52,6 +52,7 @@ struct sp_sample {
 
 struct sp_collector;
 struct sp_live;
+struct sp_pieces;
 
 /* What engines work with; owned by the session. */
 struct sp_capture {
@@ -59,9 +60,7 @@ struct sp_capture {
 	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
-	struct sp_identity identity; /* all empty: not Spark's */
-	struct sp_identity late;     /* what it is known to be since, once late_told */
-	_Atomic bool late_told;
+	struct sp_identity_box identity; /* not Spark's: nothing comes */
 	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */
@@ -70,6 +69,7 @@ struct sp_capture {
 	char notes[2048];     /* what was said while starting, a line each */
 	sp_session_say_fn *say;
 	void *say_ctx;
+	struct sp_pieces *pieces; /* NULL: one file */
 	void *engine_data;
 	const struct sp_perf_source *perf; /* who opens events for us; NULL: nobody */
 	/* Takes what that one sent; set by the engine that asked, under the lock. */

@@ -1,6 +1,8 @@
 /* See identity.h. */
 #include "identity.h"
 
+#include "jnikit.h"
+
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,6 +32,28 @@ static void host_of(const char *url, char *ret, size_t size)
 		snprintf(ret, size, "%.*s", (int)(end - at - 1), at + 1);
 }
 
+static bool has_word(const char *line, size_t len, const char *word)
+{
+	for (const char *w = line; w < line + len; w += strlen(w) + 1)
+		if (strcmp(w, word) == 0)
+			return true;
+	return false;
+}
+
+/* Main classes of drivers; in YARN's client mode the ApplicationMaster is ExecutorLauncher, which
+ * is none. */
+static bool is_driver(const char *line, size_t len)
+{
+	static const char *const mains[] = {"org.apache.spark.deploy.SparkSubmit",
+		"org.apache.spark.deploy.yarn.ApplicationMaster",
+		"org.apache.spark.deploy.worker.DriverWrapper"};
+
+	for (size_t i = 0; i < sizeof(mains) / sizeof(*mains); i++)
+		if (has_word(line, len, mains[i]))
+			return true;
+	return false;
+}
+
 static void from_command_line(struct sp_identity *id)
 {
 	char *line = malloc(LINE_MAX_BYTES), cores[16] = "", url[300] = "";
@@ -48,11 +72,30 @@ static void from_command_line(struct sp_identity *id)
 		option(line, (size_t)n, "--driver-url", url, sizeof(url));
 		host_of(url, id->driver_host, sizeof(id->driver_host));
 		id->cores = atoi(cores);
+		if (!id->executor_id[0] && is_driver(line, (size_t)n))
+			snprintf(id->executor_id, sizeof(id->executor_id), "driver");
 	}
 	free(line);
 	/* Kubernetes' placeholder where the id is given out later. */
 	if (strcmp(id->executor_id, "EXECID") == 0)
 		id->executor_id[0] = 0;
+}
+
+/* container_e17_1410901177871_0001_01_000005, the epoch perhaps left out, is of
+ * application_1410901177871_0001. */
+static void from_container(struct sp_identity *id)
+{
+	const char *c = id->container;
+	unsigned long long time;
+	unsigned number;
+
+	if (id->app_id[0] || strncmp(c, "container_", 10) != 0)
+		return;
+	c += 10;
+	if (*c == 'e')
+		c += strcspn(c, "_") + 1;
+	if (sscanf(c, "%llu_%u_", &time, &number) == 2)
+		snprintf(id->app_id, sizeof(id->app_id), "application_%llu_%04u", time, number);
 }
 
 static void from_environment(struct sp_identity *id)
@@ -77,6 +120,7 @@ static void from_environment(struct sp_identity *id)
 		if (v && !to[0])
 			snprintf(to, vars[i].size, "%s", v);
 	}
+	from_container(id);
 	if (!id->host[0])
 		gethostname(id->host, sizeof(id->host) - 1);
 }
@@ -105,33 +149,25 @@ static bool from_class_path(jvmtiEnv *ti, struct sp_identity *id)
 	return end != NULL;
 }
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 static void conf(JNIEnv *env, jobject from, jmethodID get, const char *key, char *ret, size_t size)
 {
 	jstring k = (*env)->NewStringUTF(env, key), none = (*env)->NewStringUTF(env, "");
 	jstring v = k && none ? (*env)->CallObjectMethod(env, from, get, k, none) : NULL;
 	jsize n;
 
-	if (failed(env) || !v)
+	if (sp_jni_failed(env) || !v)
 		return;
 	n = (*env)->GetStringLength(env, v);
 	if (n == 0 || (size_t)n * 3 >= size)
 		return;
 	(*env)->GetStringUTFRegion(env, v, 0, n, ret);
-	ret[failed(env) ? 0 : strnlen(ret, size - 1)] = 0;
+	ret[sp_jni_failed(env) ? 0 : strnlen(ret, size - 1)] = 0;
 }
 
 /* SparkEnv.get.conf, of the JVM's own Spark. */
 static void from_spark(JNIEnv *env, struct sp_identity *id)
 {
-	jclass c = (*env)->FindClass(env, "org/apache/spark/SparkEnv");
+	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
 	jmethodID get =
 		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
 		  : NULL;
@@ -139,7 +175,7 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 	char text[32] = "";
 	jmethodID m;
 
-	if (failed(env) || !spark)
+	if (sp_jni_failed(env) || !spark)
 		return;
 	m = (*env)->GetMethodID(env, c, "conf", "()Lorg/apache/spark/SparkConf;");
 	cf = m ? (*env)->CallObjectMethod(env, spark, m) : NULL;
@@ -147,7 +183,7 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 	m = c ? (*env)->GetMethodID(
 			env, c, "get", "(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;")
 	      : NULL;
-	if (failed(env) || !m)
+	if (sp_jni_failed(env) || !m)
 		return;
 	conf(env, cf, m, "spark.app.id", id->app_id, sizeof(id->app_id));
 	conf(env, cf, m, "spark.app.name", id->app_name, sizeof(id->app_name));
@@ -163,6 +199,13 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 	id->no_ui = strcmp(text, "false") == 0;
 }
 
+void sp_identity_early(struct sp_identity *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	from_command_line(ret);
+	from_environment(ret);
+}
+
 bool sp_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_identity *ret)
 {
 	bool spark;
@@ -174,9 +217,45 @@ bool sp_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_identity *ret)
 		return false;
 	from_environment(ret);
 	if ((*env)->PushLocalFrame(env, 32) < 0)
-		return !failed(env);
+		return !sp_jni_failed(env);
 	from_spark(env, ret);
-	failed(env);
+	sp_jni_failed(env);
 	(*env)->PopLocalFrame(env, NULL);
 	return true;
+}
+
+bool sp_identity_chosen(const struct sp_identity *id, uint32_t fraction)
+{
+	const char *parts[] = {id->app_id, "/", id->executor_id[0] ? id->executor_id : id->host};
+	uint64_t h = 14695981039346656037ull; /* FNV-1a, then mixed: its low bits are weak */
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (const char *s = parts[i]; *s; s++)
+			h = (h ^ (uint8_t)*s) * 1099511628211ull;
+	h = (h ^ h >> 31) * 0x7fb5d329728ea185ull;
+	h = (h ^ h >> 27) * 0x81dadef4bc2dd44dull;
+	return (h ^ h >> 33) % 1000000 < fraction;
+}
+
+void sp_identity_put(struct sp_identity_box *box, const struct sp_identity *id)
+{
+	pthread_mutex_lock(&box->lock);
+	if (!box->version || memcmp(&box->id, id, sizeof(*id)) != 0) {
+		box->id = *id;
+		box->version++;
+	}
+	pthread_mutex_unlock(&box->lock);
+}
+
+bool sp_identity_take(struct sp_identity_box *box, uint32_t *version, struct sp_identity *ret)
+{
+	bool newer;
+
+	pthread_mutex_lock(&box->lock);
+	newer = box->version != *version;
+	if (newer)
+		*ret = box->id;
+	*version = box->version;
+	pthread_mutex_unlock(&box->lock);
+	return newer;
 }

@@ -32,6 +32,7 @@ static struct {
 	pthread_cond_t cond;
 	bool ready, stop, wake;
 	bool renames;			   /* told at once, not asked for */
+	bool identified;		   /* or there is nothing to learn */
 	uint64_t ticks_wanted, ticks_done; /* under the lock */
 	int status;
 	struct sp_err err; /* a guest's */
@@ -361,16 +362,17 @@ static bool wait_stop(uint64_t ns)
 	return stop;
 }
 
-/* A JVM that records from its start is asked before Spark has its configuration. */
-static void identify_late(JNIEnv *env)
+/* A driver's application has its id, and an executor's its name, only when Spark is there: looked
+ * for until then. */
+static void identify(JNIEnv *env)
 {
-	const struct sp_identity *id = js.ev.identity;
+	struct sp_identity id;
 
-	if ((!id->spark_version[0] && !id->executor_id[0]) || id->app_name[0] ||
-		atomic_load(js.ev.late_told))
+	if (js.identified)
 		return;
-	if (sp_identity_read(env, js.ti, js.ev.late) && js.ev.late->app_name[0])
-		atomic_store(js.ev.late_told, true);
+	js.identified =
+		!sp_identity_read(env, js.ti, &id) || (sp_identity_whole(&id) && id.app_name[0]);
+	sp_identity_put(js.ev.identity, &id);
 }
 
 /* Names once a second, tasks as often as they want it, until told to stop. */
@@ -385,7 +387,7 @@ static void watch(JNIEnv *env)
 			tick_guests(env);
 		if (now >= next) {
 			refresh_names(env, false);
-			identify_late(env);
+			identify(env);
 			/* Ten thousand threads take milliseconds to ask: at most 1 % of the time.
 			 */
 			next = sp_clock_mono_ns() + NAME_PERIOD_NS +
@@ -413,7 +415,8 @@ static void *run(void *arg)
 	if (r == 0) {
 		js.renames = sp_rename_hook(env, on_rename) == 0;
 		refresh_names(env, true);
-		sp_identity_read(env, js.ti, js.ev.identity);
+		js.identified = false;
+		identify(env);
 	}
 	if (r == 0)
 		r = start_guests(env);

@@ -28,11 +28,8 @@ struct sp_jvm_guest {
 struct sp_jvmside_events {
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
-	struct sp_identity *identity; /* filled before sp_jvmside_start returns */
-	/* Filled once, before *late_told is set, where Spark came up later than the recording. */
-	struct sp_identity *late;
-	_Atomic bool *late_told;
-	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
+	struct sp_identity_box *identity; /* as far as known when sp_jvmside_start returns */
+	uint64_t anchor_offset;		  /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
 	/* The JVM is about to end; called on its own thread. */

@@ -23,7 +23,7 @@ struct sp_record {
 	const char *notes; /* lines; more may come */
 	size_t noted;	   /* of them, what this chunk has */
 	struct sp_jvminfo jvm;
-	const struct sp_identity *identity;
+	struct sp_identity identity;
 };
 
 static void setting(struct sp_record *r, const char *name, const char *value)
@@ -57,7 +57,7 @@ static void write_notes(struct sp_record *r)
 
 static void write_identity(struct sp_record *r)
 {
-	const struct sp_identity *id = r->identity;
+	const struct sp_identity *id = &r->identity;
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = id->app_id}, {.s = id->app_name},
 		{.s = id->app_attempt}, {.s = id->executor_id}, {.s = id->host},
 		{.s = id->container}, {.s = id->pod}, {.s = id->spark_version},
@@ -65,14 +65,6 @@ static void write_identity(struct sp_record *r)
 
 	if (id->app_id[0] || id->executor_id[0] || id->spark_version[0])
 		sp_jfrw_event(r->w, SP_JFR_APPLICATION, v);
-}
-
-void sp_record_identity(struct sp_record *r, const struct sp_identity *identity)
-{
-	if (r->identity == identity)
-		return;
-	r->identity = identity;
-	write_identity(r);
 }
 
 /* What every chunk says about the recording itself. */
@@ -115,8 +107,8 @@ static void write_head(struct sp_record *r)
 }
 
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes,
-	const struct sp_identity *identity, size_t memory, struct sp_err *err)
+	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
+	struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
@@ -133,7 +125,6 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->args = args;
 	r->interval_ns = interval_ns;
 	r->notes = notes;
-	r->identity = identity;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
 	sp_jvminfo_read(&r->jvm);
@@ -145,6 +136,12 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	write_head(r);
 	*ret = r;
 	return 0;
+}
+
+void sp_record_identity(struct sp_record *r, const struct sp_identity *id)
+{
+	r->identity = *id;
+	write_identity(r);
 }
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
@@ -207,6 +204,7 @@ static const char *const losses[SP_LOSSES] = {
 	[SP_LOSS_NESTED] = "signal within a signal",
 	[SP_LOSS_KERNEL] = "dropped by the kernel",
 	[SP_LOSS_MEMORY] = "--memory used up",
+	[SP_LOSS_DISK] = "removed to stay within maxdisk",
 };
 
 void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread)
@@ -276,6 +274,19 @@ int sp_record_flush(struct sp_record *r, struct sp_err *err)
 		return sentence(e, err);
 	if (e == 0)
 		return 0;
+	sp_dict_reset(r->dict);
+	write_head(r);
+	return 1;
+}
+
+int sp_record_switch(struct sp_record *r, int fd, struct sp_err *err)
+{
+	int e;
+
+	write_notes(r);
+	e = sp_jfrw_switch(r->w, fd);
+	if (e < 0)
+		return sentence(e, err);
 	sp_dict_reset(r->dict);
 	write_head(r);
 	return 1;

@@ -16,11 +16,14 @@
 struct sp_record;
 
 /* @fd and @dict are borrowed until sp_record_close(). @engine and @notes (a line each,
- * borrowed as well) are written as settings of each chunk, and so is @identity (borrowed).
+ * borrowed as well) are written as settings of each chunk.
  * Returns 0 or -errno with a sentence. */
 int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes,
-	const struct sp_identity *identity, size_t memory, struct sp_err *err);
+	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
+	struct sp_err *err);
+
+/* Who is recorded, as far as known by now: written, and again in each chunk. */
+void sp_record_identity(struct sp_record *r, const struct sp_identity *id);
 
 /* A running thread was seen. */
 void sp_record_cpu(
@@ -33,8 +36,6 @@ void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint
 /* Any other event; see sp_jfrw_event. */
 void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals);
 
-/* What the JVM is known to be by now; borrowed as the one before. */
-void sp_record_identity(struct sp_record *r, const struct sp_identity *identity);
 
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 
@@ -52,6 +53,11 @@ void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
  * reset: every id is void; or -errno. */
 int sp_record_flush(struct sp_record *r, struct sp_err *err);
 
+/* The same, and goes on in another file: @fd is borrowed as the first one was, which is complete
+ * then. Returns 1 or -errno. */
+int sp_record_switch(struct sp_record *r, int fd, struct sp_err *err);
+
+/* Of the file in hand. */
 uint64_t sp_record_bytes(const struct sp_record *r);
 
 /* Final flush with the counts of the whole recording. Frees @r in any case. */

@@ -4,10 +4,10 @@
 #include "recording.h"
 #include "owner.h"
 #include "passed.h"
+#include "pieces.h"
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -22,7 +22,6 @@ static struct {
 	uint32_t ended;		    /* futex: bumped when a recording ends */
 	struct sp_session *session; /* NULL: nothing records */
 	struct sp_recording_seat *holder;
-	int out_fd;	   /* the session's own */
 	uint64_t since_ns; /* wall clock, to be shown */
 	uint64_t end_ns;   /* monotonic: when it is over by itself; 0: never */
 	char who[232], options[1024], said[256], outputs[4096];
@@ -89,7 +88,7 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	sp_args_init(&args);
 	r = sp_args_parse(&args, options, err);
 	if (r == 0)
-		r = sp_session_start(&g.session, vm, &args, out_fd,
+		r = sp_session_start(&g.session, vm, &args, out_fd, s->pieces,
 			strcmp(args.perf, "passed") == 0 ? s->perf : NULL, keep_said, s, err);
 	if (r < 0) {
 		g.session = NULL;
@@ -97,7 +96,6 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 		return r;
 	}
 	g.holder = s;
-	g.out_fd = out_fd;
 	g.since_ns = sp_clock_wall_ns();
 	g.end_ns = args.timeout_ns ? sp_clock_mono_ns() + args.timeout_ns : 0;
 	snprintf(g.who, sizeof(g.who), "%s", who);
@@ -133,13 +131,16 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 }
 
 int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	const char *outputs, int out_fd, struct sp_err *err)
+	struct sp_pieces *pieces, int out_fd, struct sp_err *err)
 {
 	static const char who[] = "the JVM's own option -agentpath";
 	struct sp_msg reply;
 
 	s->detached = true;
-	sp_recording_start(s, vm, options, who, outputs, out_fd, &reply, err);
+	s->pieces = pieces;
+	sp_recording_start(s, vm, options, who, "", out_fd, &reply, err);
+	if (reply.type != SP_MSG_STARTED)
+		s->pieces = NULL;
 	if (reply.type == SP_MSG_BUSY)
 		return sp_err_set(err, -EBUSY, "this JVM is being recorded already, by %s", s->who);
 	return reply.type == SP_MSG_STARTED ? 0 : -(int)reply.num[0];
@@ -148,10 +149,13 @@ int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *
 /* A seat that did not start the recording gets a way to read it. */
 static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
 {
-	snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
+	if (g.holder->pieces)
+		sp_pieces_outputs(g.holder->pieces, s->outputs, sizeof(s->outputs));
+	else
+		snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
 	reply->text[0] = s->outputs;
 	if (g.holder != s)
-		s->pass_fd = fcntl(g.out_fd, F_DUPFD_CLOEXEC, 3);
+		s->pass_fd = sp_session_dup(g.session);
 }
 
 /* Ends the recording, whoever holds it; the holder's thread is told. */
@@ -163,6 +167,8 @@ static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 	memset(ret, 0, sizeof(*ret));
 	r = sp_session_stop(session, ret, err);
 	g.session = NULL;
+	sp_pieces_free(g.holder->pieces);
+	g.holder->pieces = NULL;
 	g.holder->holds = false;
 	g.holder = NULL;
 	sp_owner_release();

@@ -15,6 +15,7 @@
 struct sp_recording_seat {
 	bool holds;			   /* this connection's recording runs */
 	bool detached;			   /* … and goes on without the launcher */
+	struct sp_pieces *pieces;	   /* the files of autostart; NULL: none */
 	const struct sp_perf_source *perf; /* NULL: the other end opens none */
 	sp_session_say_fn *say;
 	void *say_ctx;
@@ -30,10 +31,11 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err);
 
 /* The same for a JVM that records by an option of its own: @s is nobody's connection and detached
- * from the start, so that later ones may ask, dump and stop. A recording with a time limit needs a
+ * from the start, so that later ones may ask, dump and stop. Ownership of @pieces passes on
+ * success. A recording with a time limit needs a
  * thread that calls sp_recording_leave. Returns 0 or -errno with a sentence. */
 int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	const char *outputs, int out_fd, struct sp_err *err);
+	struct sp_pieces *pieces, int out_fd, struct sp_err *err);
 
 /* STOPPED, BUSY (another launcher's collect) or FAILED (nothing records). */
 void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err);

@@ -25,7 +25,7 @@ struct sp_rest {
 	JavaVM *vm;
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
-	const struct sp_identity *id;
+	struct sp_identity id;
 	char ui[SP_REST_URL], base[SP_REST_URL]; /* base "": not found */
 	unsigned searches;
 	uint64_t searched_ns;
@@ -66,7 +66,7 @@ static bool get(struct sp_rest *r, JNIEnv *env, const char *path)
 {
 	char url[SP_REST_URL + 256];
 
-	sp_rest_url(r->base, r->id, path, url, sizeof(url));
+	sp_rest_url(r->base, &r->id, path, url, sizeof(url));
 	return !stopped(r) && sp_rest_get(env, url, ANSWER_MAX, &r->text);
 }
 
@@ -82,7 +82,7 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 		return false;
 	r->searches++;
 	r->searched_ns = now;
-	for (unsigned n = 0; sp_rest_base(r->id, r->ui, n, r->base, sizeof(r->base)); n++)
+	for (unsigned n = 0; sp_rest_base(&r->id, r->ui, n, r->base, sizeof(r->base)); n++)
 		if (get(r, env, ""))
 			return true;
 	r->base[0] = 0;
@@ -169,7 +169,7 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	r->vm = vm;
 	r->threads = threads;
 	r->tasks = tasks;
-	r->id = id;
+	r->id = *id;
 	snprintf(r->ui, sizeof(r->ui), "%s", ui);
 	sp_buf_init(&r->text);
 	init_lock(r);

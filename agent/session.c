@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static _Atomic bool
 	taken; /* the handler's state, and what the JVM calls back, is one per process */
@@ -29,12 +28,11 @@ struct sp_session {
 	struct sp_rest *rest; /* NULL: nobody to ask */
 	sp_session_say_fn *say;
 	void *say_ctx;
-	int out_fd;
 	int debug_was_off;
 	bool jvmside;
 };
 
-/* Frees everything that a partly started session has; out_fd is the caller's until it runs. */
+/* Frees everything that a partly started session has; the output is the caller's until it runs. */
 static void dispose(struct sp_session *s)
 {
 	atomic_store(&sp_sig.hooks, 0); /* where the collector never ran */
@@ -89,8 +87,6 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	struct sp_jvmside_events ev = {.threads = s->threads,
 		.tasks = s->capture.tasks,
 		.identity = &s->capture.identity,
-		.late = &s->capture.late,
-		.late_told = &s->capture.late_told,
 		.vm_death = vm_death,
 		.ctx = s};
 	struct sp_anchor_layout layout;
@@ -112,7 +108,17 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	return r;
 }
 
-static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
+/* Not worth failing for. */
+static void ask_for_names(struct sp_session *s, JavaVM *vm)
+{
+	struct sp_identity id;
+	uint32_t version = 0;
+
+	if (sp_identity_take(&s->capture.identity, &version, &id))
+		sp_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &id, s->args.driver_ui);
+}
+
+static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_err *err)
 {
 	struct sp_capture *c = &s->capture;
 	const struct sp_engine *engine = NULL;
@@ -126,7 +132,7 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of tasks");
 	c->ring = &s->ring;
-	r = sp_collector_new(&s->collector, c, s->out_fd, err);
+	r = sp_collector_new(&s->collector, c, out_fd, err);
 	if (r == 0)
 		r = sp_hooks_prepare(c, &s->live, err);
 	if (r == 0) {
@@ -145,14 +151,13 @@ static int start_parts(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			engine->done(c);
 		return r;
 	}
-	/* Names are not worth failing for. */
-	sp_rest_start(&s->rest, vm, s->threads, c->tasks, &c->identity, s->args.driver_ui);
+	ask_for_names(s, vm);
 	return 0;
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	const struct sp_perf_source *perf, sp_session_say_fn *say, void *say_ctx,
-	struct sp_err *err)
+	struct sp_pieces *pieces, const struct sp_perf_source *perf, sp_session_say_fn *say,
+	void *say_ctx, struct sp_err *err)
 {
 	struct sp_session *s;
 	int r;
@@ -165,22 +170,29 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	}
 	s->args = *args;
-	s->out_fd = out_fd;
 	s->capture = (struct sp_capture){
 		.args = &s->args,
 		.interval_ns = sp_args_interval(args),
 		.say = say_and_note,
 		.say_ctx = s,
 		.perf = perf,
+		.pieces = pieces,
 	};
 	pthread_mutex_init(&s->capture.perf_lock, NULL);
+	pthread_mutex_init(&s->capture.identity.lock, NULL);
 	s->say = say;
 	s->say_ctx = say_ctx;
+	if (args->ignored[0]) {
+		struct sp_err note;
+
+		sp_err_set(&note, 0, "options that are not done here: %s", args->ignored);
+		say_and_note(s, note.text);
+	}
 	r = sp_budget_apply(&s->args, say_and_note, s, err);
 	if (r == 0) {
 		s->capture.memory = s->args.memory / 3;
 		s->debug_was_off = sp_vmtable_debug_on();
-		r = start_parts(s, vm, err);
+		r = start_parts(s, vm, out_fd, err);
 	}
 	if (r < 0) {
 		dispose(s);
@@ -193,6 +205,11 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret)
 {
 	sp_collector_counts(s->collector, ret);
+}
+
+int sp_session_dup(const struct sp_session *s)
+{
+	return sp_collector_dup(s->collector);
 }
 
 const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
@@ -229,7 +246,7 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 	r = sp_collector_finish(s->collector, err);
 	if (ret_counts)
 		sp_collector_counts(s->collector, ret_counts);
-	close(s->out_fd);
+	sp_collector_close(s->collector);
 	dispose(s);
 	return r;
 }

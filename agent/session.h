@@ -19,6 +19,7 @@ enum sp_loss {
 	SP_LOSS_NESTED, /* a signal came while the last one was handled */
 	SP_LOSS_KERNEL, /* perf events: the kernel's ring was full, or the thread not known */
 	SP_LOSS_MEMORY, /* --memory: no place for its stack or thread */
+	SP_LOSS_DISK,	/* maxdisk: the file that held it was removed */
 	SP_LOSSES
 };
 
@@ -38,14 +39,19 @@ struct sp_counts {
 typedef void sp_session_say_fn(void *ctx, const char *sentence);
 
 struct sp_parcel;
+struct sp_pieces;
 struct sp_perf_source;
 
 /* Starts recording to @out_fd (ownership passes on success), which must be a regular file unless
- * @args->stream. @perf (borrowed for the session's life, may be NULL) opens perf events that this
+ * @args->stream. @pieces (borrowed for the session's life, may be NULL) says when another file is
+ * to follow it. @perf (borrowed for the session's life, may be NULL) opens perf events that this
  * process may not. Returns 0, or -errno with a sentence in @err and nothing left behind. */
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	const struct sp_perf_source *perf, sp_session_say_fn *say, void *say_ctx,
-	struct sp_err *err);
+	struct sp_pieces *pieces, const struct sp_perf_source *perf, sp_session_say_fn *say,
+	void *say_ctx, struct sp_err *err);
+
+/* A new descriptor of the file in hand, the caller's; -errno. */
+int sp_session_dup(const struct sp_session *s);
 
 /* Current counts; cheap, any agent thread. */
 void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);

@@ -420,6 +420,20 @@ int sp_jfrw_rotate(struct sp_jfrw *w)
 	return r < 0 ? r : 1;
 }
 
+int sp_jfrw_switch(struct sp_jfrw *w, int fd)
+{
+	int r = flush(w);
+
+	if (r == 0)
+		r = sp_jfr_file_finish(&w->file);
+	if (r < 0)
+		return r;
+	begin_chunk(w);
+	r = sp_jfr_file_begin(&w->file, fd, 0, (const uint8_t *)w->meta.data, (uint32_t)w->meta.len,
+		w->wall_ns, w->mono_ns);
+	return r < 0 ? r : 1;
+}
+
 int sp_jfrw_flush(struct sp_jfrw *w)
 {
 	uint64_t size = w->file.c.pad - w->file.c.start;

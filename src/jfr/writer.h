@@ -59,6 +59,10 @@ int sp_jfrw_flush(struct sp_jfrw *w);
  */
 int sp_jfrw_rotate(struct sp_jfrw *w);
 
+/* The same, and goes on in another file, @fd, empty and open as for sp_jfrw_new. The one before is
+ * complete then, and not used any more. Returns 1 or -errno. */
+int sp_jfrw_switch(struct sp_jfrw *w, int fd);
+
 /* Flushes, gives the unused end of the file back, and frees @w whatever happens.
  * Returns: 0 or the first error. */
 int sp_jfrw_close(struct sp_jfrw *w);

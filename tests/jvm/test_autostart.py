@@ -94,6 +94,74 @@ def test_its_time_limit_ends_it(target, sparkprof, tmp_path):
     assert Recording(tmp_path / "own.jfr").wall()
 
 
+def test_environment_words_and_directories(target, sparkprof, tmp_path):
+    """Options of both places, the command line's last; what async-profiler knows; names of functions without a launcher."""
+    opts = f"start,event=cpu,interval=1s,jfr,threads,cstack=vm,nativelock,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
+    t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=interval=20ms,event=cpu,wall=20ms"],
+               env={**os.environ, "SPARKPROF_OPTS": opts})
+    wait_until(lambda: state(sparkprof, t)["samples"] > 50)
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=30) == 0
+    [path] = tmp_path.glob("new/*/*.jfr")
+    assert path.name == f"{t.pid}.jfr" and path.parent.name == f"jvm-{os.uname().nodename}-{t.pid}"
+    r = Recording(path)
+    assert any("not done here: nativelock" in x for x in r.others["jdk.ActiveSetting"])
+    frames = {f for x in r.samples for f in x.stack}
+    assert any("Idle.main" in f for f in frames)
+    assert any("VMThread" in f for f in frames), frames
+    assert not [f for f in frames if f.startswith("libjvm.so.0x")]
+    assert t.stderr() == ""
+
+
+def test_a_directory_that_comes_later(target, sparkprof, tmp_path):
+    (tmp_path / "late").write_text("in the way")
+    t = target("Idle", jvm=[recording.option(tmp_path / "late/own.jfr", event="wall")])
+    assert t.stderr().count("\n") == 1 and "late/own.jfr: Not a directory; trying again" in t.stderr()
+    (tmp_path / "late").unlink()
+    wait_until(lambda: (tmp_path / "late/own.jfr").exists() and state(sparkprof, t)["samples"] > 0)
+    assert t.stderr().count("\n") == 1
+
+
+def test_given_twice_or_not_chosen(target, tmp_path):
+    one = recording.option(tmp_path / "one.jfr", event="wall")
+    t = target("Idle", jvm=[one, recording.option(tmp_path / "two.jfr", event="wall")])
+    assert t.stderr().count("\n") == 1 and "given twice" in t.stderr()
+    t = target("Idle", jvm=[recording.option(tmp_path / "three.jfr", event="wall", fraction=0)])
+    assert not our_threads(t) and t.stderr() == ""
+    assert [f.name for f in tmp_path.glob("*.jfr")] == ["one.jfr"]
+
+
+def test_a_file_for_each_loop(target, sparkprof, tmp_path):
+    """Files that follow each other without a gap; a launcher asks, dumps, stops and starts as anywhere else."""
+    t = target("Idle", jvm=[recording.option(tmp_path / "own-%n.jfr", event="wall", loop="1s", flush="200ms")])
+    wait_until(lambda: (tmp_path / "own-3.jfr").exists(), 30)
+    assert state(sparkprof, t)["recording"]
+    r = sparkprof("dump", "-f", tmp_path / "dump.collapsed", t.pid)
+    assert r.returncode == 0 and "Idle.main" in (tmp_path / "dump.collapsed").read_text(), r.stderr
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+    files = sorted(tmp_path.glob("own-*.jfr"), key=lambda f: int(f.stem[4:]))
+    spans = sorted((s.time, s.time + s.span) for f in files for s in Recording(f).wall() if s.thread == "main")
+    assert len(files) >= 3 and len(spans) >= 3
+    covered = sum(to - since for since, to in spans)
+    assert covered > 0.97 * (spans[-1][1] - spans[0][0]), spans
+    r = sparkprof("start", "-e", "wall", "-f", tmp_path / "next.jfr", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert sparkprof("stop", t.pid).returncode == 0 and Recording(tmp_path / "next.jfr").wall()
+    assert t.stderr() == ""
+
+
+def test_the_oldest_file_goes_when_the_disk_is_used_up(target, sparkprof, tmp_path):
+    t = target("Idle", jvm=[recording.option(tmp_path / "own.jfr", event="wall", maxdisk="64k", flush="100ms")])
+    wait_until(lambda: (tmp_path / "own.7.jfr").exists() and not (tmp_path / "own.1.jfr").exists(), 30)
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+    files = list(tmp_path.glob("own.*.jfr"))
+    assert sum(f.stat().st_size for f in files) < 130 << 10
+    lost = [x for f in files for x in Recording(f).others["sparkprof.Lost"]]
+    assert any("maxdisk" in x for x in lost), lost
+
+
 def futex_waits(t):
     """Operation and time-out in seconds of each thread of ours that sits in futex(2)."""
     found = []

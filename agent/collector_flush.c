@@ -1,0 +1,143 @@
+/* The collector's writing: flushes, when they are due and when somebody wants one, and goes from
+ * one file to the next. */
+#include "collector_in.h"
+
+#include "base/clock.h"
+#include "pieces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+void sp_collector_identify(struct sp_collector *c)
+{
+	struct sp_identity id;
+
+	if (sp_identity_take(&c->capture->identity, &c->identity_version, &id))
+		sp_record_identity(c->record, &id);
+	else
+		return;
+	if (c->capture->pieces)
+		sp_pieces_identify(c->capture->pieces, &id);
+}
+
+/* Since the file in hand began: what lies in several files adds up. */
+void sp_collector_piece_counts(const struct sp_collector *c, struct sp_counts *ret)
+{
+	const struct sp_counts *b = &c->before;
+
+	sp_collector_counts(c, ret);
+	ret->samples -= b->samples;
+	ret->lost -= b->lost;
+	ret->truncated -= b->truncated;
+	ret->too_deep -= b->too_deep;
+	ret->unknown -= b->unknown;
+	for (int i = 0; i < SP_LOSSES; i++)
+		ret->lost_by[i] -= b->lost_by[i];
+}
+
+static void replace_fd(struct sp_collector *c, int fd)
+{
+	pthread_mutex_lock(&c->lock);
+	close(c->out_fd);
+	c->out_fd = fd;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void say_once(struct sp_collector *c, const struct sp_err *err)
+{
+	if (!c->said_piece && c->capture->say)
+		c->capture->say(c->capture->say_ctx, err->text);
+	c->said_piece = true;
+}
+
+/* Ends the file and begins the next. Samples are taken meanwhile; they wait in their rings. */
+static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err *err)
+{
+	uint64_t bytes = sp_record_bytes(c->record);
+	int r, fd = sp_pieces_next(p, sp_clock_mono_ns(), err);
+	struct sp_counts piece;
+
+	if (fd < 0) {
+		say_once(c, err);
+		return sp_record_flush(c->record, err);
+	}
+	r = sp_record_switch(c->record, fd, err);
+	replace_fd(c, fd);
+	sp_collector_piece_counts(c, &piece);
+	sp_pieces_ended(p, bytes, piece.samples);
+	sp_collector_counts(c, &c->before);
+	c->bytes_before += bytes;
+	return r;
+}
+
+static int write_out(struct sp_collector *c, struct sp_err *err)
+{
+	struct sp_pieces *p = c->capture->pieces;
+	int r;
+
+	if (!p)
+		return sp_record_flush(c->record, err);
+	r = sp_pieces_due(p, sp_clock_mono_ns(), sp_record_bytes(c->record))
+		    ? turn_page(c, p, err)
+		    : sp_record_flush(c->record, err);
+	atomic_fetch_add(&c->lost[SP_LOSS_DISK], sp_pieces_fit(p, sp_record_bytes(c->record)));
+	return r;
+}
+
+static int flush(struct sp_collector *c, struct sp_err *err)
+{
+	struct sp_counts counts;
+	struct sp_metrics m;
+	int r;
+
+	if (c->wall)
+		sp_wall_settle(c->wall, false);
+	sp_collector_identify(c);
+	sp_metrics_read(c->metrics, &m);
+	sp_record_metrics(c->record, &m);
+	sp_collector_piece_counts(c, &counts);
+	sp_record_counts(c->record, &counts);
+	r = write_out(c, err);
+	if (r > 0)
+		sp_intern_reset(c->intern);
+	atomic_store(&c->bytes, c->bytes_before + sp_record_bytes(c->record));
+	c->next_flush_ns = sp_clock_mono_ns() + c->capture->args->flush_ns;
+	return r < 0 ? r : 0;
+}
+
+void sp_collector_flush_if_due(struct sp_collector *c)
+{
+	struct sp_err err = {{0}};
+	uint64_t wanted;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	wanted = c->flush_wanted;
+	pthread_mutex_unlock(&c->lock);
+	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns)
+		return;
+	r = flush(c, &err);
+	pthread_mutex_lock(&c->lock);
+	c->flush_done = wanted;
+	c->flush_status = r;
+	c->flush_err = err;
+	pthread_cond_broadcast(&c->done);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int sp_collector_dup(struct sp_collector *c)
+{
+	int fd;
+
+	pthread_mutex_lock(&c->lock);
+	fd = fcntl(c->out_fd, F_DUPFD_CLOEXEC, 3);
+	pthread_mutex_unlock(&c->lock);
+	return fd < 0 ? -errno : fd;
+}
+
+void sp_collector_close(struct sp_collector *c)
+{
+	close(c->out_fd);
+	c->out_fd = -1;
+}

@@ -1,0 +1,117 @@
+/* See jnikit.h. */
+#include "jnikit.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool sp_jni_failed(JNIEnv *env)
+{
+	if (!(*env)->ExceptionCheck(env))
+		return false;
+	(*env)->ExceptionClear(env);
+	return true;
+}
+
+const char *sp_jni_text(JNIEnv *env, jstring s, char *ret, size_t size)
+{
+	jsize n = s ? (*env)->GetStringLength(env, s) : 0;
+
+	ret[0] = 0;
+	if ((size_t)n > (size - 1) / 3) /* in modified UTF-8 a character takes up to three */
+		n = (jsize)((size - 1) / 3);
+	if (n > 0) {
+		memset(ret, 0, size);
+		(*env)->GetStringUTFRegion(env, s, 0, n, ret);
+		if (sp_jni_failed(env))
+			ret[0] = 0;
+	}
+	return ret;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static int code_of(const char *class_name, const char *message)
+{
+	if (ends_with(class_name, ".FileAlreadyExistsException"))
+		return -EEXIST;
+	if (ends_with(class_name, ".FileNotFoundException"))
+		return -ENOENT;
+	if (ends_with(class_name, ".UnsupportedOperationException") ||
+		strstr(message, "not support"))
+		return -EOPNOTSUPP;
+	return -EIO;
+}
+
+int sp_jni_error(JNIEnv *env, struct sp_err *err)
+{
+	jthrowable t = (*env)->ExceptionOccurred(env);
+	char class_name[256] = "", message[1024] = "";
+	jclass c;
+
+	if (!t)
+		return 0;
+	(*env)->ExceptionClear(env);
+	c = (*env)->GetObjectClass(env, t);
+	sp_jni_text(env, sp_jni_call(env, c, "getName", "()Ljava/lang/String;"), class_name,
+		sizeof(class_name));
+	sp_jni_text(env, sp_jni_call(env, t, "getMessage", "()Ljava/lang/String;"), message,
+		sizeof(message));
+	sp_jni_failed(env);
+	message[strcspn(message, "\n")] = 0;
+	return sp_err_set(err, code_of(class_name, message), "%s%s%.400s", class_name,
+		message[0] ? ": " : "", message);
+}
+
+jclass sp_jni_loaded_class(JNIEnv *env, const char *name)
+{
+	jclass c = (*env)->FindClass(env, "java/lang/ClassLoader");
+	jobject loader = c ? sp_jni_call_static(env, "java/lang/ClassLoader",
+				     "getSystemClassLoader", "()Ljava/lang/ClassLoader;")
+			   : NULL;
+	jstring text = loader ? (*env)->NewStringUTF(env, name) : NULL;
+	/* Of ClassLoader itself, whose method is protected: JNI does not mind. */
+	jmethodID find = text ? (*env)->GetMethodID(env, c, "findLoadedClass",
+					"(Ljava/lang/String;)Ljava/lang/Class;")
+			      : NULL;
+	jclass found = find ? (*env)->CallObjectMethod(env, loader, find, text) : NULL;
+
+	return sp_jni_failed(env) ? NULL : found;
+}
+
+jobject sp_jni_call(JNIEnv *env, jobject on, const char *name, const char *sig, ...)
+{
+	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
+	jmethodID m = c ? (*env)->GetMethodID(env, c, name, sig) : NULL;
+	jobject ret;
+	va_list args;
+
+	if (!m)
+		return NULL;
+	va_start(args, sig);
+	ret = (*env)->CallObjectMethodV(env, on, m, args);
+	va_end(args);
+	return (*env)->ExceptionCheck(env) ? NULL : ret;
+}
+
+jobject sp_jni_call_static(
+	JNIEnv *env, const char *class_name, const char *name, const char *sig, ...)
+{
+	jclass c = (*env)->FindClass(env, class_name);
+	jmethodID m = c ? (*env)->GetStaticMethodID(env, c, name, sig) : NULL;
+	jobject ret;
+	va_list args;
+
+	if (!m)
+		return NULL;
+	va_start(args, sig);
+	ret = (*env)->CallStaticObjectMethodV(env, c, m, args);
+	va_end(args);
+	return (*env)->ExceptionCheck(env) ? NULL : ret;
+}

@@ -1,0 +1,31 @@
+/* Small helps for code that calls into the JVM: exceptions as sentences, strings, and classes that
+ * must not be loaded by a look. Context: a thread attached to the JVM. */
+#ifndef SP_AGENT_JNIKIT_H
+#define SP_AGENT_JNIKIT_H
+
+#include "base/err.h"
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Takes away the exception that is there, if any; returns whether there was one. */
+bool sp_jni_failed(JNIEnv *env);
+
+/* The same with "class: message" in @err. Returns 0 where there was none, else -EEXIST, -ENOENT or
+ * -EOPNOTSUPP where the class or the message says so, and -EIO. */
+int sp_jni_error(JNIEnv *env, struct sp_err *err);
+
+/* Copies a Java string, cut to fit; "" for null. Returns @ret. */
+const char *sp_jni_text(JNIEnv *env, jstring s, char *ret, size_t size);
+
+/* The class "org.apache.spark.SparkEnv" if the JVM has it already, else NULL: a local reference. */
+jclass sp_jni_loaded_class(JNIEnv *env, const char *name);
+
+/* Calls by name; the result is a local reference, NULL where something failed (an exception may be
+ * there). */
+jobject sp_jni_call(JNIEnv *env, jobject on, const char *name, const char *sig, ...);
+jobject sp_jni_call_static(
+	JNIEnv *env, const char *class_name, const char *name, const char *sig, ...);
+
+#endif

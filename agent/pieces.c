@@ -1,0 +1,322 @@
+/* See pieces.h. A piece is known by its round and time; its name is made anew when it is needed, so
+ * that ids which come late change nothing but names. */
+#include "pieces_in.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/pattern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARE	 4 /* of maxdisk=: what one piece takes at most */
+#define RETRY_NS 10000000000ull
+#define WAITING	 (1ull << 30) /* bytes that wait for the cluster, where maxdisk= says nothing */
+
+/* Makes the directories above @path. What cannot be made is told when the file is opened. */
+static void make_directories(char *path)
+{
+	for (char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
+		*s = 0;
+		mkdir(path, 0777);
+		*s = '/';
+	}
+}
+
+/* A file that nobody else writes to. */
+static int open_alone(const char *path)
+{
+	SP_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EWOULDBLOCK;
+	if (ftruncate(fd, 0) < 0)
+		return -errno;
+	return sp_steal_fd(&fd);
+}
+
+static void keep_path(struct sp_pieces *p)
+{
+	char path[SP_PIECES_PATH];
+	SP_AUTO_FREE char *whole = NULL;
+
+	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) == 0)
+		whole = realpath(path, NULL);
+	snprintf(p->path, sizeof(p->path), "%s", whole ? whole : "");
+}
+
+static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *err)
+{
+	char path[SP_PIECES_PATH];
+	int fd = -EWOULDBLOCK;
+
+	for (int i = 0; i < 2 && fd == -EWOULDBLOCK; i++) {
+		int r = sp_pieces_name(p, &p->id, x, path, err);
+
+		if (r < 0)
+			return r;
+		make_directories(path);
+		fd = open_alone(path);
+		x->clash = fd == -EWOULDBLOCK;
+	}
+	if (fd == -EINVAL)
+		return sp_err_set(err, fd, "file: %s: is not a regular file", path);
+	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
+}
+
+/* Where pieces wait: in the JVM's own directory, which YARN removes with the container, or where
+ * that cannot be written in /tmp. */
+static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
+{
+	const char *dir = args->localdir[0]	   ? args->localdir
+			  : access(".", W_OK) == 0 ? "."
+						   : "/tmp";
+
+	p->loop_ns = args->loop_ns;
+	p->maxdisk = args->maxdisk;
+	if (!sp_pieces_is_remote(args->file)) {
+		memcpy(p->pattern, args->file, sizeof(p->pattern));
+		return;
+	}
+	memcpy(p->remote, args->file, sizeof(p->remote));
+	snprintf(p->pattern, sizeof(p->pattern), "%s/sparkprof-%%p.%%n.jfr", dir);
+	p->loop_ns = args->dfs_ns;
+	if (!p->maxdisk)
+		p->maxdisk = WAITING;
+}
+
+static void init_cond(pthread_cond_t *c)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const struct sp_identity *id,
+	int *ret_fd, struct sp_err *err)
+{
+	struct sp_pieces *p = calloc(1, sizeof(*p));
+	char host[256] = "";
+	int fd;
+
+	if (!p)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	pthread_mutex_init(&p->lock, NULL);
+	init_cond(&p->came);
+	p->holders = 1;
+	set_patterns(p, args);
+	p->numbered = (p->loop_ns || p->maxdisk) && !sp_pattern_has_round(p->pattern);
+	p->id = *id;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(p->stand_in, sizeof(p->stand_in), "jvm-%s-%d", host, (int)getpid());
+	p->started = time(NULL);
+	p->now = (struct sp_piece){.round = 1, .time = p->started};
+	p->began_ns = sp_clock_mono_ns();
+	fd = open_piece(p, &p->now, err);
+	if (fd < 0) {
+		sp_pieces_free(p);
+		return fd;
+	}
+	keep_path(p);
+	*ret_fd = fd;
+	*ret = p;
+	return 0;
+}
+
+struct sp_pieces *sp_pieces_ref(struct sp_pieces *p)
+{
+	atomic_fetch_add(&p->holders, 1);
+	return p;
+}
+
+void sp_pieces_free(struct sp_pieces *p)
+{
+	if (!p || atomic_fetch_sub(&p->holders, 1) > 1)
+		return;
+	pthread_cond_destroy(&p->came);
+	pthread_mutex_destroy(&p->lock);
+	free(p->done);
+	free(p);
+}
+
+/* A directory that was made for a name that is gone. */
+static void remove_directories(const struct sp_pieces *p, char *path)
+{
+	for (char *s; (s = strrchr(path, '/'));) {
+		*s = 0;
+		if (!strstr(path, p->stand_in) || rmdir(path) < 0)
+			return;
+	}
+}
+
+static void rename_piece(
+	struct sp_pieces *p, const struct sp_piece *x, const struct sp_identity *id)
+{
+	char from[SP_PIECES_PATH], to[SP_PIECES_PATH];
+
+	if (sp_pieces_name(p, &p->id, x, from, NULL) < 0 ||
+		sp_pieces_name(p, id, x, to, NULL) < 0 || strcmp(from, to) == 0)
+		return;
+	make_directories(to);
+	if (rename(from, to) == 0)
+		remove_directories(p, from);
+}
+
+void sp_pieces_identify(struct sp_pieces *p, const struct sp_identity *id)
+{
+	struct sp_identity next = p->id;
+
+	/* Once known an id stays: later pieces lie beside the earlier ones. */
+	if (!next.app_id[0])
+		memcpy(next.app_id, id->app_id, sizeof(next.app_id));
+	if (!next.executor_id[0])
+		memcpy(next.executor_id, id->executor_id, sizeof(next.executor_id));
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->n_done; i++)
+		rename_piece(p, &p->done[i], &next);
+	rename_piece(p, &p->now, &next);
+	p->id = next;
+	keep_path(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool sp_pieces_due(const struct sp_pieces *p, uint64_t now_ns, uint64_t bytes)
+{
+	if (now_ns < p->retry_ns)
+		return false;
+	return atomic_load(&p->hurry) || (p->loop_ns && now_ns - p->began_ns >= p->loop_ns) ||
+	       (p->maxdisk && bytes >= p->maxdisk / SHARE);
+}
+
+static int make_place(struct sp_pieces *p)
+{
+	size_t cap = p->cap ? p->cap * 2 : 16;
+	struct sp_piece *x;
+
+	if (p->n_done < p->cap)
+		return 0;
+	x = realloc(p->done, cap * sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	p->done = x;
+	p->cap = cap;
+	return 0;
+}
+
+int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
+{
+	struct sp_piece next = {.round = p->now.round + 1, .time = time(NULL)};
+	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+	int fd = make_place(p);
+
+	if (fd < 0)
+		return sp_err_set(err, fd, "out of memory");
+	/* A name like %t may come out the same within its second. */
+	if (sp_pieces_name(p, &p->id, &p->now, mine, err) == 0 &&
+		sp_pieces_name(p, &p->id, &next, other, err) == 0 && strcmp(mine, other) == 0)
+		next.marked = true;
+	fd = open_piece(p, &next, err);
+	if (fd < 0) {
+		p->retry_ns = now_ns + RETRY_NS;
+		return fd;
+	}
+	pthread_mutex_lock(&p->lock);
+	p->done[p->n_done++] = p->now;
+	p->now = next;
+	atomic_store(&p->hurry, false);
+	p->began_ns = now_ns;
+	keep_path(p);
+	pthread_mutex_unlock(&p->lock);
+	return fd;
+}
+
+/* The piece that had the name of the one in hand, after %n{MAX} rounds, is no more. */
+static void forget_overwritten(struct sp_pieces *p)
+{
+	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+
+	if (sp_pieces_name(p, &p->id, &p->now, mine, NULL) < 0)
+		return;
+	for (size_t i = 0; i < p->n_done; i++)
+		if (sp_pieces_name(p, &p->id, &p->done[i], other, NULL) == 0 &&
+			strcmp(mine, other) == 0) {
+			p->done_bytes -= p->done[i].bytes;
+			memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
+			return;
+		}
+}
+
+static void complete_locked(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+{
+	struct sp_piece *x = &p->done[p->n_done - 1];
+
+	x->bytes = bytes;
+	x->samples = samples;
+	x->complete = true;
+	p->done_bytes += bytes;
+	pthread_cond_broadcast(&p->came);
+}
+
+void sp_pieces_ended(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+{
+	pthread_mutex_lock(&p->lock);
+	complete_locked(p, bytes, samples);
+	forget_overwritten(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void sp_pieces_finish(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->over && make_place(p) == 0) {
+		p->done[p->n_done++] = p->now;
+		complete_locked(p, bytes, samples);
+	}
+	p->over = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t sp_pieces_fit(struct sp_pieces *p, uint64_t bytes)
+{
+	uint64_t samples = 0, n;
+
+	pthread_mutex_lock(&p->lock);
+	while (p->maxdisk && p->n_done > p->taken && p->done_bytes + bytes > p->maxdisk) {
+		n = p->done[p->taken].samples;
+		samples += sp_pieces_remove(p, p->taken) ? n : 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return samples;
+}
+
+const char *sp_pieces_outputs(struct sp_pieces *p, char *buf, size_t size)
+{
+	buf[0] = 0;
+	pthread_mutex_lock(&p->lock);
+	if (p->path[0] && !p->remote[0] && !strchr(p->path, '\n') && strlen(p->path) + 8 < size)
+		snprintf(buf, size, "jfr %s\n", p->path);
+	pthread_mutex_unlock(&p->lock);
+	return buf;
+}
+
+void sp_pieces_discard(struct sp_pieces *p)
+{
+	char path[SP_PIECES_PATH];
+
+	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) == 0 && unlink(path) == 0)
+		remove_directories(p, path);
+}

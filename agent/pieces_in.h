@@ -1,0 +1,53 @@
+/* Inside of the pieces: what they hold. Nobody else includes this. */
+#ifndef SP_AGENT_PIECES_IN_H
+#define SP_AGENT_PIECES_IN_H
+
+#include "pieces.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define SP_PIECES_PATH 4096
+
+struct sp_piece {
+	uint64_t round;
+	time_t time;
+	bool clash;  /* another JVM has the plain name */
+	bool marked; /* the piece before has the same name but for the round */
+	bool complete;
+	uint64_t bytes, samples;
+};
+
+struct sp_pieces {
+	_Atomic uint32_t holders;
+	char pattern[sizeof(((struct sp_args *)0)->file)];
+	char remote[sizeof(((struct sp_args *)0)->file)]; /* "": the files stay here */
+	uint64_t loop_ns, maxdisk;
+	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
+	struct sp_identity id;
+	char stand_in[320];	   /* for an id that is not known */
+	pthread_mutex_t lock;	   /* for what follows: others ask for the name */
+	char path[SP_PIECES_PATH]; /* of the piece in hand, from the root on; "" unknown */
+	struct sp_piece now;
+	time_t started;
+	uint64_t began_ns, retry_ns;
+	bool over;  /* there is no piece in hand any more */
+	bool taken; /* the oldest is on its way to the cluster */
+	bool woken;
+	_Atomic bool hurry;
+	pthread_cond_t came;
+	struct sp_piece *done; /* oldest first */
+	size_t n_done, cap;
+	uint64_t done_bytes;
+};
+
+/* pieces_name.c: the name of a file here, in @ret of SP_PIECES_PATH bytes. Returns 0 or -errno with
+ * a sentence. */
+int sp_pieces_name(const struct sp_pieces *p, const struct sp_identity *id,
+	const struct sp_piece *x, char *ret, struct sp_err *err);
+
+/* Drops complete piece @i, and its file, under the lock. Returns whether that was there. */
+bool sp_pieces_remove(struct sp_pieces *p, size_t i);
+
+#endif

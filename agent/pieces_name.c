@@ -1,0 +1,113 @@
+/* Names of pieces: see pieces.h. */
+#include "pieces_in.h"
+
+#include "base/buf.h"
+#include "base/pattern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sp_pieces_is_remote(const char *file)
+{
+	size_t n =
+		strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+
+	return n && strncmp(file + n, "://", 3) == 0 && strncmp(file, "file:", 5) != 0;
+}
+
+/* Puts what tells apart before the extension: x.jfr → x.2.jfr, x-4711.jfr. */
+static void add_mark(char *path, size_t size, bool pid, uint64_t number)
+{
+	char *slash = strrchr(path, '/'), *dot = strrchr(path, '.'), end[64] = "";
+	size_t n;
+
+	if (dot && dot > (slash ? slash + 1 : path) && strlen(dot) < sizeof(end)) {
+		snprintf(end, sizeof(end), "%s", dot);
+		*dot = 0;
+	}
+	n = strlen(path);
+	if (pid)
+		n += (size_t)snprintf(path + n, size - n, "-%d", (int)getpid());
+	if (number && n < size)
+		n += (size_t)snprintf(path + n, size - n, ".%llu", (unsigned long long)number);
+	if (n < size)
+		snprintf(path + n, size - n, "%s", end);
+}
+
+static bool is_directory(const char *pattern, bool remote)
+{
+	size_t n = strlen(pattern);
+
+	if (n && pattern[n - 1] == '/')
+		return true;
+	return remote && (n < 4 || strcmp(pattern + n - 4, ".jfr") != 0);
+}
+
+/* A directory gets what Spark's own profiler lays into one: <application>/profile-exec-<id>.jfr. */
+static void add_layout(char *pattern, size_t size, const struct sp_identity *id)
+{
+	bool driver = strcmp(id->executor_id, "driver") == 0;
+	size_t n = strlen(pattern);
+
+	while (n > 1 && pattern[n - 1] == '/')
+		n--;
+	snprintf(pattern + n, size - n, "/{{APP_ID}}/profile-%s{{EXECUTOR_ID}}.jfr",
+		driver ? "" : "exec-");
+}
+
+static int expand(const struct sp_pieces *p, const char *file, bool remote,
+	const struct sp_identity *id, const struct sp_piece *x, char *ret, struct sp_err *err)
+{
+	struct sp_pattern_vars vars = {.pid = (int)getpid(),
+		.time = x->time,
+		.round = x->round,
+		.app_id = id->app_id[0] ? id->app_id : p->stand_in,
+		.executor_id = id->executor_id[0] ? id->executor_id : p->stand_in};
+	char pattern[sizeof(p->pattern) + 128];
+	SP_AUTO_BUF struct sp_buf b;
+	int r;
+
+	sp_buf_init(&b);
+	snprintf(pattern, sizeof(pattern), "%s", file);
+	if (is_directory(file, remote))
+		add_layout(pattern, sizeof(pattern), id);
+	r = sp_pattern_expand(pattern, &vars, &b, err);
+	if (r < 0)
+		return sp_err_prefix(err, -EINVAL, "file");
+	if (b.len + 64 >= SP_PIECES_PATH)
+		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
+	snprintf(ret, SP_PIECES_PATH, "%s", sp_buf_str(&b));
+	return 0;
+}
+
+int sp_pieces_name(const struct sp_pieces *p, const struct sp_identity *id,
+	const struct sp_piece *x, char *ret, struct sp_err *err)
+{
+	int r = expand(p, p->pattern, false, id, x, ret, err);
+
+	if (r == 0 && (p->numbered || x->marked || x->clash))
+		add_mark(ret, SP_PIECES_PATH, x->clash, p->numbered || x->marked ? x->round : 0);
+	return r;
+}
+
+int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, struct sp_err *err)
+{
+	struct sp_piece first = {.round = 1, .time = p->started};
+	char path[SP_PIECES_PATH];
+	int r = -EAGAIN;
+
+	pthread_mutex_lock(&p->lock);
+	if (sp_identity_whole(&p->id))
+		r = expand(p, p->remote, true, &p->id, &first, path, err);
+	pthread_mutex_unlock(&p->lock);
+	if (r < 0)
+		return r;
+	if (n)
+		add_mark(path, sizeof(path), false, n);
+	if (strlen(path) >= size)
+		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
+	snprintf(ret, size, "%s", path);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* Pieces that wait to be taken to the cluster's files: see pieces.h. */
+#include "pieces_in.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sp_pieces_remove(struct sp_pieces *p, size_t i)
+{
+	char path[SP_PIECES_PATH];
+	bool there = sp_pieces_name(p, &p->id, &p->done[i], path, NULL) == 0 && unlink(path) == 0;
+
+	p->done_bytes -= p->done[i].bytes;
+	memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
+	return there;
+}
+
+void sp_pieces_hurry(struct sp_pieces *p)
+{
+	atomic_store(&p->hurry, true);
+}
+
+size_t sp_pieces_wait(struct sp_pieces *p, uint64_t timeout_ns)
+{
+	uint64_t end = sp_clock_mono_ns() + timeout_ns;
+	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+	size_t n;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->woken && !(p->n_done && p->done[0].complete) &&
+		pthread_cond_timedwait(&p->came, &p->lock, &at) == 0)
+		;
+	p->woken = false;
+	n = p->n_done;
+	pthread_mutex_unlock(&p->lock);
+	return n;
+}
+
+void sp_pieces_wake(struct sp_pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->woken = true;
+	pthread_cond_broadcast(&p->came);
+	pthread_mutex_unlock(&p->lock);
+}
+
+int sp_pieces_take(struct sp_pieces *p)
+{
+	char path[SP_PIECES_PATH];
+	int fd = -ENOENT;
+
+	pthread_mutex_lock(&p->lock);
+	while (fd < 0 && p->n_done && p->done[0].complete) {
+		if (sp_pieces_name(p, &p->id, &p->done[0], path, NULL) == 0)
+			fd = open(path, O_RDONLY | O_CLOEXEC);
+		p->taken = fd >= 0;
+		if (fd < 0) /* somebody has removed it */
+			sp_pieces_remove(p, 0);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+void sp_pieces_sent(struct sp_pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->taken = false;
+	sp_pieces_remove(p, 0);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void sp_pieces_keep(struct sp_pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->taken = false;
+	pthread_mutex_unlock(&p->lock);
+}

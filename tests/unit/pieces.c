@@ -1,0 +1,285 @@
+/* The files of a JVM that records from its start. */
+#include "pieces.h"
+
+#include "base/clock.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static char dir[64];
+static const struct sp_identity known = {.app_id = "app-1", .executor_id = "7"};
+static const struct sp_identity unknown;
+
+static void make_dir(void)
+{
+	snprintf(dir, sizeof(dir), "/tmp/pieces-XXXXXX");
+	cr_assert(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	cr_assert(system(command) == 0);
+}
+
+TestSuite(pieces, .init = make_dir, .fini = remove_dir);
+
+static struct sp_pieces *open_pieces(const char *options, const struct sp_identity *id, int *fd)
+{
+	struct sp_args a;
+	struct sp_pieces *p = NULL;
+	struct sp_err err = {{0}};
+	char text[256];
+
+	sp_args_init(&a);
+	snprintf(text, sizeof(text), "file=%s/%s", dir, options);
+	cr_assert(sp_args_parse(&a, text, &err) == 0, "%s", err.text);
+	cr_assert(sp_pieces_new(&p, &a, id, fd, &err) == 0, "%s", err.text);
+	return p;
+}
+
+static bool there(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* What lies in the directory, as "a b b/c ". */
+static const char *listing(void)
+{
+	static char text[1024];
+	char command[128];
+	FILE *f;
+	size_t n;
+
+	snprintf(command, sizeof(command),
+		"find %s -mindepth 1 -printf '%%P\\n' | sort | tr '\\n' ' '", dir);
+	f = popen(command, "r");
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	pclose(f);
+	return text;
+}
+
+static int turn(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+{
+	struct sp_err err = {{0}};
+	int fd = sp_pieces_next(p, sp_clock_mono_ns(), &err);
+
+	cr_assert(fd >= 0, "%s", err.text);
+	sp_pieces_ended(p, bytes, samples);
+	return fd;
+}
+
+Test(pieces, directories_are_made)
+{
+	char out[512];
+	int fd;
+	struct sp_pieces *p = open_pieces("a/{{APP_ID}}/exec-{{EXECUTOR_ID}}.jfr", &known, &fd);
+
+	cr_expect(there("a/app-1/exec-7.jfr"), "%s", listing());
+	cr_expect(strstr(sp_pieces_outputs(p, out, sizeof(out)), "/a/app-1/exec-7.jfr\n"));
+	cr_expect_not(sp_pieces_due(p, sp_clock_mono_ns() + 1000000000000ull, 1ull << 40));
+	close(fd);
+	sp_pieces_free(p);
+}
+
+Test(pieces, ids_that_come_late_rename)
+{
+	char out[512];
+	int fd;
+	struct sp_pieces *p =
+		open_pieces("{{APP_ID}}/x-{{EXECUTOR_ID}}.%n.jfr,loop=1", &unknown, &fd);
+	int second = turn(p, 10, 1);
+
+	cr_expect_not(there("app-1"));
+	sp_pieces_identify(p, &unknown);
+	cr_expect(strstr(sp_pieces_outputs(p, out, sizeof(out)), "/jvm-"));
+	sp_pieces_identify(p, &known);
+	cr_expect_str_eq(listing(), "app-1 app-1/x-7.1.jfr app-1/x-7.2.jfr ");
+	cr_expect(strstr(sp_pieces_outputs(p, out, sizeof(out)), "/app-1/x-7.2.jfr\n"));
+	close(fd);
+	close(second);
+	sp_pieces_free(p);
+}
+
+Test(pieces, another_writer_is_not_overwritten)
+{
+	int fd, other;
+	char path[128], name[64];
+	struct sp_pieces *p;
+
+	snprintf(path, sizeof(path), "%s/x.jfr", dir);
+	other = open(path, O_RDWR | O_CREAT, 0644);
+	cr_assert(flock(other, LOCK_EX) == 0 && write(other, "theirs", 6) == 6);
+	p = open_pieces("x.jfr", &known, &fd);
+	cr_expect(lseek(other, 0, SEEK_END) == 6);
+	snprintf(name, sizeof(name), "x-%d.jfr", (int)getpid());
+	cr_expect(there(name), "%s", listing());
+	close(fd);
+	close(other);
+	sp_pieces_free(p);
+}
+
+Test(pieces, one_for_each_loop)
+{
+	uint64_t now = sp_clock_mono_ns();
+	int fd;
+	struct sp_pieces *p = open_pieces("x.jfr,loop=10m", &known, &fd);
+
+	cr_expect_not(sp_pieces_due(p, now + 599000000000ull, 1 << 30));
+	cr_expect(sp_pieces_due(p, now + 601000000000ull, 0));
+	close(fd);
+	close(turn(p, 1, 1));
+	cr_expect_str_eq(listing(), "x.1.jfr x.2.jfr ");
+	sp_pieces_free(p);
+}
+
+Test(pieces, rounds_begin_again)
+{
+	int fd;
+	struct sp_pieces *p = open_pieces("x-%n{2}.jfr,loop=1,maxdisk=1m", &known, &fd);
+
+	close(fd);
+	for (int i = 0; i < 3; i++)
+		close(turn(p, 400000, 1));
+	cr_expect_str_eq(listing(), "x-1.jfr x-2.jfr ");
+	/* of four pieces only two are left: one is complete, one in hand */
+	cr_expect_eq(sp_pieces_fit(p, 400000), 0);
+	sp_pieces_free(p);
+}
+
+Test(pieces, the_oldest_goes_first)
+{
+	int fd;
+	struct sp_pieces *p = open_pieces("x.jfr,maxdisk=1m", &known, &fd);
+
+	cr_expect_not(sp_pieces_due(p, sp_clock_mono_ns(), 100000));
+	cr_expect(sp_pieces_due(p, sp_clock_mono_ns(), 262144));
+	close(fd);
+	for (int i = 1; i <= 4; i++)
+		close(turn(p, 262144, (uint64_t)i));
+	cr_expect_eq(sp_pieces_fit(p, 0), 0);
+	cr_expect_eq(sp_pieces_fit(p, 300000), 1 + 2);
+	cr_expect_str_eq(listing(), "x.3.jfr x.4.jfr x.5.jfr ");
+	sp_pieces_free(p);
+}
+
+Test(pieces, a_file_that_cannot_be_is_named)
+{
+	struct sp_args a;
+	struct sp_pieces *p;
+	struct sp_err err = {{0}};
+	int fd;
+
+	sp_args_init(&a);
+	snprintf(a.file, sizeof(a.file), "%s/file", dir);
+	close(open(a.file, O_CREAT | O_RDWR, 0644));
+	snprintf(a.file, sizeof(a.file), "%s/file/x.jfr", dir);
+	cr_expect_eq(sp_pieces_new(&p, &a, &known, &fd, &err), -ENOTDIR);
+	cr_expect(strstr(err.text, "/file/x.jfr: Not a directory"), "%s", err.text);
+	snprintf(a.file, sizeof(a.file), "%%{SP_NO_SUCH}");
+	cr_expect_eq(sp_pieces_new(&p, &a, &known, &fd, &err), -EINVAL);
+	cr_expect(strstr(err.text, "SP_NO_SUCH"), "%s", err.text);
+}
+
+Test(pieces, a_directory_has_the_layout_of_sparks_profiler)
+{
+	static const struct {
+		const char *file;
+		struct sp_identity id;
+		unsigned n;
+		const char *name;
+	} cases[] = {
+		{"hdfs:///p", {.app_id = "app-1", .executor_id = "7"}, 0,
+			"hdfs:///p/app-1/profile-exec-7.jfr"},
+		{"s3a://b/p/", {.app_id = "a", .executor_id = "driver"}, 3,
+			"s3a://b/p/a/profile-driver.3.jfr"},
+		{"hdfs://nn/{{APP_ID}}/x{{EXECUTOR_ID}}.jfr", {.app_id = "a", .executor_id = "1"},
+			0, "hdfs://nn/a/x1.jfr"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_args a;
+		struct sp_pieces *p;
+		struct sp_err err = {{0}};
+		char name[256];
+		int fd;
+
+		sp_args_init(&a);
+		snprintf(a.file, sizeof(a.file), "%s", cases[i].file);
+		snprintf(a.localdir, sizeof(a.localdir), "%s", dir);
+		cr_assert_eq(sp_pieces_new(&p, &a, &unknown, &fd, &err), 0, "%s", err.text);
+		cr_expect_eq(sp_pieces_remote(p, 0, name, sizeof(name), &err), -EAGAIN);
+		sp_pieces_identify(p, &cases[i].id);
+		cr_expect_eq(sp_pieces_remote(p, cases[i].n, name, sizeof(name), &err), 0);
+		cr_expect_str_eq(name, cases[i].name);
+		close(fd);
+		sp_pieces_free(p);
+	}
+	cr_expect_not(sp_pieces_is_remote("/a://b"));
+	cr_expect_not(sp_pieces_is_remote("file:///b"));
+}
+
+Test(pieces, what_waits_is_taken_in_order)
+{
+	char options[256], want[64];
+	int fd;
+	struct sp_args a;
+	struct sp_pieces *p;
+	struct sp_err err = {{0}};
+
+	sp_args_init(&a);
+	snprintf(options, sizeof(options), "file=hdfs:///p,localdir=%s,maxdisk=1m,dfsinterval=5",
+		dir);
+	cr_assert_eq(sp_args_parse(&a, options, &err), 0);
+	cr_assert_eq(sp_pieces_new(&p, &a, &known, &fd, &err), 0, "%s", err.text);
+	cr_expect_eq(sp_pieces_take(p), -ENOENT);
+	cr_expect_eq(sp_pieces_wait(p, 1000000), 0);
+	cr_expect_not(sp_pieces_due(p, sp_clock_mono_ns(), 0));
+	sp_pieces_hurry(p);
+	cr_expect(sp_pieces_due(p, sp_clock_mono_ns(), 0));
+	close(fd);
+	fd = sp_pieces_next(p, sp_clock_mono_ns(), &err);
+	cr_expect_eq(sp_pieces_take(p), -ENOENT, "it is not complete yet");
+	sp_pieces_ended(p, 600000, 1);
+	close(fd);
+	close(turn(p, 600000, 2));
+	fd = sp_pieces_take(p);
+	cr_assert(fd >= 0);
+	cr_expect_eq(sp_pieces_fit(p, 0), 2, "what is on its way stays");
+	sp_pieces_keep(p);
+	close(fd);
+	fd = sp_pieces_take(p);
+	sp_pieces_sent(p);
+	close(fd);
+	sp_pieces_finish(p, 10, 3);
+	snprintf(want, sizeof(want), "sparkprof-%d.3.jfr ", (int)getpid());
+	cr_expect_str_eq(listing(), want);
+	cr_expect_eq(sp_pieces_wait(p, 0), 1);
+	close(sp_pieces_take(p));
+	sp_pieces_sent(p);
+	cr_expect_str_eq(listing(), "");
+	sp_pieces_free(p);
+}
+
+Test(pieces, nothing_is_left_of_one_that_did_not_start)
+{
+	int fd;
+	struct sp_pieces *p = open_pieces("{{APP_ID}}/x.jfr", &unknown, &fd);
+
+	sp_pieces_discard(p);
+	cr_expect_str_eq(listing(), "");
+	close(fd);
+	sp_pieces_free(p);
+}
