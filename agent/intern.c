@@ -1,6 +1,7 @@
 /* See intern.h. Native methods are cached by pc in a direct-mapped table. */
 #include "intern.h"
 
+#include "funcnames.h"
 #include "unwind/vthread.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct sp_intern {
 	struct sp_modules *modules;
 	struct sp_unwinder *unwinder;
 	struct sp_names *names;
+	struct sp_funcnames *files; /* NULL: they are not asked */
 	uint32_t depth;
 	uint32_t epoch, modules_epoch;
 	uint32_t unknown_method;
@@ -81,8 +83,14 @@ void sp_intern_free(struct sp_intern *in)
 {
 	if (!in)
 		return;
+	sp_funcnames_free(in->files);
 	free(in->refs);
 	free(in);
+}
+
+int sp_intern_ask_files(struct sp_intern *in)
+{
+	return sp_funcnames_new(&in->files);
 }
 
 void sp_intern_reset(struct sp_intern *in)
@@ -137,17 +145,23 @@ static void hex(const uint8_t *bytes, uint8_t len, char *out)
 	out[2 * len] = 0;
 }
 
-/* An exported function's name if one covers the pc, else module and offset for the launcher. */
+static bool find_name(struct sp_intern *in, const struct sp_module *mod, const struct sp_frame *f,
+	char *ret, size_t size)
+{
+	return sp_modules_name(in->modules, f->offset + mod->base, ret, size) == 0 ||
+	       (in->files && sp_funcnames_find(in->files, mod, f->offset, ret, size) == 0);
+}
+
+/* The function's name if it can be had, else module and offset for the launcher. */
 static void name_native(struct sp_intern *in, const struct sp_frame *f, struct cached *ret)
 {
 	const struct sp_module *mod = sp_modules_get(in->modules, f->module);
-	uint64_t pc = f->offset + (mod ? mod->base : 0);
 	char name[512], id[2 * SP_BUILD_ID_MAX + 8];
 
 	ret->type = SP_FRAME_NATIVE;
 	if (mod)
 		tell_module(in, mod);
-	if (mod && sp_modules_name(in->modules, pc, name, sizeof(name)) == 0) {
+	if (mod && find_name(in, mod, f, name, sizeof(name))) {
 		if (is_mangled(name))
 			ret->type = SP_FRAME_CPP;
 		ret->method = native_method(in, mod->name, name, "", false);

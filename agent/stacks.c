@@ -88,6 +88,8 @@ int sp_stacks_new(struct sp_stacks **ret, struct sp_capture *c, struct sp_dict *
 		r = s->frames ? sp_intern_new(&s->intern, dict, s->modules, s->unwinder, s->names,
 					s->depth)
 			      : -ENOMEM;
+		if (r == 0 && c->pieces)
+			r = sp_intern_ask_files(s->intern);
 		if (r < 0)
 			sp_err_set(err, r, "out of memory for the unwinder");
 	}
