@@ -142,9 +142,6 @@ static int check_file(const char *file, struct sp_err *err)
 	size_t n = strlen(file);
 	int r;
 
-	if (sp_pieces_is_remote(file))
-		return sp_err_set(
-			err, -EINVAL, "file: '%s': only files of this host can be written", file);
 	if (strncmp(file, "file:/", 6) == 0)
 		return sp_err_set(err, -EINVAL,
 			"file: '%s': a path of this host is written without file:", file);

@@ -34,6 +34,9 @@ int sp_collector_dup(struct sp_collector *c);
 /* Closes the file, after sp_collector_finish(). */
 void sp_collector_close(struct sp_collector *c);
 
+/* Flushes soon; does not wait. */
+void sp_collector_nudge(struct sp_collector *c);
+
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret);
 
 /* For engines, on the collector's thread: unwind, intern and record @s. Sets s->ret. */

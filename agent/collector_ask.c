@@ -44,3 +44,11 @@ int sp_collector_flush(struct sp_collector *c, struct sp_err *err)
 	pthread_mutex_unlock(&c->lock);
 	return r;
 }
+
+void sp_collector_nudge(struct sp_collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->flush_wanted++;
+	pthread_mutex_unlock(&c->lock);
+	wake(c);
+}

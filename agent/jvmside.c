@@ -93,6 +93,19 @@ static void on_rename(JNIEnv *env, jobject thread, const char *name)
 	leave();
 }
 
+/* A thread that starts when the JVM is told to end, some time before it does: YARN leaves a quarter
+ * of a second. */
+static bool is_ending(const char *name)
+{
+	static const char *const names[] = {"SIGTERM handler", "SIGINT handler", "SIGHUP handler",
+		"CoarseGrainedExecutorBackend-stop-executor"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
 	struct sp_taskname engine;
@@ -113,6 +126,8 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 			sp_sparkside_named(env, thread, (uint32_t)syscall(SYS_gettid), info.name,
 				sp_clock_mono_ns(), true))
 			wake();
+		if (js.ev.ending && info.name && is_ending(info.name))
+			js.ev.ending(js.ev.ctx);
 		dispose_info(ti, env, &info);
 	}
 	leave();

@@ -32,6 +32,8 @@ struct sp_jvmside_events {
 	uint64_t anchor_offset;		  /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
+	/* The JVM was told to end, by a signal or by its driver. Any thread. May be NULL. */
+	void (*ending)(void *ctx);
 	/* The JVM is about to end; called on its own thread. */
 	void (*vm_death)(void *ctx);
 	void *ctx;

@@ -3,9 +3,11 @@
 
 #include "budget.h"
 #include "collector.h"
+#include "dfs.h"
 #include "engine.h"
 #include "hooks.h"
 #include "jvmside.h"
+#include "pieces.h"
 #include "rest.h"
 #include "ring.h"
 #include "vmtable.h"
@@ -14,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* For the last piece on its way to the cluster's files: less than the 30 s a pod has. */
+#define DFS_GRACE_NS 20000000000ull
 
 static _Atomic bool
 	taken; /* the handler's state, and what the JVM calls back, is one per process */
@@ -25,6 +30,7 @@ struct sp_session {
 	struct sp_threads *threads;
 	struct sp_collector *collector;
 	struct sp_live *live;
+	struct sp_dfs *dfs;   /* NULL: the recording stays on this host */
 	struct sp_rest *rest; /* NULL: nobody to ask */
 	sp_session_say_fn *say;
 	void *say_ctx;
@@ -72,6 +78,17 @@ static void vm_death(void *ctx)
 	struct sp_session *s = ctx;
 
 	sp_collector_finish(s->collector, NULL);
+	if (s->dfs)
+		sp_dfs_finish(s->dfs, DFS_GRACE_NS);
+}
+
+/* What there is goes out at once: the end may come faster than the last piece is written. */
+static void ending(void *ctx)
+{
+	struct sp_session *s = ctx;
+
+	sp_pieces_hurry(s->capture.pieces);
+	sp_collector_nudge(s->collector);
 }
 
 static void code_unloaded(void *ctx, uint64_t addr)
@@ -100,6 +117,8 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
+	if (s->capture.pieces && sp_pieces_is_remote(s->args.file))
+		ev.ending = ending;
 	sp_hooks_invite(&s->capture, s->live, &ev);
 	/* First the threads that are there, so that their names find them. */
 	sp_threads_scan(s->threads, h, true);
@@ -155,6 +174,18 @@ static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_e
 	return 0;
 }
 
+static int start_dfs(struct sp_session *s, JavaVM *vm, struct sp_err *err)
+{
+	int r;
+
+	if (!s->capture.pieces || !sp_pieces_is_remote(s->args.file))
+		return 0;
+	r = sp_dfs_start(&s->dfs, vm, s->capture.pieces, s->threads, s->say, s->say_ctx, err);
+	if (r < 0)
+		sp_collector_finish(s->collector, NULL);
+	return r;
+}
+
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
 	struct sp_pieces *pieces, const struct sp_perf_source *perf, sp_session_say_fn *say,
 	void *say_ctx, struct sp_err *err)
@@ -193,6 +224,8 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		s->capture.memory = s->args.memory / 3;
 		s->debug_was_off = sp_vmtable_debug_on();
 		r = start_parts(s, vm, out_fd, err);
+		if (r == 0)
+			r = start_dfs(s, vm, err);
 	}
 	if (r < 0) {
 		dispose(s);
@@ -247,6 +280,10 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 	if (ret_counts)
 		sp_collector_counts(s->collector, ret_counts);
 	sp_collector_close(s->collector);
+	if (s->dfs) {
+		sp_dfs_finish(s->dfs, DFS_GRACE_NS);
+		sp_dfs_free(s->dfs);
+	}
 	dispose(s);
 	return r;
 }

@@ -46,6 +46,18 @@ def cmdline(pid):
         return []
 
 
+def bare_classes(version="4.3.0"):
+    """Compiles tests/spark/java against Spark; returns a class path with all of Spark's jars."""
+    jars = next(parts.pyspark(version).glob("lib/python*/site-packages/pyspark/jars"))
+    sources, out = sorted((parts.ROOT / "tests/spark/java").glob("*.java")), parts.ROOT / "build/targets/spark"
+    out.mkdir(parents=True, exist_ok=True)
+    stamp = out / "stamp"
+    if not stamp.exists() or any(x.stat().st_mtime > stamp.stat().st_mtime for x in sources):
+        subprocess.run([parts.jdk(17) / "bin/javac", "-nowarn", "-cp", f"{jars}/*", "-d", out, *sources], check=True)
+        stamp.touch()
+    return f"{out}:{jars}/*"
+
+
 class App:
     """One application. @job is a script in tests/spark/jobs that prints "ready <application id>" once its
     executors work, and ends when its standard input does; it may look at its arguments @args."""

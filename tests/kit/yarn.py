@@ -4,6 +4,7 @@ Hadoop's minicluster jar. Spark talks to them with master "yarn".
     with yarn.Cluster() as hadoop, hadoop.app() as app:
         hadoop.executors(app.id)          # pids of its executors' JVMs
 """
+import json
 import os
 import pathlib
 import shutil
@@ -12,6 +13,8 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 from . import parts, spark
 
@@ -76,6 +79,7 @@ class Cluster:
         self.conf.mkdir()
         d, local = self.dir, [f"127.0.0.1:{p}" for p in free_ports(16)]
         at = iter(local)
+        self.web = local[1]
         self._site("core-site", {"fs.defaultFS": f"hdfs://{next(at)}", "hadoop.tmp.dir": f"{d}/tmp",
                                  "hadoop.http.staticuser.user": "root"})
         self._site("hdfs-site", {
@@ -127,6 +131,39 @@ class Cluster:
                 "spark.executor.cores": 2, **kw.pop("conf", {})}
         env = {"HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), **kw.pop("env", {})}
         return spark.App(master="yarn", conf=conf, env=env, **kw)
+
+    def _web(self, path, op):
+        return urllib.request.urlopen(f"http://{self.web}/webhdfs/v1{path}?op={op}&user.name=root", timeout=30)
+
+    def ls(self, path):
+        """Name → length of what lies in a directory of HDFS; nothing where there is none."""
+        try:
+            with self._web(path, "LISTSTATUS") as r:
+                return {f["pathSuffix"]: f["length"] for f in json.load(r)["FileStatuses"]["FileStatus"]}
+        except urllib.error.HTTPError as e:
+            if e.code != 404:
+                raise
+            return {}
+
+    def mode(self, path):
+        with self._web(path, "GETFILESTATUS") as r:
+            return json.load(r)["FileStatus"]["permission"]
+
+    def fetch(self, path, to):
+        """Copies a directory of HDFS."""
+        to.mkdir(parents=True)
+        for name in self.ls(path):
+            with self._web(f"{path}/{name}", "OPEN") as r:
+                (to / name).write_bytes(r.read())
+
+    def stop(self, name):
+        """Kills a daemon."""
+        self.procs[name].kill()
+        self.procs[name].wait()
+
+    def start(self, name, *args):
+        """Starts it again."""
+        self.procs[name] = self._run(name, DAEMONS[name], *args)
 
     def executors(self, app_id):
         """JVMs below the NodeManager that are executors of that application, not the shells around them."""

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from kit import yarn
+from kit import recording, yarn
+from kit.traces import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,8 @@ def hadoop():
 
 @pytest.fixture(scope="module")
 def app(hadoop):
-    with hadoop.app(name="words of YARN") as a:
+    agent = f"-agentpath:{recording.AGENT}=start,event=wall,interval=20ms,dfsinterval=1,file=hdfs:///profiles"
+    with hadoop.app(name="words of YARN", conf={"spark.driver.extraJavaOptions": agent}, timeout=280) as a:
         yield a
 
 
@@ -81,3 +83,17 @@ def test_stages_and_identity_with_no_driver_to_ask(app, executor, sparkprof, tmp
     for by, root in (("app", f"[app {app.id}]"), ("executor", "[executor 1]")):
         r = sparkprof("report", files[2], "--by", by, "-f", files[0])
         assert r.returncode == 0 and {x.split(";")[0] for x in files[0].read_text().splitlines()} == {root}
+
+
+def test_the_driver_records_to_one_growing_file_in_hdfs(hadoop, app, sparkprof, tmp_path):
+    there = f"/profiles/{app.id}"
+    wait_until(lambda: hadoop.ls(there), 120)
+    size = hadoop.ls(there)["profile-driver.jfr"]
+    wait_until(lambda: hadoop.ls(there)["profile-driver.jfr"] > size, 120)
+    assert hadoop.mode(there) == "770" and hadoop.mode(f"{there}/profile-driver.jfr") == "660"
+    hadoop.fetch(there, tmp_path / "got")
+    assert [f.name for f in (tmp_path / "got").iterdir()] == ["profile-driver.jfr"]
+    r = sparkprof("report", "--by", "executor", "-f", tmp_path / "x.collapsed", tmp_path / "got")
+    assert r.returncode == 0 and "damaged" not in r.stderr, r.stderr
+    assert {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()} == {"[executor driver]"}
+    assert "sparkprof:" not in app.stderr()

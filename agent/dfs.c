@@ -1,0 +1,321 @@
+/* See dfs.h. */
+#include "dfs.h"
+
+#include "autostart.h"
+#include "base/clock.h"
+#include "hadoop.h"
+#include "slice.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_NS	   1000000000ull
+#define RETRY_NS   2000000000ull
+#define RETRY_MOST 60000000000ull
+#define NAMES	   1000u /* that are tried before giving up */
+#define DOUBTS	   6u	 /* looks at a file that is not as we left it, before another is begun */
+
+struct sp_dfs {
+	_Atomic uint32_t holders; /* the session and the thread */
+	JavaVM *vm;
+	struct sp_pieces *pieces;
+	struct sp_threads *threads;
+	sp_session_say_fn *say;
+	void *say_ctx;
+	_Atomic bool stop;
+	_Atomic uint64_t end_ns; /* after stop: when to give up */
+	/* the thread's own */
+	struct sp_hadoop *fs;
+	char path[4096];
+	unsigned number;
+	uint64_t length;   /* of the file there, as far as we wrote it */
+	bool begun;	   /* the file is ours */
+	bool alone;	   /* no append: a file per piece */
+	unsigned doubts;   /* > 0: something may be behind @length */
+	uint64_t retry_ns; /* after a failure: the pause */
+	bool said;
+	/* under the lock */
+	pthread_mutex_t lock;
+	pthread_cond_t over;
+	bool ended;
+};
+
+static void drop(struct sp_dfs *d)
+{
+	if (!d || atomic_fetch_sub(&d->holders, 1) > 1)
+		return;
+	sp_pieces_free(d->pieces);
+	pthread_cond_destroy(&d->over);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/* A line on stderr, for there is no launcher, and the last word of `status`. */
+static void say_waiting(struct sp_dfs *d, const struct sp_err *err)
+{
+	struct sp_err line;
+
+	if (d->said)
+		return;
+	d->said = true;
+	sp_err_set(&line, 0, "%.300s: %.300s; the recording is kept here and sent later",
+		d->path[0] ? d->path : "file", err->text);
+	sp_autostart_say(line.text);
+	if (!atomic_load(&d->stop) && d->say)
+		d->say(d->say_ctx, line.text);
+}
+
+/* What came of a failed attempt is cut off again. Returns 0 where the file is as we left it, or
+ * another is to be begun. */
+static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+{
+	uint64_t length = 0;
+	int r = sp_hadoop_length(d->fs, env, d->path, &length, err);
+
+	if (r == -ENOENT) { /* not there after all, or somebody has removed it */
+		d->length = 0;
+		d->begun = false;
+		d->doubts = 0;
+		return 0;
+	}
+	if (r < 0)
+		return r; /* nobody answers: that says nothing of the file */
+	if (length && length == d->length) {
+		d->doubts = 0;
+		return 0;
+	}
+	r = sp_hadoop_cut(d->fs, env, d->path, d->length, err);
+	if (++d->doubts > DOUBTS) {
+		d->begun = false;
+		d->number++;
+		d->doubts = 0;
+		return 0;
+	}
+	return r < 0 ? r : sp_err_set(err, -EAGAIN, "an unfinished write is taken back");
+}
+
+/* The first name that nobody has. */
+static int create(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
+{
+	unsigned tries = 0;
+	bool touched = false;
+	int r;
+
+	do {
+		r = sp_pieces_remote(d->pieces, d->number, d->path, sizeof(d->path), err);
+		if (r == 0)
+			r = sp_hadoop_put(d->fs, env, d->path, fd, false, &touched, err);
+		d->number += r == -EEXIST && !touched;
+	} while (r == -EEXIST && !touched && ++tries < NAMES);
+	if (r < 0 && touched) {
+		d->begun = true;
+		d->length = 0;
+		d->doubts = 1;
+	}
+	return r;
+}
+
+static int send(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
+{
+	bool touched = false;
+	struct stat st;
+	int r = d->doubts ? settle(d, env, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return sp_err_set(err, -errno, "the local copy: %s", strerror(errno));
+	if (d->begun && !d->alone) {
+		r = sp_hadoop_put(d->fs, env, d->path, fd, true, &touched, err);
+		if (r == 0)
+			d->length += (uint64_t)st.st_size;
+		else if (r != -EOPNOTSUPP || touched)
+			d->doubts = 1;
+		if (r != -EOPNOTSUPP)
+			return r;
+		d->alone = true;
+	}
+	d->number += d->begun;
+	d->begun = false;
+	r = create(d, env, fd, err);
+	if (r == 0) {
+		d->begun = true;
+		d->length = (uint64_t)st.st_size;
+	}
+	return r;
+}
+
+static bool given_up(const struct sp_dfs *d)
+{
+	return atomic_load(&d->stop) && sp_clock_mono_ns() >= atomic_load(&d->end_ns);
+}
+
+/* Sends all that waits. Returns 0, or -errno after the first failure. */
+static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+{
+	int fd, r = 0;
+
+	if (!d->fs) {
+		r = sp_pieces_remote(d->pieces, 0, d->path, sizeof(d->path), err);
+		if (r == 0)
+			r = sp_hadoop_open(&d->fs, env, d->path, err);
+	}
+	while (r == 0 && !given_up(d) && (fd = sp_pieces_take(d->pieces)) >= 0) {
+		r = send(d, env, fd, err);
+		close(fd);
+		if (r == 0)
+			sp_pieces_sent(d->pieces);
+		else
+			sp_pieces_keep(d->pieces);
+	}
+	return r;
+}
+
+/* After a failure a while, longer each time; at the end there is no time for that. */
+static void pause_after(struct sp_dfs *d, int r)
+{
+	uint64_t pause = TICK_NS / 5, end;
+
+	if (r != -EAGAIN) {
+		d->retry_ns = d->retry_ns ? d->retry_ns * 2 : RETRY_NS;
+		pause = d->retry_ns = d->retry_ns > RETRY_MOST ? RETRY_MOST : d->retry_ns;
+	}
+	end = sp_clock_mono_ns() + pause;
+	do {
+		nanosleep(&(struct timespec){0, TICK_NS / 10}, NULL);
+	} while (sp_clock_mono_ns() < end && !atomic_load(&d->stop));
+}
+
+static void work(struct sp_dfs *d, JNIEnv *env)
+{
+	struct sp_err err = {{0}};
+
+	for (;;) {
+		bool last = atomic_load(&d->stop);
+		size_t n = sp_pieces_wait(d->pieces, TICK_NS);
+		int r = n ? send_all(d, env, &err) : 0;
+
+		if (r == 0 && n)
+			d->retry_ns = 0;
+		/* Where Spark never came there is no file system to wait for. */
+		if (last && (r == 0 || !d->fs || given_up(d)))
+			break;
+		if (r < 0 && r != -EAGAIN)
+			say_waiting(d, &err);
+		if (r < 0)
+			pause_after(d, r);
+	}
+	sp_hadoop_close(d->fs, env);
+	d->fs = NULL;
+}
+
+/* What could not be sent is not lost, but somebody must know where it is. */
+static void say_rest(struct sp_dfs *d)
+{
+	size_t n = sp_pieces_wait(d->pieces, 0);
+	struct sp_err line;
+	char cwd[512] = "";
+
+	if (!n || !getcwd(cwd, sizeof(cwd)))
+		return;
+	sp_err_set(&line, 0,
+		"%zu piece%s of the recording could not be sent: see localdir= or %s on this host",
+		n, n == 1 ? "" : "s", cwd);
+	sp_autostart_say(line.text);
+}
+
+static void *run(void *arg)
+{
+	JavaVMAttachArgs attach = {JNI_VERSION_1_6, "sparkprof-dfs", NULL};
+	struct sp_dfs *d = arg;
+	JNIEnv *env;
+
+	sp_threads_exclude_self(d->threads);
+	sp_slice_short();
+	if ((*d->vm)->AttachCurrentThreadAsDaemon(d->vm, (void **)&env, &attach) == JNI_OK) {
+		work(d, env);
+		(*d->vm)->DetachCurrentThread(d->vm);
+	}
+	say_rest(d);
+	pthread_mutex_lock(&d->lock);
+	d->ended = true;
+	pthread_cond_broadcast(&d->over);
+	pthread_mutex_unlock(&d->lock);
+	drop(d);
+	return NULL;
+}
+
+static int start_thread(struct sp_dfs *d)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&thread, &attr, run, d);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (r == 0)
+		pthread_setname_np(thread, "sparkprof-dfs");
+	return r;
+}
+
+int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
+	struct sp_threads *threads, sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
+{
+	struct sp_dfs *d = calloc(1, sizeof(*d));
+	pthread_condattr_t attr;
+	int r;
+
+	if (!d)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	d->holders = 2;
+	d->vm = vm;
+	d->pieces = sp_pieces_ref(pieces);
+	d->threads = threads;
+	d->say = say;
+	d->say_ctx = say_ctx;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->over, &attr);
+	pthread_condattr_destroy(&attr);
+	r = start_thread(d);
+	if (r < 0) {
+		d->holders = 1;
+		drop(d);
+		return sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
+	}
+	*ret = d;
+	return 0;
+}
+
+void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
+{
+	uint64_t end = sp_clock_mono_ns() + limit_ns;
+	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+
+	atomic_store(&d->end_ns, end);
+	atomic_store(&d->stop, true);
+	sp_pieces_wake(d->pieces);
+	pthread_mutex_lock(&d->lock);
+	while (!d->ended && pthread_cond_timedwait(&d->over, &d->lock, &at) == 0)
+		;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void sp_dfs_free(struct sp_dfs *d)
+{
+	drop(d);
+}

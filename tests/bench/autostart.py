@@ -1,0 +1,77 @@
+"""What recording from a JVM's start costs, and reading what a whole application left.
+
+    ./build.sh bench autostart [ROUNDS|quick]        20 rounds unless told
+
+start-up    a JVM whose main ends at once, with nobody, with sparkprof and with async-profiler by -agentpath (Spark's plugin's
+            default set: wall 10 ms, alloc 2m, lock 10 ms), in an order of the round's own. Wall clock and CPU time of the whole
+            process, its end included, less that with nobody in the same round; medians.
+application 200 files of 5 MB, one for each executor, to one page: wall clock and peak memory of sparkprof report. The files
+            are a real recording joined with itself, in copies."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import common
+from kit import jvm, parts, recording
+
+WORDS = "event=wall,interval=10ms,alloc=2m,lock=10ms"
+EXECUTORS, BYTES = 200, 5 << 20
+
+
+def run(cmd):
+    """Wall clock and CPU seconds of a process, and its peak memory in MB."""
+    start = time.monotonic()
+    p = subprocess.Popen([str(c) for c in cmd], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    _, status, usage = os.wait4(p.pid, 0)
+    took = time.monotonic() - start
+    assert os.waitstatus_to_exitcode(status) == 0, cmd
+    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def start_up(report, rounds, tmp):
+    agents = {"none": [], "ours": [f"-agentpath:{common.AGENT}=start,{WORDS},file={tmp}/ours.jfr"],
+              "theirs": [f"-agentpath:{parts.async_profiler()}=start,{WORDS},jfr,file={tmp}/theirs.jfr"]}
+    rows = []
+    for i in range(rounds):
+        common.progress(f"autostart: start-up, round {i + 1} of {rounds}")
+        rows.append({who: run([parts.jdk(17) / "bin/java", *agents[who], "-cp", jvm.compiled(), "Idle"])
+                     for who in common.shuffled(agents, i)})
+    report.raw["start-up"] = rows
+    for k, what in enumerate(("wall clock", "CPU time")):
+        more = {who: 1000 * common.median(r[who][k] - r["none"][k] for r in rows) for who in ("ours", "theirs")}
+        report.line(f"start to end, {what}", more["ours"], more["theirs"], "< 50 ms", more["ours"] < 50, "ms")
+
+
+def application(report, tmp):
+    one = tmp / "one.jfr"
+    common.progress("autostart: a recording")
+    run([parts.jdk(17) / "bin/java", recording.option(one, event="cpu", interval="1ms", wall="10ms"), "-cp", jvm.compiled(),
+         "Mixture", 8])
+    data = one.read_bytes()
+    data *= -(-BYTES // len(data))
+    for i in range(EXECUTORS):
+        (tmp / "app").mkdir(exist_ok=True)
+        (tmp / f"app/profile-exec-{i}.jfr").write_bytes(data)
+    common.progress("autostart: reading 200 executors")
+    took, cpu, mb = run([common.SPARKPROF, "report", "-q", "-f", tmp / "x.html", tmp / "app"])
+    report.raw["application"] = {"wall": took, "cpu": cpu, "mb": mb, "bytes": EXECUTORS * len(data)}
+    report.line("200 executors, wall clock", took, None, "< 5 s", took < 5, "s")
+    report.line("200 executors, CPU time", cpu, None, "", None, "s")
+    report.line("200 executors, peak memory", mb, None, "< 500 MB", mb < 500, "MB")
+
+
+def main():
+    report = common.Report("autostart")
+    tmp = pathlib.Path(tempfile.mkdtemp(prefix="autostart"))
+    try:
+        start_up(report, common.rounds(20, 3), tmp)
+        application(report, tmp)
+    finally:
+        shutil.rmtree(tmp)
+    report.close()
+
+
+main()
