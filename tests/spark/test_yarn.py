@@ -95,5 +95,5 @@ def test_the_driver_records_to_one_growing_file_in_hdfs(hadoop, app, sparkprof, 
     assert [f.name for f in (tmp_path / "got").iterdir()] == ["profile-driver.jfr"]
     r = sparkprof("report", "--by", "executor", "-f", tmp_path / "x.collapsed", tmp_path / "got")
     assert r.returncode == 0 and "damaged" not in r.stderr, r.stderr
-    assert {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()} == {"[executor driver]"}
+    assert {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()} == {"[driver]"}
     assert "sparkprof:" not in app.stderr()
