@@ -129,6 +129,18 @@ static uint32_t stack_of(
 	return stack;
 }
 
+/* New stacks come by the thousand while an application starts: the next flush may be too late. */
+static uint32_t stack_with_room(
+	struct sp_collector *c, const struct sp_sample *s, struct sp_stack_facts *ret)
+{
+	uint32_t stack = sp_record_full(c->record) ? 0 : stack_of(c, s, ret);
+
+	if (stack || c->flush_status < 0 || !sp_record_full(c->record))
+		return stack;
+	sp_collector_flush_if_due(c);
+	return stack_of(c, s, ret);
+}
+
 /* The thread as it was called at that time. */
 static uint32_t thread_at(
 	struct sp_collector *c, struct sp_tinfo *t, uint32_t tid, uint64_t time_ns)
@@ -159,8 +171,7 @@ static void take_report(
 		.dict = c->dict,
 		.record = c->record,
 		.live = c->capture->live,
-		.callers = &c->callers,
-		.epoch = sp_intern_epoch(c->intern)};
+		.callers = &c->callers};
 	struct sp_stack_facts facts = {0};
 	uint32_t stack = 0, thread;
 
@@ -170,7 +181,8 @@ static void take_report(
 	}
 	s->trim = sp_reports_trim(rec->kind);
 	if (rec->stack_len)
-		stack = stack_of(c, s, &facts);
+		stack = stack_with_room(c, s, &facts);
+	rs.epoch = sp_intern_epoch(c->intern);
 	thread = thread_of(c, s, &facts);
 	if (!thread || (rec->stack_len && !stack) || !sp_reports_write(&rs, rec, thread, stack)) {
 		sp_reports_drop(&rs, rec);
@@ -190,7 +202,8 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 		s->thread = sp_threads_find(c->capture->threads, s->snap.tid);
 	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted)))
 		return;
-	stack = stack_of(c, s, &facts);
+	/* The wall clock's looks are part of a round that a flush would settle. */
+	stack = s->wall ? stack_of(c, s, &facts) : stack_with_room(c, s, &facts);
 	thread = stack ? thread_of(c, s, &facts) : 0;
 	if (!thread) {
 		count(&c->lost[SP_LOSS_MEMORY], 1);

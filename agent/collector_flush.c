@@ -115,7 +115,8 @@ void sp_collector_flush_if_due(struct sp_collector *c)
 	pthread_mutex_lock(&c->lock);
 	wanted = c->flush_wanted;
 	pthread_mutex_unlock(&c->lock);
-	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns)
+	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns &&
+		!sp_record_full(c->record))
 		return;
 	r = flush(c, &err);
 	pthread_mutex_lock(&c->lock);

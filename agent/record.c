@@ -260,15 +260,18 @@ static int sentence(int e, struct sp_err *err)
 	return sp_err_set(err, e, "the recording could not be written: %s", strerror(-e));
 }
 
+bool sp_record_full(const struct sp_record *r)
+{
+	return sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict);
+}
+
 int sp_record_flush(struct sp_record *r, struct sp_err *err)
 {
 	int e;
 
 	write_notes(r);
 	/* A dictionary that is nearly full begins a new chunk, and so days fit into its memory. */
-	e = sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict)
-		    ? sp_jfrw_rotate(r->w)
-		    : sp_jfrw_flush(r->w);
+	e = sp_record_full(r) ? sp_jfrw_rotate(r->w) : sp_jfrw_flush(r->w);
 
 	if (e < 0)
 		return sentence(e, err);

@@ -36,7 +36,6 @@ void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint
 /* Any other event; see sp_jfrw_event. */
 void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals);
 
-
 void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m);
 
 /* Native frames of this chunk lie in @m: where its symbols can be found. */
@@ -48,6 +47,9 @@ void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t threa
 void sp_record_stage(struct sp_record *r, const struct sp_stage_about *about);
 
 void sp_record_counts(struct sp_record *r, const struct sp_counts *counts);
+
+/* The dictionary is nearly full: the next flush begins a new chunk. */
+bool sp_record_full(const struct sp_record *r);
 
 /* Makes all events durable in the file. Returns 0; 1 where a chunk was completed and the dictionary
  * reset: every id is void; or -errno. */

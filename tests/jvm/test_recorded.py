@@ -64,6 +64,14 @@ def test_losses_have_their_reason(target, sparkprof, tmp_path):
     assert all(reason in line for reason in reasons), line
 
 
+def test_new_stacks_by_the_thousand_find_room(target, tmp_path):
+    """They fill the dictionary several times in a second: then a chunk ends at once, not with the next flush."""
+    _, r = record(target, tmp_path, "Branches", 3, event="cpu", interval="500us", memory="2m", flush="3s")
+    stacks = {tuple(s.stack) for s in r.cpu()}
+    assert len(stacks) > 1000
+    assert not [s for s in r.others["sparkprof.Lost"] if "--memory" in s]
+
+
 def test_stacks_deeper_than_asked_for_are_told_from_others(target, sparkprof, tmp_path):
     _, r = record(target, tmp_path, "Deep", 1.5, 300, event="ctimer", interval="4ms", depth=100, jvm=["-Xint"])
     counts = r.others["sparkprof.Counts"][-1]
