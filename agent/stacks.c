@@ -68,6 +68,8 @@ static int open_unwinder(
 	r = sp_unwinder_new(&s->unwinder, mem, s->modules, s->hotspot, memory / 3 * 2);
 	if (r == 0 && s->hotspot)
 		r = sp_names_new(&s->names, mem, s->hotspot, memory / 3);
+	if (r == 0 && s->names)
+		sp_names_watch(s->names, s->classes_unloaded);
 	return r < 0 ? sp_err_set(err, r, "out of memory for the unwinder") : 0;
 }
 

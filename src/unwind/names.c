@@ -46,7 +46,8 @@ struct sp_names {
 	uint32_t mask;
 	struct line_entry *lines;
 	uint64_t batch, change; /* change: the last batch before which methods may have gone */
-	bool gone;		/* news of this batch */
+	const volatile uint64_t *unloaded;	/* the JVM's count of classes; NULL: not known */
+	uint64_t unloaded_before, unloaded_now; /* at the begin of the last batch, of this one */
 	uint64_t serial, resets;
 	char scratch[SYMBOL_MAX + 1];
 };
@@ -105,9 +106,16 @@ uint64_t sp_names_resets(const struct sp_names *n)
 	return n->resets;
 }
 
+void sp_names_watch(struct sp_names *n, const volatile uint64_t *unloaded)
+{
+	n->unloaded = unloaded;
+}
+
 void sp_names_batch(struct sp_names *n, bool changed)
 {
 	n->batch++;
+	n->unloaded_before = n->unloaded_now;
+	n->unloaded_now = n->unloaded ? *n->unloaded : 0;
 	if (changed)
 		n->change = n->batch;
 }
@@ -262,6 +270,12 @@ static void note_code(struct entry *e, uint64_t code)
 		e->codes[e->next_code++ % CODES] = code;
 }
 
+/* Samples of a batch were taken since the last one began. */
+static bool none_unloaded(const struct sp_names *n)
+{
+	return n->unloaded && *n->unloaded == n->unloaded_before;
+}
+
 static struct entry *find(struct sp_names *n, const struct sp_frame *f)
 {
 	struct entry **at = &n->buckets[bucket_of(n, f->method)];
@@ -271,17 +285,19 @@ static struct entry *find(struct sp_names *n, const struct sp_frame *f)
 
 		if (e->method != f->method)
 			continue;
-		if (e->replaced && e->batch != n->batch) {
-			*at = e->next;
-			return NULL;
-		}
-		if (e->const_method == f->const_method &&
+		if (e->replaced && e->batch == n->batch)
+			return e;
+		if (!e->replaced && e->const_method == f->const_method &&
 			(e->batch >= n->change || checked_with(e, f->code)))
 			return e;
-		if (entry_same(n, f, e))
+		if (!e->replaced && entry_same(n, f, e)) {
 			note_code(e, f->code);
-		else
+		} else if (e->replaced || none_unloaded(n)) {
+			*at = e->next; /* it is another one's since */
+			return NULL;
+		} else {
 			e->replaced = true;
+		}
 		e->batch = n->batch;
 		return e;
 	}

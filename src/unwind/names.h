@@ -26,9 +26,13 @@ void sp_names_free(struct sp_names *n);
 size_t sp_names_bytes(const struct sp_names *n);
 uint64_t sp_names_resets(const struct sp_names *n);
 
+/* @unloaded: where the JVM counts classes that it has unloaded; borrowed for life. */
+void sp_names_watch(struct sp_names *n, const volatile uint64_t *unloaded);
+
 /* Starts a batch, where sp_mem_live_refresh() is called. @changed: classes may have been unloaded
  * since the last call, so each method is checked again before it is used. One that is found
- * replaced then is stale for this batch: its samples may be of either. */
+ * replaced then is stale for this batch, where samples may be of either: unless no class has been
+ * unloaded since the last batch began. */
 void sp_names_batch(struct sp_names *n, bool changed);
 
 /* The name of a Java frame. *ret is borrowed until the next sp_names_get() call (which may start

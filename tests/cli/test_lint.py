@@ -28,7 +28,7 @@ CASES = [
     # lint, file, pattern, instead, what is said
     ("options", "man/sparkprof.1.scd", r"\*--memory\*=_SIZE_", "*--memry*=_SIZE_", "--memry is not an option"),
     ("options", "man/sparkprof.1.scd", r"Default: 12m", "Default: 16m", "default of --memory: says 16m, the table 12m"),
-    ("options", "man/sparkprof.1.scd", r"From 1m to 1g", "From 1m to 2g", "bounds of --memory"),
+    ("options", "man/sparkprof.1.scd", r"From 2m to 1g", "From 2m to 2g", "bounds of --memory"),
     ("options", "man/sparkprof.1.scd", r"\*-q\*, ", "", "letter of --quiet"),
     ("options", "man/sparkprof.1.scd", r"_ring\|signal_", "_ring_", "value of --capture"),
     ("options", "man/sparkprof.1.scd", r"\n\*dump\*\n", "\n*drop*\n", "action dump is missing"),

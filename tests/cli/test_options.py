@@ -47,7 +47,7 @@ REFUSED = [
     (["-e", "alloc", "-i", "10ms", "1"], "-i: '10ms' is not a size"),
     (["-e", "alloc", "-f", "x-{{EVENT}}.jfr", "1"], "a recording holds all events"),
     (["--memory", "12x", "1"], "--memory: '12x' is not a size"),
-    (["--memory", "1k", "1"], "--memory: '1k' is out of range", "1m", "1g"),
+    (["--memory", "1k", "1"], "--memory: '1k' is out of range", "2m", "1g"),
     (["-j", "1.5", "1"], "-j: '1.5' is not a whole number"),
     (["-j0", "1"], "-j: '0' is out of range"),
     (["-i", "1us", "1"], "-i: '1us' is out of range", "100us"),

@@ -196,7 +196,8 @@ def test_classes_that_come_and_go(target, tmp_path, event):
             if callee.startswith("Unload$Generated.twice "):
                 callers.add(caller.split(" ")[0])
     assert callers <= {"Unload$Generated.applyAsLong"}, callers
-    assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+    # what lies where an unloaded method lay may be either, in samples of that moment
+    assert r.counts()["unknown"] <= 0.05 * r.counts()["samples"] + 2
 
 
 def test_stops_while_threads_come_and_go(target, sparkprof, tmp_path):

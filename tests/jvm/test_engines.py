@@ -76,7 +76,8 @@ def test_other_collectors(target, tmp_path, gc):
     t, r = record(target, tmp_path, "Unload", 2, event="cpu", interval="2ms", jvm=[f"-XX:+Use{gc}GC"])
     assert t.proc.returncode == 0
     assert [s for s in r.cpu() if any(f.startswith("Unload.main ") for f in s.stack)]
-    assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
+    # what lies where an unloaded method lay may be either, in samples of that moment
+    assert r.counts()["unknown"] <= 0.05 * r.counts()["samples"] + 2
 
 
 @pytest.mark.parametrize("jdk", [17, 25])
