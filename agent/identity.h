@@ -16,7 +16,7 @@ struct sp_identity {
 	int cores; /* that Spark uses here; 0 unknown */
 	char driver_host[256];
 	int ui_port; /* as it is configured; 0 unknown */
-	bool no_ui;  /* the driver has none */
+	int no_ui;   /* 1: the driver has none */
 };
 
 /* What is known before the JVM has run a line: by command line and environment. A driver is told by
