@@ -56,6 +56,11 @@ def run(request, tmp_path_factory):
     return r
 
 
+def stacks(path):
+    """Lines of stacks; samples that were lost have none."""
+    return [line for line in path.read_text().splitlines() if not line.startswith("[lost: ")]
+
+
 def test_every_task_of_the_event_log_has_its_span(run):
     found = run.tasks()
     ran = {e["Task Info"]["Task ID"]: e for e in run.log.events() if e["Event"] == "SparkListenerTaskEnd"}
@@ -104,7 +109,7 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
     for option, root in ((["--stage", heavy], f"[stage {heavy}]"), (["--sql", rows[heavy]["sql"]], "[stage ")):
         r = sparkprof("report", run.file, *option, "--by", "stage", "-f", tmp_path / "x.collapsed")
         assert r.returncode == 0, r.stderr
-        lines = (tmp_path / "x.collapsed").read_text().splitlines()
+        lines = stacks(tmp_path / "x.collapsed")
         assert lines and all(line.startswith(root) for line in lines), option
 
 
@@ -156,7 +161,7 @@ def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, t
     roots = {}
     for option in ("", "--all-threads", "--tasks-only"):
         sparkprof("report", run.file, *filter(None, [option]), "--by", "task", "-f", tmp_path / "x.collapsed")
-        roots[option] = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+        roots[option] = {line.split(";")[0] for line in stacks(tmp_path / "x.collapsed")}
     assert "[no task]" in roots["--all-threads"] and "[no task]" not in roots["--tasks-only"]
     assert roots[""] == roots["--tasks-only" if run.event == "wall" else "--all-threads"]
     assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots["--tasks-only"])
@@ -165,11 +170,11 @@ def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, t
 def test_what_a_drivers_threads_do(run, sparkprof, tmp_path):
     """In local mode the driver plans its queries in the JVM that is recorded."""
     sparkprof("report", run.file, "--by", "stage", "--all-threads", "-f", tmp_path / "x.collapsed")
-    roots = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+    roots = {line.split(";")[0] for line in stacks(tmp_path / "x.collapsed")}
     assert ({"[analysis]", "[planning]", "[codegen]", "[scheduler]"} <= roots) == run.local, roots
 
 
 def test_application_and_executor(run, sparkprof, tmp_path):
     for by, root in (("app", f"[app {run.id}]"), ("executor", "[executor 0]" if run.event == "wall" else "[driver]")):
         sparkprof("report", run.file, "--by", by, "-f", tmp_path / "x.collapsed")
-        assert {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()} == {root}
+        assert {line.split(";")[0] for line in stacks(tmp_path / "x.collapsed")} == {root}
