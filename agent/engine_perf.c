@@ -21,7 +21,6 @@
 #define STACK_MAX    (256u << 10)
 #define OVERLAP	     4096u /* of window and live memory that must agree to join them */
 #define FIRST_WINDOW (32u << 10)
-#define HOLD_NS	     30000000ull
 #define FIRST_LOOKS  16u
 #define LOOKS	     1000u
 
@@ -63,11 +62,11 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	t->fds = NULL;
 }
 
-/* The longest window with which a ring still holds a CPU's samples of HOLD_NS: on busy cores
- * whoever drains it may have to wait that long. */
+/* The longest window with which a ring still holds 64 samples of its CPU, or 128 of fast ones: on
+ * busy cores whoever drains it may have to wait. Longer stacks are completed. */
 static uint64_t widest(const struct sp_capture *c, const struct perf_engine *p)
 {
-	return p->rings.bytes / (p->event.clock ? 8 + HOLD_NS / c->interval_ns : 64);
+	return p->rings.bytes / (p->event.clock && c->interval_ns < 1000000 ? 128 : 64);
 }
 
 static uint32_t window_of(const struct perf_engine *p, const struct sp_tinfo *t)
