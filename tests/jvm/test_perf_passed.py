@@ -3,7 +3,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -43,14 +42,10 @@ def test_new_threads_get_theirs(target, tmp_path):
     t = target("Late", user=USER, cwd="/")
     p = subprocess.Popen([SPARKPROF, "-e", "cpu", "-i", "1ms", "-d", "60s", "-f", tmp_path / "x.jfr", str(t.pid)])
     wait_until(lambda: len(perf_fds(t)) > 10)
-    before = 0
-    while before != len(perf_fds(t)):  # till those that are there have theirs
-        before = len(perf_fds(t))
-        time.sleep(0.3)
     for name in ("late-1", "late-2"):
         t.send(name)
-    wait_until(lambda: len(perf_fds(t)) >= before + 2 * os.cpu_count())
-    wait_until(lambda: b"late-2" in (tmp_path / "x.jfr").read_bytes())
+    # their events cannot be counted: others of the JVM's threads go, or get longer windows
+    wait_until(lambda: all(n in (tmp_path / "x.jfr").read_bytes() for n in (b"late-1", b"late-2")))
     p.send_signal(signal.SIGINT)
     assert p.wait(30) == 0
     r = Recording(tmp_path / "x.jfr")
