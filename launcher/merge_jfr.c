@@ -2,6 +2,7 @@
  * joining; naming is the rewriter's (jfr/rewrite.h). */
 #include "merge_jfr.h"
 
+#include "join_jfr.h"
 #include "message.h"
 #include "base/cleanup.h"
 #include "elf/symbols.h"
@@ -16,8 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { COPY = 1 << 16 };
 
 static const char *name_frame(void *ctx, const char *module, uint64_t offset, const char *build_id)
 {
@@ -74,30 +73,6 @@ static void look_at(int fd, struct look *l)
 	sp_dict_free(dict);
 }
 
-/* Appends all of @from to @to. */
-static int append(int from, int to)
-{
-	char buf[COPY];
-	off_t at = 0;
-
-	for (;;) {
-		ssize_t n = pread(from, buf, sizeof(buf), at), done = 0;
-
-		if (n == 0)
-			return 0;
-		while (n > 0 && done < n) {
-			ssize_t w = write(to, buf + done, (size_t)(n - done));
-
-			if (w < 0 && errno != EINTR)
-				return -errno;
-			done += w > 0 ? w : 0;
-		}
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? n : 0;
-	}
-}
-
 static int add_file(const char *path, int to, uint64_t *ret_types, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int fd = -1, opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -125,7 +100,7 @@ static int add_file(const char *path, int to, uint64_t *ret_types, struct sp_err
 		r = 0;
 	}
 	if (r == 0) {
-		r = append(named, to);
+		r = sp_join_append(named, to);
 		if (r < 0)
 			sp_err_set(err, r, "cannot be written: %s", strerror(-r));
 	}
