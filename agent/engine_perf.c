@@ -20,9 +20,8 @@
 #define CPUS_AT_ONCE 8
 #define STACK_MAX    (256u << 10)
 #define OVERLAP	     4096u /* of window and live memory that must agree to join them */
-#define FIRST_WINDOW (32u << 10)
-#define FIRST_LOOKS  16u
-#define LOOKS	     1000u
+#define USUAL_WINDOW (32u << 10)
+#define LOOKS	     250u
 
 /* Bits of sample_regs_user (arch/x86/include/uapi/asm/perf_regs.h) in their order in a record. */
 static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
@@ -120,7 +119,7 @@ static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *e
 		c->interval_ns =
 			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
 	sp_perf_attr(&p->event, c->interval_ns, &p->attr);
-	sp_perf_ring_attr(&p->attr, FIRST_WINDOW);
+	sp_perf_ring_attr(&p->attr, USUAL_WINDOW);
 	p->pid = (uint32_t)getpid();
 	p->budget = sp_engine_fd_budget();
 	return 0;
@@ -248,7 +247,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		free(p);
 		return r;
 	}
-	p->attr.sample_stack_user = sp_perf_window(FIRST_WINDOW, widest(c, p));
+	p->attr.sample_stack_user = sp_perf_window(UINT32_MAX, widest(c, p));
 	c->engine_data = p;
 	if (p->passed) {
 		pthread_mutex_lock(&c->perf_lock);
@@ -281,20 +280,31 @@ static void complete(struct perf_engine *p, struct sp_snapshot *s)
 	s->stack_len += (uint32_t)n - OVERLAP;
 }
 
-/* What a record holds of a stack is room in the ring, used or not. So a thread's window follows its
- * stacks: longer as soon as one does not fit, shorter when none of many needed it. */
+/* The window below which nothing is won: a ring holds a quarter of a second of samples with it. */
+static uint64_t ample(const struct sp_capture *c, const struct perf_engine *p)
+{
+	uint64_t samples = p->event.clock ? 256000000 / (c->interval_ns + 1) + 1 : 1000;
+	uint64_t window = p->rings.bytes / samples;
+
+	return window < USUAL_WINDOW ? window : USUAL_WINDOW;
+}
+
+/* What a record holds of a stack is room in the ring, used or not. So a thread's window, the
+ * longest at first, becomes shorter when none of many stacks needed it; and longer for good as soon
+ * as one does not fit. */
 static void fit_window(
 	struct sp_capture *c, struct perf_engine *p, struct sp_tinfo *t, uint64_t depth)
 {
-	uint32_t now = window_of(p, t), fit;
+	uint64_t now = window_of(p, t), least = ample(c, p), want;
+	uint32_t fit;
 
 	if (depth > t->reach)
 		t->reach = (uint32_t)depth;
-	if (depth <= now && ++t->looks < (t->window ? LOOKS : FIRST_LOOKS))
+	if (depth <= now && (t->window || ++t->looks < LOOKS))
 		return;
-	fit = sp_perf_window(t->reach + t->reach / 4, widest(c, p));
+	want = t->reach + t->reach / 4;
+	fit = sp_perf_window(want > least ? want : least, widest(c, p));
 	t->window = fit;
-	t->reach = t->looks = 0;
 	if (fit != now)
 		sp_threads_renew(c->threads, t);
 }

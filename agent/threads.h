@@ -41,7 +41,7 @@ struct sp_tinfo {
 	/* the engines' */
 	int timer;	       /* kernel timer id, -1: none */
 	uint32_t window;       /* bytes of its stack in a record, 0: as all begin */
-	uint32_t reach, looks; /* its deepest stack since the window was fitted, of so many */
+	uint32_t reach, looks; /* its deepest stack, of so many before the window was fitted */
 	int *fds;	       /* perf descriptors, one per CPU */
 	uint32_t perf_ticket;  /* of the request for them under way, 0: none (passed.h) */
 };
