@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CAP_DEFAULT (2u << 20)
+#define PUSHED_MAX  40
 
 static uint32_t pow2_below(size_t n)
 {
@@ -210,30 +211,41 @@ static enum sp_unwind_reason why_cfi(int err)
 	}
 }
 
-/* Hand-written functions without a row (libjvm's copy loops): leaves, whose return address is on
- * top of the stack, or behind a pushed rbp. Only where the thread stands in one itself. */
-static bool leaf_step(struct sp_walk *w)
+/* Goes on behind a return address at @slot, if there is one: it follows a call. */
+static bool return_from(struct sp_walk *w, uint64_t slot, uint32_t kept)
 {
-	uint64_t sp = w->regs.r[SP_ARCH_SP], ret, target;
+	uint64_t ret, target;
+
+	if (!sp_walk_word(w, slot, &ret) ||
+		(!sp_modules_find(w->u->modules, ret) && !sp_walk_in_java(w, ret)) ||
+		!sp_call_before(w->u->mem, ret, &target))
+		return false;
+	w->regs.r[SP_ARCH_PC] = ret;
+	w->regs.r[SP_ARCH_SP] = slot + 8;
+	w->regs.known &= kept | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
+	w->exact = false;
+	w->callee_blob = 0;
+	return true;
+}
+
+/* Hand-written functions without a row, only where the thread stands in one itself. Leaves
+ * (libjvm's copy loops) have their return address on top of the stack, or behind a pushed rbp;
+ * others (zstd's decoders) behind all the registers and arguments that they pushed. */
+static bool rowless_step(struct sp_walk *w)
+{
+	uint64_t sp = w->regs.r[SP_ARCH_SP];
 
 	if (!w->exact)
 		return false;
-	for (unsigned i = 0; i < 2; i++, sp += 8) {
-		if (!sp_walk_word(w, sp, &ret))
-			return false;
-		if ((sp_modules_find(w->u->modules, ret) || sp_walk_in_java(w, ret)) &&
-			sp_call_before(w->u->mem, ret, &target)) {
-			if (i == 1)
-				sp_walk_word(w, sp - 8, &w->regs.r[SP_ARCH_FP]);
-			w->regs.r[SP_ARCH_PC] = ret;
-			w->regs.r[SP_ARCH_SP] = sp + 8;
-			w->regs.known &=
-				SP_ARCH_SAVED | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
-			w->exact = false;
-			w->callee_blob = 0;
-			return true;
-		}
+	if (return_from(w, sp, SP_ARCH_SAVED))
+		return true;
+	if (return_from(w, sp + 8, SP_ARCH_SAVED)) {
+		sp_walk_word(w, sp, &w->regs.r[SP_ARCH_FP]);
+		return true;
 	}
+	for (unsigned i = 2; i < PUSHED_MAX; i++)
+		if (return_from(w, sp + 8ull * i, 0))
+			return true;
 	return false;
 }
 
@@ -253,7 +265,7 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	f->module = mod->id;
 	f->offset = pc - mod->base;
 	r = sp_walk_row(w, pc, &row, &func);
-	if (r == -ENOENT && leaf_step(w))
+	if (r == -ENOENT && rowless_step(w))
 		return SP_WHY_NONE;
 	if (r < 0)
 		return why_cfi(r);

@@ -7,6 +7,7 @@
 #include <libunwind.h>
 #include <pthread.h>
 #include <search.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -31,17 +32,15 @@ __attribute__((no_sanitize("address", "undefined"), noinline)) static void copy_
 		to[i] = ((const volatile uint8_t *)from)[i];
 }
 
-static void snapshot_here(struct sp_snapshot *s, uint64_t end)
+static void snapshot_of(struct sp_snapshot *s, const ucontext_t *uc, uint64_t end)
 {
 	static const int from[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP,
 		REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 		REG_RIP};
-	ucontext_t uc;
 
-	getcontext(&uc);
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < SP_REG_COUNT; i++)
-		s->regs[i] = (uint64_t)uc.uc_mcontext.gregs[from[i]];
+		s->regs[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
 	s->known = SP_REG_ALL;
 	s->stack_addr = s->regs[SP_REG_RSP];
 	s->stack_end = end;
@@ -49,6 +48,14 @@ static void snapshot_here(struct sp_snapshot *s, uint64_t end)
 		end - s->stack_addr > STACK_MAX ? STACK_MAX : (uint32_t)(end - s->stack_addr);
 	copy_stack(stack_copy, s->stack_addr, s->stack_len);
 	s->stack = stack_copy;
+}
+
+static void snapshot_here(struct sp_snapshot *s, uint64_t end)
+{
+	ucontext_t uc;
+
+	getcontext(&uc);
+	snapshot_of(s, &uc, end);
 }
 
 static void ask_libunwind(void)
@@ -126,6 +133,45 @@ Test(native, known_chain_has_every_frame, .init = set_up, .fini = tear_down)
 		sp_mem_live_refresh(live);
 		same_as_libunwind(depth);
 	}
+}
+
+/* As zstd's decoders are: written by hand, all registers and some arguments pushed, no unwind row.
+ */
+__asm__(".text\nrowless:\n"
+	"push %rax\npush %rbx\npush %rcx\npush %rdx\npush %rbp\npush %rsi\npush %rdi\n"
+	"push %r8\npush %r9\npush %r10\npush %r11\npush %r12\npush %r13\npush %r14\npush %r15\n"
+	"push %rdi\nsub $24, %rsp\nxor %ebp, %ebp\nxor %ebx, %ebx\nint3\nadd $32, %rsp\n"
+	"pop %r15\npop %r14\npop %r13\npop %r12\npop %r11\npop %r10\npop %r9\npop %r8\n"
+	"pop %rdi\npop %rsi\npop %rbp\npop %rdx\npop %rcx\npop %rbx\npop %rax\nret\n");
+void rowless(void);
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	struct sp_snapshot s;
+
+	(void)sig, (void)info;
+	snapshot_of(&s, context, (uint64_t)pthread_self());
+	sp_unwind(unwinder, &s, frames, DEPTH, &result);
+}
+
+__attribute__((optimize("O2", "omit-frame-pointer"))) static void *trapped(void *arg)
+{
+	void (*volatile call)(void) = rowless;
+
+	call();
+	return arg;
+}
+
+Test(native, hand_written_code_without_a_row, .init = set_up, .fini = tear_down)
+{
+	struct sigaction sa = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+	pthread_t t;
+
+	cr_assert_eq(sigaction(SIGTRAP, &sa, NULL), 0);
+	cr_assert_eq(pthread_create(&t, NULL, trapped, NULL), 0);
+	pthread_join(t, NULL);
+	cr_assert_eq(result.status, SP_UNWIND_COMPLETE, "%s", sp_unwind_reason_text(result.reason));
+	cr_assert(result.count >= 3 && frames[1].pc - (uint64_t)(uintptr_t)trapped < 256);
 }
 
 Test(native, modules_know_build_ids_and_symbols, .init = set_up, .fini = tear_down)
