@@ -104,24 +104,44 @@ static void read_notes(const struct sp_mem *mem, struct sp_module *mod, uint64_t
 	}
 }
 
+/* The program headers of the image that starts at @start. Returns how many, or 0. */
+static int read_headers(const struct sp_mem *mem, uint64_t start, Elf64_Phdr ph[PHDRS_MAX])
+{
+	Elf64_Ehdr eh;
+
+	if (sp_mem_read(mem, start, &eh, sizeof(eh)) < 0 || !is_elf(&eh) ||
+		sp_mem_read(mem, start + eh.e_phoff, ph, eh.e_phnum * sizeof(ph[0])) < 0)
+		return 0;
+	return eh.e_phnum;
+}
+
+/* The segment with the file's first page, which the image starts with. */
+static const Elf64_Phdr *first_load(const Elf64_Phdr *ph, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_offset & ~0xfffull) == 0)
+			return &ph[i];
+	return NULL;
+}
+
+bool sp_image_starts_with_code(const struct sp_mem *mem, uint64_t start)
+{
+	Elf64_Phdr ph[PHDRS_MAX];
+	const Elf64_Phdr *first = first_load(ph, read_headers(mem, start, ph));
+
+	return first && first->p_flags & PF_X;
+}
+
 int sp_image_read(const struct sp_mem *mem, struct sp_module *mod)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
-	Elf64_Ehdr eh;
-	bool based = false;
+	int count = read_headers(mem, mod->start, ph);
+	const Elf64_Phdr *first = first_load(ph, count);
 
-	if (sp_mem_read(mem, mod->start, &eh, sizeof(eh)) < 0 || !is_elf(&eh) ||
-		sp_mem_read(mem, mod->start + eh.e_phoff, ph, eh.e_phnum * sizeof(ph[0])) < 0)
+	if (!first)
 		return -ENOEXEC;
-	for (int i = 0; i < eh.e_phnum && !based; i++) {
-		if (ph[i].p_type != PT_LOAD || (ph[i].p_offset & ~0xfffull) != 0)
-			continue;
-		mod->base = mod->start - (ph[i].p_vaddr & ~0xfffull);
-		based = true;
-	}
-	if (!based)
-		return -ENOEXEC;
-	for (int i = 0; i < eh.e_phnum; i++) {
+	mod->base = mod->start - (first->p_vaddr & ~0xfffull);
+	for (int i = 0; i < count; i++) {
 		uint64_t addr = mod->base + ph[i].p_vaddr;
 
 		if (ph[i].p_type == PT_GNU_EH_FRAME) {

@@ -10,6 +10,9 @@
  * Returns 0, or -ENOEXEC where no ELF image of this machine starts there. */
 int sp_image_read(const struct sp_mem *mem, struct sp_module *mod);
 
+/* Whether the first segment of the ELF image at @start is executable (as older linkers had it). */
+bool sp_image_starts_with_code(const struct sp_mem *mem, uint64_t start);
+
 /* Address of the exported symbol @name, or 0. */
 uint64_t sp_image_symbol(const struct sp_mem *mem, const struct sp_module *mod, const char *name);
 

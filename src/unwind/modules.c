@@ -132,11 +132,20 @@ static void image_end(struct sp_modules *m, struct sp_module *mod)
 	memset(mod, 0, sizeof(*mod));
 }
 
+/* Somebody who reads a library as a file may have it mapped just below its image: that begins where
+ * the file begins for the last time before the code, unless two segments share the first page. */
+static bool begins_anew(
+	const struct sp_modules *m, const struct sp_module *mod, const struct mapping *map)
+{
+	return map->offset == 0 &&
+	       (mod->exec_end || !map->exec || sp_image_starts_with_code(m->mem, map->start));
+}
+
 static void image_add(struct sp_modules *m, struct sp_module *mod, const struct mapping *map)
 {
 	if (!map->path_len || (map->path[0] == '[' && memcmp(map->path, "[vdso]", 6) != 0))
 		return;
-	if (!same_path(mod, map) || (map->offset == 0 && mod->exec_end)) {
+	if (!same_path(mod, map) || begins_anew(m, mod, map)) {
 		image_end(m, mod);
 		if (map->offset != 0)
 			return;

@@ -1,16 +1,20 @@
 /* Native stacks of this very process, compared with libunwind frame by frame. */
 #define UNW_LOCAL_ONLY
 #include "chain.h"
+#include "base/buf.h"
 #include "unwind/unwind.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <libunwind.h>
 #include <pthread.h>
 #include <search.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define DEPTH	  512
 #define STACK_MAX (256u << 10)
@@ -172,6 +176,36 @@ Test(native, hand_written_code_without_a_row, .init = set_up, .fini = tear_down)
 	pthread_join(t, NULL);
 	cr_assert_eq(result.status, SP_UNWIND_COMPLETE, "%s", sp_unwind_reason_text(result.reason));
 	cr_assert(result.count >= 3 && frames[1].pc - (uint64_t)(uintptr_t)trapped < 256);
+}
+
+/* A library's file that is mapped as data just below the library, as those who look for symbols do.
+ */
+Test(native, a_file_below_its_image_is_not_its_beginning, .init = set_up, .fini = tear_down)
+{
+	struct sp_module libc = *sp_modules_by_name(modules, "libc.so");
+	SP_AUTO_BUF struct sp_buf maps;
+	struct sp_buf with;
+	char *at, *line, start[32];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	sp_buf_init(&maps);
+	sp_buf_init(&with);
+	cr_assert_eq(sp_buf_read_fd(&maps, fd, 1 << 20), 0);
+	close(fd);
+	snprintf(start, sizeof(start), "%lx-", (long)libc.start);
+	at = strstr(sp_buf_str(&maps), start);
+	cr_assert(at);
+	line = strndup(at, (size_t)(strchr(at, '\n') - at));
+	sp_buf_add(&with, maps.data, (size_t)(at - maps.data));
+	sp_buf_addf(&with, "%lx-%lx r--p 00000000%s\n", (long)libc.start - 0x21000,
+		(long)libc.start, strchr(strchr(strchr(line, ' ') + 1, ' ') + 1, ' '));
+	sp_buf_adds(&with, at);
+	cr_assert(sp_modules_parse(modules, with.data, with.len) >= 0);
+	cr_assert_eq(sp_modules_by_name(modules, "libc.so")->start, libc.start);
+	cr_assert_eq(sp_modules_by_name(modules, "libc.so")->base, libc.base);
+	cr_assert_eq(sp_modules_by_name(modules, "libc.so")->id, libc.id);
+	sp_buf_done(&with);
+	free(line);
 }
 
 Test(native, modules_know_build_ids_and_symbols, .init = set_up, .fini = tear_down)
