@@ -183,11 +183,36 @@ static bool read_thread(const struct sp_hotspot *h, uint64_t thread, struct sp_j
 	return tid != 0;
 }
 
+/* The chain may change meanwhile: what is missed or read twice, the next look corrects. */
+static int chained_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, uint32_t max)
+{
+	uint32_t found = 0;
+	uint64_t thread;
+
+	if (!sp_mem_u64(h->mem, h->f.thread_first, &thread))
+		return -EFAULT;
+	for (uint32_t i = 0; thread && i < THREADS_MAX; i++) {
+		struct sp_java_thread t;
+
+		if (read_thread(h, thread, &t)) {
+			if (found < max)
+				ret[found] = t;
+			found++;
+		}
+		if (!sp_mem_u64(h->mem, thread + h->f.thread_next, &thread))
+			break;
+	}
+	return (int)found;
+}
+
 int sp_hotspot_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, uint32_t max)
 {
 	uint64_t list, threads, thread;
 	uint32_t count, found = 0;
 
+	if (!h->f.thread_list && h->f.thread_first && h->f.thread_next != SP_NO_FIELD &&
+		h->f.thread_osthread != SP_NO_FIELD && h->f.os_thread_id != SP_NO_FIELD)
+		return chained_threads(h, ret, max);
 	if (!h->f.thread_list || h->f.list_length == SP_NO_FIELD ||
 		h->f.thread_osthread == SP_NO_FIELD || h->f.os_thread_id == SP_NO_FIELD)
 		return -ENOTSUP;

@@ -28,6 +28,7 @@ struct sp_codelet {
 struct sp_fields {
 	/* static fields: addresses */
 	uint64_t code_heaps, code_low, code_high, call_stub_return, thread_list, interpreter;
+	uint64_t thread_first; /* up to JDK 11: threads are chained */
 	uint64_t vm_version;
 	uint64_t narrow_oop_base, narrow_oop_shift, narrow_klass_base, narrow_klass_shift;
 	/* offsets */
@@ -55,7 +56,7 @@ struct sp_fields {
 	uint32_t anchor_sp, anchor_pc, anchor_fp, thread_anchor, wrapper_anchor;
 	uint32_t thread_osthread, thread_stack_base, thread_stack_size;
 	uint32_t os_thread_id, os_pthread_id;
-	uint32_t list_length, list_threads;
+	uint32_t list_length, list_threads, thread_next;
 	uint32_t queue_buffer, queue_end, codelet_size, codelet_description;
 	/* sizes of types */
 	uint32_t sizeof_heap_block, sizeof_const_method, sizeof_pool, sizeof_codelet;

@@ -44,6 +44,7 @@ static const struct want wants[] = {
 	STATIC("StubRoutines", "_call_stub_return_address", call_stub_return),
 	STATIC("AbstractInterpreter", "_code", interpreter),
 	MAYBE_S("ThreadsSMRSupport", "_java_thread_list", thread_list),
+	MAYBE_S("Threads", "_thread_list", thread_first), /* to 11 */
 	MAYBE_S("Abstract_VM_Version", "_vm_major_version", vm_version),
 	MAYBE("GenericGrowableArray", "_len", array_len), /* to 15 */
 	MAYBE("GrowableArrayBase", "_len", array_len),
@@ -129,6 +130,7 @@ static const struct want wants[] = {
 	MAYBE("JavaThread", "_stack_size", thread_stack_size),
 	MAYBE("OSThread", "_thread_id", os_thread_id),
 	MAYBE("OSThread", "_pthread_id", os_pthread_id),
+	MAYBE("JavaThread", "_next", thread_next),
 	MAYBE("ThreadsList", "_length", list_length),
 	MAYBE("ThreadsList", "_threads", list_threads),
 	FIELD("StubQueue", "_stub_buffer", queue_buffer),
@@ -318,7 +320,7 @@ int sp_vmstructs_read(struct sp_fields *f, const struct sp_mem *mem,
 	if (!t.libjvm)
 		return sp_err_set(err, -ENOENT, "no libjvm.so is loaded in this process");
 	memset(f, 0xff, sizeof(*f));
-	f->code_low = f->code_high = f->thread_list = f->vm_version = 0;
+	f->code_low = f->code_high = f->thread_list = f->thread_first = f->vm_version = 0;
 	f->narrow_oop_base = f->narrow_oop_shift = 0;
 	f->narrow_klass_base = f->narrow_klass_shift = 0;
 	if (read_structs(&t, f, seen) < 0 || read_types(&t, f) < 0)

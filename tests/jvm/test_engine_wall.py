@@ -51,15 +51,28 @@ def test_spans_of_a_thread_follow_each_other(target, tmp_path):
         assert covered > 0.75 * sum(b - a for a, b in mine), mine
 
 
-@pytest.mark.parametrize("rules", [[], ["process_vm_readv=EPERM"]])
-def test_blocked_stacks_are_whole(target, tmp_path, rules):
-    _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms", wrap=rules and deny.wrap(*rules))
+def stand_in_their_methods(r):
     for thread, method in [("locker", "Waits.locked"), ("parker", "Waits.parked"), ("sleeper", "Waits.sleeping"),
                            ("reader", "Waits.reading"), ("owner", "Waits.main")]:
         mine = [s for s in r.wall() if s.thread == thread]
         assert mine, thread
         have = sum(s.span for s in mine if any(f.startswith(method + " ") for f in s.stack))
         assert have > 0.97 * sum(s.span for s in mine), thread
+
+
+@pytest.mark.parametrize("rules", [[], ["process_vm_readv=EPERM"]])
+def test_blocked_stacks_are_whole(target, tmp_path, rules):
+    _, r = record(target, tmp_path, "Waits", 2, 0, event="wall", interval="10ms", wrap=rules and deny.wrap(*rules))
+    stand_in_their_methods(r)
+
+
+@pytest.mark.parametrize("jdk", [11, 25])
+def test_threads_that_were_there_before(sparkprof, target, tmp_path, jdk):
+    """Java's names, and whole stacks also where they begin at the frame that the JVM notes (an interpreted native method)."""
+    t = target("Waits", 60, 0, jdk=jdk, jvm=["-Xint", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
+    r = sparkprof("-e", "wall", "-i", "10ms", "-d", "500ms", "-f", tmp_path / "x.jfr", t.pid)
+    assert r.returncode == 0, r.stderr
+    stand_in_their_methods(recording.Recording(tmp_path / "x.jfr"))
 
 
 def test_waits_for_the_disk_are_told(target, tmp_path):
