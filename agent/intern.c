@@ -268,18 +268,46 @@ static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_
 	return false;
 }
 
-uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
-	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown)
+/* How many of the lowest frames are those that were interned before. */
+static uint32_t still_there(const struct sp_intern *in, const struct sp_unwind_result *u)
 {
-	uint32_t n = 0, unknown = 0;
+	const struct sp_kept_refs *k = &u->was;
+
+	if (!u->kept || !in->names || k->dict != in->epoch ||
+		k->names != sp_names_change(in->names) ||
+		k->modules != sp_modules_epoch(in->modules))
+		return 0;
+	return u->same < u->count ? u->same : u->count;
+}
+
+/* Leaves @refs for the next sample of the thread. Frames without a name are asked for again. */
+static void keep(struct sp_intern *in, const struct sp_unwind_result *u,
+	const struct sp_frame_ref *refs, uint32_t fresh, uint32_t unknown)
+{
+	if (!u->kept || !in->names)
+		return;
+	memcpy(u->refs, refs, fresh * sizeof(*refs));
+	*u->kept = (struct sp_kept_refs){
+		sp_names_change(in->names), unknown ? 0 : in->epoch, sp_modules_epoch(in->modules)};
+}
+
+uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
+	const struct sp_frame *frames, const struct sp_unwind_result *u, bool truncated,
+	uint32_t *ret_unknown)
+{
+	uint32_t n = 0, unknown = 0, fresh = u->count - still_there(in, u), first;
 
 	for (uint32_t i = 0; i < kernel_count && i < SP_KERNEL_FRAMES; i++)
 		ref_kernel(in, kernel[i], &in->refs[n++]);
-	for (uint32_t i = 0; i < count && i < in->depth; i++)
+	first = n;
+	for (uint32_t i = 0; i < fresh && i < in->depth; i++)
 		unknown += !ref_frame(in, &frames[i], &in->refs[n++]);
 	for (uint32_t i = 0; i < n; i++)
 		if (!in->refs[i].method)
 			return 0;
+	keep(in, u, in->refs + first, n - first, unknown);
+	for (uint32_t i = fresh; i < u->count && i < in->depth; i++)
+		in->refs[n++] = u->refs[i];
 	*ret_unknown = unknown;
 	return sp_dict_stack(in->dict, in->refs, n, truncated);
 }

@@ -27,10 +27,11 @@ void sp_intern_on_module(
 /* The dictionary was reset: what was cached is void. */
 void sp_intern_reset(struct sp_intern *in);
 
-/* The stack of @frames under @kernel's addresses. *ret_unknown counts frames without a name.
- * Returns a stack id, or 0 when the dictionary is full. */
+/* The stack of @frames, as @u tells of them, under @kernel's addresses. *ret_unknown counts frames
+ * without a name. Returns a stack id, or 0 when the dictionary is full. */
 uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
-	const struct sp_frame *frames, uint32_t count, bool truncated, uint32_t *ret_unknown);
+	const struct sp_frame *frames, const struct sp_unwind_result *u, bool truncated,
+	uint32_t *ret_unknown);
 
 /* The state of a thread that stands in @stack: Thread.sleep is told from other waits in a futex.
  * @by_call: @state comes from the system call; else, where that was not to be had, it is what

@@ -189,8 +189,11 @@ uint32_t sp_stacks_take(
 	ret->too_deep = u.status == SP_UNWIND_DEPTH_CAP;
 	ret->cut = ret->too_deep || u.status == SP_UNWIND_TRUNCATED;
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
+	u.count -= top;
+	if (top)
+		u.kept = NULL; /* not all of its frames are interned */
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
-		u.count - top, ret->cut, &unknown);
+		&u, ret->cut, &unknown);
 	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }

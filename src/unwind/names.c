@@ -120,6 +120,11 @@ void sp_names_batch(struct sp_names *n, bool changed)
 		n->change = n->batch;
 }
 
+uint64_t sp_names_change(const struct sp_names *n)
+{
+	return n->change;
+}
+
 static void start_over(struct sp_names *n)
 {
 	memset(n->buckets, 0, (n->mask + 1) * sizeof(*n->buckets));

@@ -39,6 +39,9 @@ void sp_names_batch(struct sp_names *n, bool changed);
  * the cache over). Returns 0, or -ESTALE where the method is no longer what it was. */
 int sp_names_get(struct sp_names *n, const struct sp_frame *f, struct sp_name **ret);
 
+/* The name of the same frame is what it was as long as this is. */
+uint64_t sp_names_change(const struct sp_names *n);
+
 /* Source line of a Java frame, or -1 where unknown (no table, native, stale). */
 int32_t sp_names_line(struct sp_names *n, const struct sp_frame *f);
 

@@ -38,13 +38,18 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 	u->modules = modules;
 	u->hotspot = hotspot;
 	cap -= sizeof(*u) + 64;
+	cap -= sizeof(*u->trail);
+	u->memo_slots = pow2_below(cap / 3 / sizeof(*u->memos));
+	cap -= u->memo_slots * sizeof(*u->memos);
 	u->row_mask = pow2_below(cap / 3 / sizeof(*u->rows)) - 1;
 	u->blob_mask = pow2_below(cap / 4 / sizeof(*u->blobs)) - 1;
 	u->scope_mask = pow2_below(cap / 3 / sizeof(*u->scopes)) - 1;
+	u->memos = sp_arena_alloc(&arena, u->memo_slots * sizeof(*u->memos));
+	u->trail = sp_arena_alloc(&arena, sizeof(*u->trail));
 	u->rows = sp_arena_alloc(&arena, (u->row_mask + 1) * sizeof(*u->rows));
 	u->blobs = sp_arena_alloc(&arena, (u->blob_mask + 1) * sizeof(*u->blobs));
 	u->scopes = sp_arena_alloc(&arena, (u->scope_mask + 1) * sizeof(*u->scopes));
-	if (!u->rows || !u->blobs || !u->scopes) {
+	if (!u->rows || !u->blobs || !u->scopes || !u->memos || !u->trail) {
 		sp_arena_done(&arena);
 		return -ENOMEM;
 	}
@@ -87,8 +92,10 @@ int sp_walk_load(void *walk, uint64_t addr, uint64_t *ret)
 
 	if (addr >= s->stack_addr && s->stack_len >= 8 && off <= s->stack_len - 8) {
 		memcpy(ret, s->stack + off, 8);
+		sp_memo_note(w->trail, addr, *ret);
 		return 0;
 	}
+	w->trail->lost = true;
 	if (addr >= s->stack_addr && addr < s->stack_end && s->stack_end - addr >= 8) {
 		w->cut = true;
 		return -ENODATA;
@@ -314,10 +321,15 @@ static void loop(struct sp_walk *w)
 			finish(w, SP_UNWIND_DEPTH_CAP, SP_WHY_NONE);
 			return;
 		}
-		if (sp_walk_in_java(w, w->regs.r[SP_ARCH_PC]))
+		if (sp_walk_in_java(w, w->regs.r[SP_ARCH_PC])) {
+			if (sp_memo_meet(w)) {
+				finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
+				return;
+			}
 			why = sp_java_step(w);
-		else
+		} else {
 			why = native_step(w);
+		}
 		if (w->done) {
 			finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
 			return;
@@ -342,7 +354,12 @@ static void loop(struct sp_walk *w)
 static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
 	uint32_t max, struct sp_unwind_result *ret)
 {
-	struct sp_walk w = {.u = u, .snap = snap, .exact = true, .frames = frames, .max = max};
+	struct sp_walk w = {.u = u,
+		.snap = snap,
+		.exact = true,
+		.frames = frames,
+		.max = max,
+		.trail = u->trail};
 	uint64_t sp = snap->regs[SP_ARCH_SP];
 
 	memset(ret, 0, sizeof(*ret));
@@ -350,6 +367,7 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	memcpy(w.regs.r, snap->regs, sizeof(w.regs.r));
 	w.regs.known = snap->known & SP_REG_ALL;
 	w.anchor = snap->anchor;
+	sp_memo_begin(&w, u->memos, u->memo_slots);
 	if (!sp_walk_knows(&w, SP_ARCH_PC) && recover(&w)) {
 		w.exact = false;
 		loop(&w);
@@ -372,6 +390,7 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 		return;
 	}
 	loop(&w);
+	sp_memo_end(&w, u->memos, u->memo_slots);
 }
 
 /* Whether code went away since the last snapshot: what lies there now may be another's. */
@@ -387,7 +406,7 @@ static bool code_unloaded(struct sp_unwinder *u)
 void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_frame *frames,
 	uint32_t max, struct sp_unwind_result *ret)
 {
-	if (!u->batched || code_unloaded(u))
+	if (code_unloaded(u) || !u->batched)
 		u->batch++;
 	attempt(u, snap, frames, max, ret);
 	if ((ret->status != SP_UNWIND_BROKEN && !ret->unknown) || ret->reason == SP_WHY_NO_STACK ||

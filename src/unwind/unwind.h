@@ -68,6 +68,13 @@ enum sp_unwind_reason {
 	SP_WHY_COUNT
 };
 
+/* What frames were interned as, beside them in the memory of their thread: the unwinder says which
+ * are still those frames, whoever interns whether what they were interned into still is. */
+struct sp_kept_refs {
+	uint64_t names; /* state of those who gave the names, all 0: nothing is kept */
+	uint32_t dict, modules;
+};
+
 struct sp_unwind_result {
 	enum sp_unwind_status status;
 	enum sp_unwind_reason reason;
@@ -77,6 +84,10 @@ struct sp_unwind_result {
 	uint32_t unknown;	   /* frames of kind unknown in between */
 	uint32_t anchors;	   /* times the JavaFrameAnchor was needed */
 	uint64_t continuation;	   /* of the virtual thread on the stack: its object; 0: none */
+	struct sp_kept_refs was;   /* of the last @same of @refs */
+	struct sp_kept_refs *kept; /* to be set once all of them are right; NULL: none are kept */
+	struct sp_frame_ref *refs; /* one for each frame; borrowed to the next call */
+	uint32_t same;
 };
 
 struct sp_unwinder;

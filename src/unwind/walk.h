@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "unwind/cfi.h"
 #include "unwind/code.h"
+#include "unwind/memo.h"
 #include "unwind/unwind.h"
 
 struct sp_row_entry {
@@ -40,7 +41,9 @@ struct sp_unwinder {
 	struct sp_row_entry *rows;
 	struct sp_blob_entry *blobs;
 	struct sp_scopes_entry *scopes;
-	uint32_t row_mask, blob_mask, scope_mask;
+	struct sp_memo *memos;
+	struct sp_memo_trail *trail;
+	uint32_t row_mask, blob_mask, scope_mask, memo_slots;
 	uint64_t batch;
 	uint32_t unloads; /* of code, at the last snapshot */
 	bool batched;	  /* by the caller; else each snapshot is one */
@@ -59,6 +62,7 @@ struct sp_walk {
 	struct sp_unwind_result *res;
 	struct sp_anchor anchor; /* for the native frames being walked */
 	uint64_t callee_blob;	 /* CodeBlob of the frame above, 0 if it was native */
+	struct sp_memo_trail *trail;
 };
 
 /* A word of the thread's stack. Returns 0; -ENODATA beyond the snapshot (sets cut); -EFAULT outside

@@ -134,6 +134,87 @@ Test(unwind, recorded_snapshots_give_their_frames)
 	each_corpus(replay);
 }
 
+static uint32_t mark_of(const struct sp_frame *f)
+{
+	return (uint32_t)((f->pc ^ f->method * 31) * 0x9e3779b97f4a7c15ull >> 32) | 1;
+}
+
+/* As whoever interns frames does: what was left for a frame must be found at that frame again.
+ * Sometimes the dictionary is full, and nothing is left. Returns how many were found. */
+static uint32_t intern(const struct sp_unwind_result *r, const struct sp_frame *frames, bool full)
+{
+	uint32_t same = r->kept && r->was.dict ? r->same : 0;
+
+	cr_assert(same <= r->count);
+	for (uint32_t i = r->count - same; i < r->count; i++)
+		cr_assert_eq(r->refs[i].method, mark_of(&frames[i]), "frame %u", i);
+	if (!r->kept || full)
+		return same;
+	for (uint32_t i = 0; i < r->count - same; i++)
+		r->refs[i].method = mark_of(&frames[i]);
+	*r->kept = (struct sp_kept_refs){.dict = 1};
+	return same;
+}
+
+/* One snapshot after another as if of one thread, each as it is and with one word changed: what was
+ * remembered of the last must not show. */
+static void remember(struct corpus *c, const char *name)
+{
+	static struct sp_frame fresh[DEPTH], frames[DEPTH];
+	struct sp_mem counting = {.read = counting_read, .ctx = &c->mem};
+	struct world w = world_open(c, &counting), alone = world_open(c, &counting);
+	uint64_t taken[2] = {0}, found = 0;
+
+	for (uint32_t i = 0; i < c->case_count; i++) {
+		struct sp_snapshot s = c->cases[i].snap;
+		uint8_t *stack = malloc(s.stack_len + 1);
+
+		memcpy(stack, s.stack, s.stack_len);
+		s.stack = stack;
+		s.tid = 7;
+		for (uint32_t round = 0; round < 24; round++) {
+			struct sp_snapshot other = s;
+			struct sp_unwind_result a, b;
+			uint32_t at =
+				round < 4 ? 0
+					  : (i * 7919 + round * 104729) % (s.stack_len / 8 + 1) * 8;
+
+			s.time_ns = other.time_ns = 1000 * (1 + i * 24ull + round);
+			other.tid = 0; /* nothing is remembered of it */
+			if (round >= 4 && at + 8 <= s.stack_len)
+				stack[at] ^= (uint8_t)(round % 3 ? 8 : 0);
+			reads = 0;
+			sp_unwind(alone.u, &other, fresh, DEPTH, &a);
+			taken[0] += reads;
+			reads = 0;
+			sp_unwind(w.u, &s, frames, DEPTH, &b);
+			taken[1] += reads;
+			cr_assert_eq(a.count, b.count, "%s case %u round %u: %u frames, not %u",
+				name, i, round, b.count, a.count);
+			cr_assert(a.status == b.status && a.reason == b.reason &&
+				  a.java_count == b.java_count && a.unknown == b.unknown &&
+				  a.stop_pc == b.stop_pc && a.stop_sp == b.stop_sp &&
+				  a.continuation == b.continuation);
+			cr_assert_eq(memcmp(fresh, frames, a.count * sizeof(*frames)), 0,
+				"%s case %u round %u: other frames", name, i, round);
+			found += intern(&b, frames, round % 5 == 0);
+			stack[at < s.stack_len ? at : 0] =
+				s.stack_len ? c->cases[i].snap.stack[at < s.stack_len ? at : 0] : 0;
+		}
+		free(stack);
+	}
+	cr_assert(found > 0);
+	cr_assert(taken[1] < taken[0] / 10 * 9, "%s: %lu reads instead of %lu", name, taken[1],
+		taken[0]);
+	world_close(&alone);
+	world_close(&w);
+}
+
+Test(unwind, what_is_remembered_of_a_stack_does_not_show)
+{
+	each_corpus(remember);
+}
+
 static void check_bounds(const struct sp_unwind_result *r, uint32_t max)
 {
 	cr_assert(r->count <= max);
