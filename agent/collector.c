@@ -378,7 +378,7 @@ static void *run(void *arg)
 	uint64_t next = sp_clock_mono_ns();
 
 	sp_threads_exclude_self(c->capture->threads);
-	sp_slice_short();
+	sp_slice_early();
 	while (!atomic_load(&c->stop)) {
 		uint32_t seen = atomic_load(&c->wake);
 		uint64_t now;
