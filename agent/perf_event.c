@@ -7,10 +7,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* What `sparkprof list` shows is what is known here; cpu is the short name of cpu-clock. */
@@ -125,7 +128,57 @@ static int parse_breakpoint(const char *name, struct sp_perf_spec *ret, struct s
 	return 0;
 }
 
-/* kprobe:func+off, kretprobe:func, uprobe:path+off, uretprobe:path+off. */
+struct place {
+	uint64_t address, offset;
+};
+
+static int find_offset(struct dl_phdr_info *lib, size_t size, void *ctx)
+{
+	struct place *p = ctx;
+
+	for (int i = 0; i < lib->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &lib->dlpi_phdr[i];
+		uint64_t at = lib->dlpi_addr + h->p_vaddr;
+
+		if (h->p_type == PT_LOAD && p->address >= at && p->address < at + h->p_memsz) {
+			p->offset = p->address - at + h->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* "/lib/libc.so.6:malloc" in ret->probe becomes the file, and the function's offset in it by the
+ * library's own table: so it must be loaded. */
+static int find_function(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+{
+	char *colon = strrchr(ret->probe, ':');
+	struct place p = {0};
+	void *lib;
+
+	if (!colon)
+		return 0;
+	*colon = 0;
+	lib = dlopen(ret->probe, RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib)
+		return sp_err_set(err, -ENOENT,
+			"%s: that library is not loaded in the target, so that its functions are "
+			"not known; write uprobe:/PATH+OFFSET",
+			name);
+	p.address = (uint64_t)dlsym(lib, colon + 1);
+	if (p.address)
+		dl_iterate_phdr(find_offset, &p);
+	dlclose(lib);
+	if (!p.offset)
+		return sp_err_set(err, -ENOENT,
+			"%s: that library has no such function among those it exports; write "
+			"uprobe:/PATH+OFFSET",
+			name);
+	ret->config2 = p.offset;
+	return 0;
+}
+
+/* kprobe:func+off, kretprobe:func, uprobe:path+off, uretprobe:path:func. */
 static int parse_probe(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
 {
 	const char *what = strchr(name, ':') + 1;
@@ -147,7 +200,7 @@ static int parse_probe(const char *name, struct sp_perf_spec *ret, struct sp_err
 	ret->type = (uint32_t)type;
 	ret->config = back;
 	ret->default_period = 1;
-	return 0;
+	return user && !plus ? find_function(name, ret, err) : 0;
 }
 
 static bool is_probe(const char *name)
@@ -187,14 +240,48 @@ void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_eve
 	attr->clockid = 1; /* CLOCK_MONOTONIC */
 }
 
+/* Probes have reasons of their own; 0: none that is known here. */
+static int explain_probe(const char *event, int error, struct sp_err *err)
+{
+	bool user = event[0] == 'u';
+
+	switch (error) {
+	case -EACCES:
+		return sp_err_set(err, error,
+			"%s: only root and CAP_PERFMON may set probes, whatever "
+			"kernel.perf_event_paranoid is",
+			event);
+	case -ENOENT:
+		return sp_err_set(err, error, "%s: %s", event,
+			user ? "there is no such file where the target looks for it"
+			     : "the kernel has no function of that name that may be probed");
+	case -EINVAL:
+	case -EILSEQ:
+		return sp_err_set(err, error, "%s: the kernel sets no probe at that place (%s)",
+			event,
+			user ? "an offset in the file, at an instruction's start"
+			     : "an instruction's start in a function that may be probed");
+	default:
+		return 0;
+	}
+}
+
+static bool filtered(void)
+{
+	return prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+}
+
 int sp_perf_explain(const char *event, int error, struct sp_err *err)
 {
 	int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
 
+	if (is_probe(event) && explain_probe(event, error, err) < 0)
+		return error;
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		if (paranoid > 1)
+		/* The kernel itself denies by EACCES (perf_allow_kernel), filters by EPERM. */
+		if (paranoid > 1 && (error == -EACCES || !filtered()))
 			return sp_err_set(err, error,
 				"%s: this user may not sample the kernel "
 				"(kernel.perf_event_paranoid "

@@ -139,6 +139,7 @@ def test_denied_by_seccomp(target, tmp_path, rule, event):
     if rule.startswith("perf"):  # of wall, only a part is done in another way
         said = "; for threads that run, using ctimer instead" if event == "wall" else "; using ctimer instead"
         assert any(said in n for n in notes), notes
+        assert any(("seccomp" if "EPERM" in rule else "no perf events") in n for n in notes), notes
 
 
 def test_without_perf_and_timers_itimer_is_left(target, tmp_path):
