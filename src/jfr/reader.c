@@ -395,3 +395,11 @@ int sp_jfr_read(int fd, struct sp_dict *dict, const struct sp_jfr_visitor *v,
 {
 	return sp_jfr_read_part(fd, 0, UINT64_MAX, dict, v, ret, err);
 }
+
+const struct sp_jfr_value *sp_jfr_value_of(const struct sp_jfr_event *e, const char *name)
+{
+	for (uint32_t i = 0; i < e->count; i++)
+		if (strcmp(e->values[i].name, name) == 0)
+			return &e->values[i];
+	return NULL;
+}

@@ -45,6 +45,9 @@ struct sp_jfr_event {
 	const struct sp_jfr_value *values; /* all other fields, in order */
 };
 
+/* The value called @name, or NULL; borrowed like the event. */
+const struct sp_jfr_value *sp_jfr_value_of(const struct sp_jfr_event *e, const char *name);
+
 struct sp_jfr_visitor {
 	void *ctx;
 	/* Called per type and chunk: 0 skips its events (which is fast), anything else comes back

@@ -2,6 +2,7 @@
  * table. Settings may stand behind the samples that they describe, so names and intervals are
  * settled at the end. */
 #include "prof/load_event.h"
+#include "prof/load_fact.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -15,7 +16,7 @@
 #include "prof/roots.h"
 #include "prof/timeline.h"
 
-enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, CPU_LOAD, HEAP, RSS, GC, SPAN };
+enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, SERIES, SPAN };
 
 /* What a sample's picked fields are. */
 enum { WEIGHT, COUNT, CLASS, ADDRESS };
@@ -68,10 +69,10 @@ static const struct kind kinds[] = {
 	{"sparkprof.Module", MODULE},
 	{"sparkprof.Counts", COUNTS},
 	{"sparkprof.Lost", LOST},
-	{"jdk.CPULoad", CPU_LOAD},
-	{"jdk.GCHeapSummary", HEAP},
-	{"jdk.ResidentSetSize", RSS},
-	{"jdk.GarbageCollection", GC},
+	{"jdk.CPULoad", SERIES},
+	{"jdk.GCHeapSummary", SERIES},
+	{"jdk.ResidentSetSize", SERIES},
+	{"jdk.GarbageCollection", SERIES},
 	{"profiler.Span", SPAN},
 	{"sparkprof.Application", SPAN},
 	{"sparkprof.Stage", SPAN},
@@ -307,90 +308,6 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		(k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0);
 }
 
-/* A share of all cores in thousandths of a percent. */
-static uint64_t share(const struct sp_jfr_event *e, const char *name)
-{
-	const struct sp_jfr_value *v = field(e, name);
-	double f = v && v->kind == SP_JFR_V_FLOAT ? v->f : 0;
-
-	return f > 0 && f <= 1 ? (uint64_t)(f * 100000) : f > 1 ? 100000 : 0;
-}
-
-static int read_series(struct sp_loading *l, enum what what, const struct sp_jfr_event *e)
-{
-	int r;
-
-	switch (what) {
-	case CPU_LOAD:
-		r = sp_profile_point(l->p, SP_SERIES_CPU_JVM, e->start_ns,
-			share(e, "jvmUser") + share(e, "jvmSystem"));
-		return r < 0 ? r
-			     : sp_profile_point(l->p, SP_SERIES_CPU_MACHINE, e->start_ns,
-				       share(e, "machineTotal"));
-	case HEAP:
-		return sp_profile_point(l->p, SP_SERIES_HEAP, e->start_ns, number(e, "heapUsed"));
-	case RSS:
-		return sp_profile_point(l->p, SP_SERIES_RSS, e->start_ns, number(e, "size"));
-	default:
-		return sp_profile_point(l->p, SP_SERIES_GC, e->start_ns, number(e, "sumOfPauses"));
-	}
-}
-
-static void read_setting(struct sp_loading *l, const struct sp_jfr_event *e)
-{
-	char name[32], value[1024];
-
-	text(e, "name", name, sizeof(name));
-	text(e, "value", value, sizeof(value));
-	if (strcmp(name, "event") == 0)
-		snprintf(l->event, sizeof(l->event), "%s", value);
-	else if (strcmp(name, "interval") == 0)
-		l->interval = strtoull(value, NULL, 10);
-	else if (strcmp(name, "wall") == 0)
-		l->wall_interval = strtoull(value, NULL, 10);
-	else if (strcmp(name, "note") == 0)
-		sp_profile_note(l->p, value);
-}
-
-/* "… --executor-id 3 …" of a Spark executor's command line. */
-static void read_executor(struct sp_loading *l, const struct sp_jfr_event *e)
-{
-	static const char word[] = "--executor-id ";
-	SP_AUTO_FREE char *line = malloc(16384);
-	const char *at;
-
-	if (!line)
-		return;
-	at = strstr(text(e, "javaArguments", line, 16384), word);
-	if (at) {
-		at += strlen(word);
-		snprintf(l->executor, sizeof(l->executor), "executor %.*s", (int)strcspn(at, " "),
-			at);
-	}
-}
-
-static void read_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
-{
-	char name[128], version[256], line[400];
-	uint64_t pid = number(e, "pid");
-	int n;
-
-	read_executor(l, e);
-	text(e, "jvmName", name, sizeof(name));
-	text(e, "jvmVersion", version, sizeof(version));
-	/* HotSpot's version begins with its name, and goes on with how it was built. */
-	if (name[0] && strncmp(version, name, strlen(name)) == 0) {
-		version[strcspn(version, ")") + (strchr(version, ')') != NULL)] = 0;
-		name[0] = 0;
-	}
-	n = snprintf(line, sizeof(line), "%s%s%s", name, name[0] && version[0] ? " " : "", version);
-	if (n > 0)
-		l->p->runtime_id = sp_dict_string(l->p->dict, line, (size_t)n);
-	n = snprintf(line, sizeof(line), "pid %" PRIu64, pid);
-	if (pid)
-		l->p->target_id = sp_dict_string(l->p->dict, line, (size_t)n);
-}
-
 /* Counts in a recording are sums since its start, so the last one is the largest. */
 static void keep_reason(struct sp_loading *l, const char *reason, uint64_t count)
 {
@@ -413,20 +330,6 @@ static void read_lost(struct sp_loading *l, const struct sp_jfr_event *e)
 	keep_reason(l, text(e, "reason", reason, sizeof(reason)), number(e, "count"));
 }
 
-static int read_module(struct sp_loading *l, const struct sp_jfr_event *e)
-{
-	char path[4096];
-	int r;
-
-	if (!l->symbols)
-		return 0;
-	text(e, "path", path, sizeof(path));
-	pthread_mutex_lock(l->lock);
-	r = sp_symbols_add_module(l->symbols, path, number(e, "device"), number(e, "inode"));
-	pthread_mutex_unlock(l->lock);
-	return r;
-}
-
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 {
 	struct sp_loading *l = ctx;
@@ -436,13 +339,13 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case SAMPLE:
 		return l->error = add_sample(l, e->wanted, e);
 	case SETTING:
-		read_setting(l, e);
+		sp_fact_setting(l, e);
 		break;
 	case JVM:
-		read_jvm(l, e);
+		sp_fact_jvm(l, e);
 		break;
 	case MODULE:
-		return l->error = read_module(l, e);
+		return l->error = sp_fact_module(l, e);
 	case COUNTS:
 		lost = number(e, "lost");
 		l->lost = lost > l->lost ? lost : l->lost;
@@ -456,7 +359,7 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case SPAN:
 		return -EAGAIN; /* samples before it cannot know their tasks */
 	default:
-		return l->error = read_series(l, kinds[e->wanted - 1].what, e);
+		return l->error = sp_fact_series(l, kinds[e->wanted - 1].type, e);
 	}
 	return 0;
 }

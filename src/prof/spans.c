@@ -36,17 +36,9 @@ static int want_span(void *ctx, const char *type)
 	return strcmp(type, "sparkprof.Application") == 0 ? APPLICATION : 0;
 }
 
-static const struct sp_jfr_value *field(const struct sp_jfr_event *e, const char *name)
-{
-	for (uint32_t i = 0; i < e->count; i++)
-		if (strcmp(e->values[i].name, name) == 0)
-			return &e->values[i];
-	return NULL;
-}
-
 static int64_t number(const struct sp_jfr_event *e, const char *name)
 {
-	const struct sp_jfr_value *v = field(e, name);
+	const struct sp_jfr_value *v = sp_jfr_value_of(e, name);
 
 	return v && v->kind == SP_JFR_V_INT ? (int64_t)v->u : -1;
 }
@@ -54,7 +46,7 @@ static int64_t number(const struct sp_jfr_event *e, const char *name)
 /* Keeps a text field in *to; where there is none, or an empty one, *to stays. */
 static int keep(const struct sp_jfr_event *e, const char *name, char **to)
 {
-	const struct sp_jfr_value *v = field(e, name);
+	const struct sp_jfr_value *v = sp_jfr_value_of(e, name);
 	char *s;
 
 	if (!v || v->kind != SP_JFR_V_TEXT || v->len == 0)

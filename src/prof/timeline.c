@@ -82,3 +82,15 @@ int sp_profile_point(
 	s->points[s->count++] = (struct sp_point){time_ns, value};
 	return 0;
 }
+
+int sp_profile_point_more(
+	struct sp_profile *p, enum sp_series_kind kind, uint64_t time_ns, uint64_t value)
+{
+	struct sp_series *s = &p->series[kind];
+
+	if (s->count && s->points[s->count - 1].time_ns == time_ns) {
+		s->points[s->count - 1].value += value;
+		return 0;
+	}
+	return sp_profile_point(p, kind, time_ns, value);
+}

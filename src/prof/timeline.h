@@ -16,6 +16,10 @@
 int sp_profile_add_at(
 	struct sp_profile *p, const struct sp_sample *s, uint64_t start_ns, uint64_t span_ns);
 
+/* Adds @value to the last point of a series, where that is of the same time; else as below. */
+int sp_profile_point_more(
+	struct sp_profile *p, enum sp_series_kind kind, uint64_t time_ns, uint64_t value);
+
 /* Adds a point to a series. Returns 0 or -ENOMEM. */
 int sp_profile_point(
 	struct sp_profile *p, enum sp_series_kind kind, uint64_t time_ns, uint64_t value);
