@@ -22,11 +22,12 @@ void sp_collector_identify(struct sp_collector *c)
 }
 
 /* Since the file in hand began: what lies in several files adds up. */
-void sp_collector_piece_counts(const struct sp_collector *c, struct sp_counts *ret)
+void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret)
 {
 	const struct sp_counts *b = &c->before;
 
-	sp_collector_counts(c, ret);
+	sp_collector_counts(c, &c->told);
+	*ret = c->told;
 	ret->samples -= b->samples;
 	ret->lost -= b->lost;
 	ret->truncated -= b->truncated;
@@ -56,7 +57,6 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 {
 	uint64_t bytes = sp_record_bytes(c->record);
 	int r, fd = sp_pieces_next(p, sp_clock_mono_ns(), err);
-	struct sp_counts piece;
 
 	if (fd < 0) {
 		say_once(c, err);
@@ -64,9 +64,9 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 	}
 	r = sp_record_switch(c->record, fd, err);
 	replace_fd(c, fd);
-	sp_collector_piece_counts(c, &piece);
-	sp_pieces_ended(p, bytes, piece.samples);
-	sp_collector_counts(c, &c->before);
+	sp_pieces_ended(p, bytes, c->told.samples - c->before.samples);
+	/* What is lost from the last count on belongs to the next file. */
+	c->before = c->told;
 	c->bytes_before += bytes;
 	return r;
 }

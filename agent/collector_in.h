@@ -28,6 +28,7 @@ struct sp_collector {
 	struct sp_callers callers;
 	uint32_t identity_version;
 	struct sp_counts before; /* of files before the one in hand */
+	struct sp_counts told;	 /* of all files, as the one in hand tells last */
 	uint64_t bytes_before;
 	bool said_piece; /* that the next file cannot be opened */
 
@@ -51,7 +52,7 @@ struct sp_collector {
 
 /* collector_flush.c */
 void sp_collector_identify(struct sp_collector *c);
-void sp_collector_piece_counts(const struct sp_collector *c, struct sp_counts *ret);
+void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret);
 /* Somebody may be waiting in sp_collector_flush(). */
 void sp_collector_flush_if_due(struct sp_collector *c);
 

@@ -20,6 +20,7 @@ struct sp_record {
 	const struct sp_args *args;
 	char engine[64];
 	uint64_t interval_ns, start_ms;
+	uint64_t since_ns; /* when the counters of this file began */
 	const char *notes; /* lines; more may come */
 	size_t noted;	   /* of them, what this chunk has */
 	struct sp_jvminfo jvm;
@@ -126,6 +127,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->interval_ns = interval_ns;
 	r->notes = notes;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
+	r->since_ns = sp_clock_mono_ns();
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
 	sp_jvminfo_read(&r->jvm);
 	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
@@ -239,12 +241,12 @@ void sp_record_stage(struct sp_record *r, const struct sp_stage_about *a)
 void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
-		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}};
+		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}, {.u = r->since_ns}};
 
 	sp_jfrw_event(r->w, SP_JFR_COUNTS, v);
 	for (int i = 0; i < SP_LOSSES; i++) {
-		union sp_jfr_val why[] = {
-			{.u = sp_clock_mono_ns()}, {.s = losses[i]}, {.u = c->lost_by[i]}};
+		union sp_jfr_val why[] = {{.u = sp_clock_mono_ns()}, {.s = losses[i]},
+			{.u = c->lost_by[i]}, {.u = r->since_ns}};
 
 		if (c->lost_by[i])
 			sp_jfrw_event(r->w, SP_JFR_LOST, why);
@@ -290,6 +292,7 @@ int sp_record_switch(struct sp_record *r, int fd, struct sp_err *err)
 	e = sp_jfrw_switch(r->w, fd);
 	if (e < 0)
 		return sentence(e, err);
+	r->since_ns = sp_clock_mono_ns();
 	sp_dict_reset(r->dict);
 	write_head(r);
 	return 1;

@@ -18,7 +18,7 @@ struct sp_pyrecord {
 	struct sp_dict *dict;
 	struct sp_pyrecord_cfg cfg; /* its strings are below */
 	char event[32], version[32], command[4096];
-	uint64_t start_ms;
+	uint64_t start_ms, since_ns;
 	uint32_t generation;
 	struct sp_frame_ref frames[SP_PY_DEPTH_MAX];
 };
@@ -78,6 +78,7 @@ int sp_pyrecord_open(
 	r->cfg = *cfg;
 	r->generation = 1;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
+	r->since_ns = sp_clock_mono_ns();
 	snprintf(r->event, sizeof(r->event), "%s", cfg->event);
 	snprintf(r->version, sizeof(r->version), "%s", cfg->version ? cfg->version : "");
 	snprintf(r->command, sizeof(r->command), "%s", cfg->command ? cfg->command : "");
@@ -196,7 +197,8 @@ void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, p
 
 void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = count}};
+	union sp_jfr_val v[] = {
+		{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = count}, {.u = r->since_ns}};
 
 	if (count)
 		sp_jfrw_event(r->w, SP_JFR_LOST, v);

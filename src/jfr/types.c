@@ -51,6 +51,7 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 	{                                         \
 		name, SP_JFR_LONG, 0, unit, label \
 	}
+#define SINCE LONG("sinceTime", SP_JFR_TICKS, "Counted Since")
 #define INT(name, unit, label)                   \
 	{                                        \
 		name, SP_JFR_INT, 0, unit, label \
@@ -226,10 +227,10 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			LONG("lost", SP_JFR_COUNT, "Lost"),
 			LONG("truncated", SP_JFR_COUNT, "Truncated"),
 			LONG("unknown", SP_JFR_COUNT, "With an unknown frame"),
-			LONG("tooDeep", SP_JFR_COUNT, "Truncated: Deeper Than Kept"))),
+			LONG("tooDeep", SP_JFR_COUNT, "Truncated: Deeper Than Kept"), SINCE)),
 	EVENT(SP_JFR_LOST, "sparkprof.Lost", "Samples lost so far", IN("Profiler"),
-		.fields = FIELDS(
-			START, TEXT("reason", "Reason"), LONG("count", SP_JFR_COUNT, "Count"))),
+		.fields = FIELDS(START, TEXT("reason", "Reason"),
+			LONG("count", SP_JFR_COUNT, "Count"), SINCE)),
 	EVENT(SP_JFR_TASK, "sparkprof.Task", "Spark Task", IN("Spark"),
 		.fields = FIELDS(START, DURATION, THREAD, INT("stage", SP_JFR_PLAIN, "Stage"),
 			INT("stageAttempt", SP_JFR_PLAIN, "Stage Attempt"),

@@ -135,6 +135,7 @@ void sp_loading_done(struct sp_loading *l)
 	sp_jfr_known_free(l->known);
 	sp_roots_free(l->roots);
 	sp_classed_free(l);
+	sp_losses_done(&l->losses);
 }
 
 /* Events whose name is fixed need not be read at all where others are asked for. */
@@ -170,30 +171,6 @@ const char *const *sp_loading_fields(void *ctx, int wanted)
 	const struct kind *k = &kinds[wanted - 1];
 
 	return k->what == SAMPLE ? k->fields : NULL;
-}
-
-static const struct sp_jfr_value *field(const struct sp_jfr_event *e, const char *name)
-{
-	for (uint32_t i = 0; i < e->count; i++)
-		if (strcmp(e->values[i].name, name) == 0)
-			return &e->values[i];
-	return NULL;
-}
-
-static uint64_t number(const struct sp_jfr_event *e, const char *name)
-{
-	const struct sp_jfr_value *v = field(e, name);
-
-	return v && v->kind == SP_JFR_V_INT ? v->u : 0;
-}
-
-/* Copies a text field, cut to fit. Returns @buf, "" where there is none. */
-static const char *text(const struct sp_jfr_event *e, const char *name, char *buf, size_t size)
-{
-	const struct sp_jfr_value *v = field(e, name);
-
-	snprintf(buf, size, "%.*s", v && v->kind == SP_JFR_V_TEXT ? (int)v->len : 0, v ? v->s : "");
-	return buf;
 }
 
 static uint32_t state_id(struct sp_loading *l, uint8_t state)
@@ -308,32 +285,9 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		(k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0);
 }
 
-/* Counts in a recording are sums since its start, so the last one is the largest. */
-static void keep_reason(struct sp_loading *l, const char *reason, uint64_t count)
-{
-	for (size_t i = 0; i < SP_LOAD_REASONS && reason[0]; i++) {
-		char *at = l->reasons[i].text;
-
-		if (at[0] && strcmp(at, reason) != 0)
-			continue;
-		snprintf(at, sizeof(l->reasons[i].text), "%s", reason);
-		if (count > l->reasons[i].count)
-			l->reasons[i].count = count;
-		return;
-	}
-}
-
-static void read_lost(struct sp_loading *l, const struct sp_jfr_event *e)
-{
-	char reason[sizeof(l->reasons[0].text)];
-
-	keep_reason(l, text(e, "reason", reason, sizeof(reason)), number(e, "count"));
-}
-
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 {
 	struct sp_loading *l = ctx;
-	uint64_t lost;
 
 	switch (kinds[e->wanted - 1].what) {
 	case SAMPLE:
@@ -347,15 +301,9 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 	case MODULE:
 		return l->error = sp_fact_module(l, e);
 	case COUNTS:
-		lost = number(e, "lost");
-		l->lost = lost > l->lost ? lost : l->lost;
-		l->depth_told |= field(e, "tooDeep") != NULL;
-		if (number(e, "tooDeep") > l->too_deep)
-			l->too_deep = number(e, "tooDeep");
-		break;
+		return l->error = sp_fact_counts(l, e);
 	case LOST:
-		read_lost(l, e);
-		break;
+		return l->error = sp_fact_lost(l, e);
 	case SPAN:
 		return -EAGAIN; /* samples before it cannot know their tasks */
 	default:
@@ -368,12 +316,8 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 {
 	int r = sp_profile_merge(l->p, other->p);
 
-	for (size_t i = 0; i < SP_LOAD_REASONS; i++)
-		keep_reason(l, other->reasons[i].text, other->reasons[i].count);
-	if (other->lost > l->lost)
-		l->lost = other->lost;
-	if (other->too_deep > l->too_deep)
-		l->too_deep = other->too_deep;
+	if (r == 0)
+		r = sp_losses_join(&l->losses, &other->losses);
 	l->depth_told |= other->depth_told;
 	if (!l->event[0])
 		snprintf(l->event, sizeof(l->event), "%s", other->event);

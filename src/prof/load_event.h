@@ -5,11 +5,10 @@
 #include "jfr/reader.h"
 #include "prof/leaks.h"
 #include "prof/load.h"
+#include "prof/losses.h"
 #include "prof/spans.h"
 
 #include <pthread.h>
-
-#define SP_LOAD_REASONS 32
 
 struct sp_loading {
 	struct sp_profile *p;		 /* owned */
@@ -24,14 +23,9 @@ struct sp_loading {
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;
-	bool ours;     /* sparkprof wrote it */
-	uint64_t lost; /* the recording's own sum, reasons or not */
-	uint64_t too_deep;
+	bool ours; /* sparkprof wrote it */
 	bool depth_told;
-	struct {
-		char text[128];
-		uint64_t count;
-	} reasons[SP_LOAD_REASONS];
+	struct sp_losses losses;
 	char executor[64]; /* "executor 3" */
 	uint32_t states[SP_STATES];
 	bool state_wanted[SP_STATES];

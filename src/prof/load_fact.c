@@ -115,6 +115,26 @@ void sp_fact_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
 		l->p->target_id = sp_dict_string(l->p->dict, line, (size_t)n);
 }
 
+/* Counts in a recording are sums since its start, so the last one is the largest. */
+int sp_fact_lost(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	char reason[sizeof(l->losses.rows->reason)];
+
+	text(e, "reason", reason, sizeof(reason));
+	return reason[0] ? sp_losses_keep(&l->losses, SP_LOST_BY_REASON, reason,
+				   number(e, "sinceTime"), number(e, "count"))
+			 : 0;
+}
+
+int sp_fact_counts(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	uint64_t since = number(e, "sinceTime");
+	int r = sp_losses_keep(&l->losses, SP_LOST_IN_ALL, "", since, number(e, "lost"));
+
+	l->depth_told |= sp_jfr_value_of(e, "tooDeep") != NULL;
+	return r < 0 ? r : sp_losses_keep(&l->losses, SP_TOO_DEEP, "", since, number(e, "tooDeep"));
+}
+
 int sp_fact_module(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	char path[4096];

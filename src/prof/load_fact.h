@@ -1,4 +1,4 @@
-/* Events of a recording that are no samples: its settings, JVM, libraries and the numbers
+/* Events of a recording that are no samples: its settings, JVM, libraries, losses and the numbers
  * over time beside them. Each takes what it needs of @e into @l; 0, or -errno where memory fails.
  */
 #ifndef SP_PROF_LOAD_FACT_H
@@ -9,6 +9,8 @@
 void sp_fact_setting(struct sp_loading *l, const struct sp_jfr_event *e);
 void sp_fact_jvm(struct sp_loading *l, const struct sp_jfr_event *e);
 int sp_fact_module(struct sp_loading *l, const struct sp_jfr_event *e);
+int sp_fact_counts(struct sp_loading *l, const struct sp_jfr_event *e);
+int sp_fact_lost(struct sp_loading *l, const struct sp_jfr_event *e);
 
 /* Points of the time line, for types that have some. */
 int sp_fact_series(struct sp_loading *l, const char *type, const struct sp_jfr_event *e);

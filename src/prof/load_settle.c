@@ -15,15 +15,23 @@
 
 static void settle_lost(struct sp_loading *l)
 {
-	uint64_t told = 0;
+	uint64_t told = 0, lost = 0;
 
-	for (size_t i = 0; i < SP_LOAD_REASONS; i++) {
-		told = sp_sat_add(told, l->reasons[i].count);
-		sp_profile_lost(l->p, l->reasons[i].text, l->reasons[i].count);
+	sp_losses_settle(&l->losses);
+	for (size_t i = 0; i < l->losses.count; i++) {
+		const struct sp_loss *x = &l->losses.rows[i];
+
+		if (x->kind == SP_TOO_DEEP)
+			l->p->too_deep = x->count;
+		else if (x->kind == SP_LOST_IN_ALL)
+			lost = x->count;
+		else {
+			told = sp_sat_add(told, x->count);
+			sp_profile_lost(l->p, x->reason, x->count);
+		}
 	}
-	if (l->lost > told)
-		sp_profile_lost(l->p, "reason not told", l->lost - told);
-	l->p->too_deep = l->too_deep;
+	if (lost > told)
+		sp_profile_lost(l->p, "reason not told", lost - told);
 	l->p->depth_told = l->depth_told;
 }
 

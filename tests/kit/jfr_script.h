@@ -104,8 +104,9 @@ static inline void script_events(
 		(const union sp_jfr_val[]){{now}, {5000}, {flush}, {script_string(d, "G1New", 0)},
 			{script_string(d, "G1 Pause", 0)}, {4000}, {3000}});
 	sp_jfrw_event(w, SP_JFR_COUNTS,
-		(const union sp_jfr_val[]){{now}, {flush * samples}, {3}, {2}, {1}, {2}});
-	sp_jfrw_event(w, SP_JFR_LOST, (const union sp_jfr_val[]){{now}, {.s = "ring full"}, {3}});
+		(const union sp_jfr_val[]){{now}, {flush * samples}, {3}, {2}, {1}, {2}, {1}});
+	sp_jfrw_event(
+		w, SP_JFR_LOST, (const union sp_jfr_val[]){{now}, {.s = "ring full"}, {3}, {1}});
 }
 
 #endif

@@ -76,17 +76,19 @@ static void setting(const char *name, const char *value)
 	sp_jfrw_event(w, SP_JFR_ACTIVE_SETTING, v);
 }
 
+static uint64_t since; /* when the counters began */
+
 static void lost(const char *reason, uint64_t n)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = n}};
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = n}, {.u = since}};
 
 	sp_jfrw_event(w, SP_JFR_LOST, v);
 }
 
 static void counts(uint64_t n)
 {
-	union sp_jfr_val v[] = {
-		{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0}, {.u = 0}};
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = 1}, {.u = n}, {.u = 0}, {.u = 0},
+		{.u = n / 2}, {.u = since}};
 
 	sp_jfrw_event(w, SP_JFR_COUNTS, v);
 }
@@ -155,6 +157,33 @@ Test(load, losses_are_the_last_sums)
 	cr_assert_str_eq(sp_buf_str(&b),
 		"0 samples, 9 lost (ring full 5, late 1, reason not told 3), "
 		"0 truncated, 0 unknown");
+	sp_profile_free(p);
+}
+
+/* Pieces that were appended to each other, as chunks that several readers share. */
+Test(load, losses_of_counters_that_began_again_add_up)
+{
+	struct sp_profile *p = NULL;
+	struct sp_load_opts opts = {.readers = 3};
+	struct sp_err err;
+
+	for (since = 1; since <= 40; since++) {
+		lost("ring full", 1);
+		lost("ring full", 2);
+		lost("late", 1);
+		counts(4);
+		cr_assert(sp_jfrw_rotate(w) >= 0);
+		lost("ring full", 3);
+		counts(6);
+		cr_assert(sp_jfrw_rotate(w) >= 0);
+	}
+	since = 0;
+	cr_assert(sp_jfrw_close(w) == 0);
+	cr_assert(lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &opts, NULL, &p, &err) == 0, "%s", err.text);
+	cr_assert(p->lost_total == 240 && p->too_deep == 120, "%llu lost, %llu too deep",
+		(unsigned long long)p->lost_total, (unsigned long long)p->too_deep);
+	cr_assert(p->lost_count == 3 && p->lost[0].count == 120 && p->lost[1].count == 40);
 	sp_profile_free(p);
 }
 
