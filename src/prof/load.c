@@ -74,6 +74,8 @@ static void *read_chunks(void *ctx)
 		if (!note_result(&r->l, n, &err))
 			break;
 	}
+	if (sp_loading_flush(&r->l) < 0)
+		r->l.error = -ENOMEM;
 	return NULL;
 }
 

@@ -235,6 +235,15 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 	return thread_wanted(l, e->thread);
 }
 
+int sp_loading_flush(struct sp_loading *l)
+{
+	size_t n = l->pending_count;
+
+	l->pending_count = 0;
+	return l->opts->timeless ? sp_profile_add_many(l->p, l->pending, n)
+				 : sp_profile_add_many_at(l->p, l->pending, l->times, n);
+}
+
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
@@ -279,10 +288,10 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (r < 0)
 			return r;
 	}
-	if (l->opts->timeless)
-		return sp_profile_add(l->p, &s);
-	return sp_profile_add_at(l->p, &s, e->start_ns,
-		(k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0);
+	l->pending[l->pending_count] = s;
+	l->times[l->pending_count++] = (struct sp_timed){
+		e->start_ns, (k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0};
+	return l->pending_count < SP_PROFILE_BATCH ? 0 : sp_loading_flush(l);
 }
 
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e)

@@ -7,11 +7,16 @@
 #include "prof/load.h"
 #include "prof/losses.h"
 #include "prof/spans.h"
+#include "prof/timeline.h"
 
 #include <pthread.h>
 
 struct sp_loading {
-	struct sp_profile *p;		 /* owned */
+	struct sp_profile *p; /* owned */
+	/* Samples that are not added yet: sp_loading_flush. */
+	struct sp_sample pending[SP_PROFILE_BATCH];
+	struct sp_timed times[SP_PROFILE_BATCH];
+	size_t pending_count;
 	const struct sp_load_opts *opts; /* borrowed */
 	/* borrowed; NULL: tasks are not asked for. Where they are not read yet, the first event
 	 * that tells of one ends the reading with -EAGAIN. */
@@ -48,6 +53,9 @@ void sp_loading_done(struct sp_loading *l);
 int sp_loading_want(void *ctx, const char *type);
 const char *const *sp_loading_fields(void *ctx, int wanted);
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e);
+
+/* Adds what is pending: after the last event. Returns 0 or -ENOMEM. */
+int sp_loading_flush(struct sp_loading *l);
 
 /* Native memory of that time and address: adds it to the event "leak" if it was never freed. */
 int sp_loading_leak(

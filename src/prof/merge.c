@@ -13,6 +13,7 @@
 struct merge {
 	struct sp_dict *to, *from;
 	uint32_t *strings, *methods, *stacks, *threads; /* new ids + 1; 0: not yet */
+	size_t first_task; /* what stood before theirs */
 	struct sp_frame_ref *frames;
 	bool full; /* something did not fit */
 };
@@ -146,13 +147,17 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 }
 
 /* At the middle of its first bucket: both sides cut time at other places. */
-static int add_row(struct sp_profile *p, const struct sp_profile *from, const struct sp_sample *s)
+static int add_rows(struct sp_profile *p, const struct sp_profile *from, const struct sp_sample *s,
+	size_t count)
 {
-	if (!from->bucket_ns)
-		return sp_profile_add(p, s);
-	return sp_profile_add_at(p, s,
-		from->origin_ns + s->bucket * from->bucket_ns + from->bucket_ns / 2,
-		s->span * from->bucket_ns);
+	struct sp_timed times[SP_PROFILE_BATCH];
+	uint64_t bucket = from->bucket_ns;
+
+	for (size_t i = 0; i < count; i++)
+		times[i] = (struct sp_timed){
+			from->origin_ns + s[i].bucket * bucket + bucket / 2, s[i].span * bucket};
+	return bucket ? sp_profile_add_many_at(p, s, times, count)
+		      : sp_profile_add_many(p, s, count);
 }
 
 static int merge_series(struct sp_profile *p, const struct sp_profile *from)
@@ -171,6 +176,7 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 {
 	int r = 0;
 
+	m->first_task = p->task_count;
 	for (size_t i = 0; i < from->task_count && r == 0; i++) {
 		struct sp_task_run t = from->tasks[i];
 
@@ -239,12 +245,38 @@ static int tell_executors(
 	return r < 0 || !executor ? r : add_others(p, executor, ret);
 }
 
+static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_profile *from,
+	const uint32_t *events, uint32_t others)
+{
+	struct sp_sample batch[SP_PROFILE_BATCH];
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < from->row_count && r == 0; i++) {
+		struct sp_sample *s = &batch[n++];
+
+		*s = from->rows[i];
+		s->stack = stack(m, s->stack);
+		s->thread = thread(m, s->thread);
+		s->state = string(m, s->state);
+		s->root = string(m, s->root);
+		s->task = s->task ? s->task + (uint32_t)m->first_task : others;
+		s->event = events[s->event];
+		if (m->full)
+			return -ENOMEM;
+		if (n < SP_PROFILE_BATCH && i + 1 < from->row_count)
+			continue;
+		r = add_rows(p, from, batch, n);
+		n = 0;
+	}
+	return r;
+}
+
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 {
 	__attribute__((cleanup(merge_done))) struct merge m = {0};
 	uint32_t events[SP_PROFILE_EVENTS] = {0};
 	struct others others = {0};
-	size_t tasks;
 	int r = merge_init(&m, p->dict, from->dict);
 
 	if (r == 0)
@@ -252,20 +284,10 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 	sp_profile_recount(p);
 	if (r == 0)
 		r = tell_executors(&m, p, from, &others);
-	tasks = p->task_count;
 	if (r == 0)
 		r = merge_tasks(&m, p, from);
-	for (size_t i = 0; i < from->row_count && r == 0; i++) {
-		struct sp_sample s = from->rows[i];
-
-		s.stack = stack(&m, s.stack);
-		s.thread = thread(&m, s.thread);
-		s.state = string(&m, s.state);
-		s.root = string(&m, s.root);
-		s.task = s.task ? s.task + (uint32_t)tasks : others.task;
-		s.event = events[s.event];
-		r = m.full ? -ENOMEM : add_row(p, from, &s);
-	}
+	if (r == 0)
+		r = merge_rows(&m, p, from, events, others.task);
 	if (r == 0)
 		r = merge_series(p, from);
 	if (r < 0)

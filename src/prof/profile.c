@@ -58,11 +58,12 @@ int sp_profile_event(
 	return (int)p->event_count++;
 }
 
+/* Without the event: other numbers for the events leave the rows where they are. */
 static uint32_t hash_key(const struct sp_sample *s)
 {
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
-	h = (h ^ ((uint64_t)s->state << 32 | (s->event + s->root * 64 + s->task * 0x9e3779b1u))) *
+	h = (h ^ ((uint64_t)s->state << 32 | (s->root * 64 + s->task * 0x9e3779b1u))) *
 	    0x9e3779b97f4a7c15ull;
 	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
@@ -88,15 +89,15 @@ static struct sp_row_slot *find_slot(
 	return &p->index[at];
 }
 
-/* Makes room for one more row and keeps the index at most half full. */
-static int grow(struct sp_profile *p)
+/* Makes room for @more rows and keeps the index at most half full. */
+static int grow(struct sp_profile *p, size_t more)
 {
 	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
 	struct sp_sample *rows;
 	struct sp_row_slot *index;
 	size_t mask = cap * 2 - 1;
 
-	if (p->row_count < p->row_cap)
+	if (p->row_count + more <= p->row_cap)
 		return 0;
 	if (cap > UINT32_MAX / 2)
 		return -ENOMEM;
@@ -221,9 +222,8 @@ void sp_profile_recount(struct sp_profile *p)
 }
 
 /* Adds to the row of the same key; there is room for a new one. */
-static void sum_row(struct sp_profile *p, const struct sp_sample *s)
+static void sum_row(struct sp_profile *p, const struct sp_sample *s, uint32_t hash)
 {
-	uint32_t hash = hash_key(s);
 	struct sp_row_slot *slot = find_slot(p, s, hash);
 
 	if (slot->row) {
@@ -235,36 +235,66 @@ static void sum_row(struct sp_profile *p, const struct sp_sample *s)
 	}
 }
 
+/* The same for several, up to SP_PROFILE_BATCH: most of what they need is not in the caches. */
+static void sum_rows(struct sp_profile *p, const struct sp_sample *s, size_t count)
+{
+	uint32_t hashes[SP_PROFILE_BATCH], mask = (uint32_t)(p->index_size - 1);
+
+	for (size_t i = 0; i < count; i++) {
+		hashes[i] = hash_key(&s[i]);
+		__builtin_prefetch(&p->index[hashes[i] & mask]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct sp_row_slot *slot = &p->index[hashes[i] & mask];
+
+		if (slot->row)
+			__builtin_prefetch(&p->rows[slot->row - 1]);
+	}
+	for (size_t i = 0; i < count; i++)
+		sum_row(p, &s[i], hashes[i]);
+}
+
+int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count)
+{
+	struct sp_sample fit[SP_PROFILE_BATCH];
+
+	for (size_t i = 0; i < count; i++)
+		if (s[i].event >= p->event_count)
+			return -EINVAL;
+	if (grow(p, count) < 0 || reserve_verdicts(p) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct sp_event *e = &p->events[s[i].event];
+
+		fit[i] = s[i];
+		fit[i].count = sp_sat_fitting(p->count, s[i].count);
+		fit[i].weight = sp_sat_fitting(e->weight, s[i].weight);
+		count_sample(p, e, &fit[i]);
+	}
+	sum_rows(p, fit, count);
+	return 0;
+}
+
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 {
-	struct sp_sample fit = *s;
-	struct sp_event *e;
-
-	if (s->event >= p->event_count)
-		return -EINVAL;
-	if (grow(p) < 0 || reserve_verdicts(p) < 0)
-		return -ENOMEM;
-	e = &p->events[s->event];
-	fit.count = sp_sat_fitting(p->count, s->count);
-	fit.weight = sp_sat_fitting(e->weight, s->weight);
-	sum_row(p, &fit);
-	count_sample(p, e, &fit);
-	return 0;
+	return sp_profile_add_many(p, s, 1);
 }
 
 void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 {
-	size_t n = p->row_count;
+	struct sp_sample batch[SP_PROFILE_BATCH];
+	size_t n = p->row_count, many;
 
 	if (n == 0)
 		return;
 	memset(p->index, 0, p->index_size * sizeof(*p->index));
 	p->row_count = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct sp_sample s = p->rows[i];
-
-		change(ctx, &s);
-		sum_row(p, &s); /* never more rows than before: those read are behind us */
+	for (size_t i = 0; i < n; i += many) {
+		many = n - i < SP_PROFILE_BATCH ? n - i : SP_PROFILE_BATCH;
+		memcpy(batch, &p->rows[i], many * sizeof(*batch));
+		for (size_t k = 0; k < many; k++)
+			change(ctx, &batch[k]);
+		sum_rows(p, batch, many); /* never more than before: those read are behind us */
 	}
 }
 
@@ -296,15 +326,22 @@ int sp_profile_keep_events(struct sp_profile *p, uint32_t mask)
 	uint32_t map[SP_PROFILE_EVENTS] = {0};
 	size_t n = p->row_count;
 	unsigned kept = 0;
+	bool rows_go = false;
 	int r = 0;
 
 	for (unsigned i = 0; i < p->event_count; i++) {
-		if (!(mask & 1u << i))
+		if (!(mask & 1u << i)) {
+			rows_go |= p->events[i].count || p->events[i].weight;
 			continue;
+		}
 		map[i] = kept;
 		p->events[kept++] = p->events[i];
 	}
 	p->event_count = kept;
+	for (size_t i = 0; i < n && !rows_go; i++)
+		p->rows[i].event = map[p->rows[i].event];
+	if (!rows_go)
+		return 0;
 	sp_profile_restart(p);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_sample s = p->rows[i]; /* those read are behind us */

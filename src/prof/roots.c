@@ -10,8 +10,12 @@ enum { UNSEEN, TASK, IDLE, OTHER };
 struct sp_roots {
 	uint32_t *threads; /* task + 1 by thread id */
 	size_t thread_cap;
+	uint32_t *last; /* what was found last, by thread id */
+	size_t last_cap;
 	uint8_t *stacks; /* what it says, by stack id */
 	size_t stack_cap;
+	uint8_t *methods; /* what a frame of it says, by method id */
+	size_t method_cap;
 };
 
 void sp_roots_free(struct sp_roots *r)
@@ -19,7 +23,9 @@ void sp_roots_free(struct sp_roots *r)
 	if (!r)
 		return;
 	free(r->threads);
+	free(r->last);
 	free(r->stacks);
+	free(r->methods);
 	free(r);
 }
 
@@ -47,21 +53,32 @@ static int ensure(void *array, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
+static uint8_t judge_method(const struct sp_dict *d, uint32_t method)
+{
+	const struct sp_method *m = sp_dict_get_method(d, method);
+	const char *cls = m ? sp_dict_get_string(d, m->class_id, NULL) : "";
+
+	if (strstr(cls, "executor/Executor$TaskRunner") ||
+		strstr(cls, "executor.Executor$TaskRunner"))
+		return TASK;
+	if (strcmp(cls, "java/util/concurrent/ThreadPoolExecutor") == 0 &&
+		strcmp(sp_dict_get_string(d, m->name_id, NULL), "getTask") == 0)
+		return IDLE;
+	return OTHER;
+}
+
 /* What a stack says by itself: a pool's thread that waits for its next job is in none. */
-static uint8_t judge(struct sp_loading *l, uint32_t stack)
+static uint8_t judge(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(l->p->dict, stack);
 
 	for (uint32_t i = st ? st->count : 0; i-- > 0;) {
-		const struct sp_method *m = sp_dict_get_method(l->p->dict, st->frames[i].method);
-		const char *cls = m ? sp_dict_get_string(l->p->dict, m->class_id, NULL) : "";
+		uint32_t method = st->frames[i].method;
 
-		if (strstr(cls, "executor/Executor$TaskRunner") ||
-			strstr(cls, "executor.Executor$TaskRunner"))
-			return TASK;
-		if (strcmp(cls, "java/util/concurrent/ThreadPoolExecutor") == 0 &&
-			strcmp(sp_dict_get_string(l->p->dict, m->name_id, NULL), "getTask") == 0)
-			return IDLE;
+		if (!r->methods[method])
+			r->methods[method] = judge_method(l->p->dict, method);
+		if (r->methods[method] != OTHER)
+			return r->methods[method];
 	}
 	return OTHER;
 }
@@ -85,14 +102,17 @@ int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *
 	bool last = true;
 
 	if (!r || ensure(&r->threads, &r->thread_cap, e->thread, sizeof(*r->threads)) < 0 ||
-		ensure(&r->stacks, &r->stack_cap, e->stack, 1) < 0)
+		ensure(&r->last, &r->last_cap, e->thread, sizeof(*r->last)) < 0 ||
+		ensure(&r->stacks, &r->stack_cap, e->stack, 1) < 0 ||
+		ensure(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1) < 0)
 		return -ENOMEM;
 	if (r->stacks[e->stack] == UNSEEN)
-		r->stacks[e->stack] = judge(l, e->stack);
+		r->stacks[e->stack] = judge(l, r, e->stack);
 	*ret_task = 0;
 	if (r->stacks[e->stack] == IDLE)
 		return 0;
-	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns) : 0;
+	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns, r->last[e->thread]) : 0;
+	r->last[e->thread] = *ret_task ? *ret_task : r->last[e->thread];
 	if (*ret_task || r->stacks[e->stack] != TASK)
 		return 0;
 	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;

@@ -269,9 +269,23 @@ static size_t behind(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
 	return low;
 }
 
-uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns)
+/* Whether nothing of the thread begins between the start of that span and the time. */
+static bool is_latest(const struct sp_spans *s, size_t i, uint32_t tid, uint64_t time_ns)
 {
-	size_t low = behind(s, tid, time_ns);
+	const struct sp_task_run *x = &s->list[i].run;
+
+	return x->tid == tid && x->start_ns <= time_ns && x->end_ns >= time_ns &&
+	       (i + 1 == s->count || tid != s->list[i + 1].run.tid ||
+		       s->list[i + 1].run.start_ns > time_ns);
+}
+
+uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, uint32_t last)
+{
+	size_t low;
+
+	if (last && last <= s->count && is_latest(s, last - 1, tid, time_ns))
+		return last;
+	low = behind(s, tid, time_ns);
 
 	/* spans of one thread nest: a few steps back is where the innermost open one is */
 	for (size_t i = low, left = 64; i-- > 0 && left-- > 0;) {

@@ -38,8 +38,9 @@ struct sp_spans {
 int sp_spans_read(struct sp_spans *s, int fd);
 void sp_spans_done(struct sp_spans *s);
 
-/* The number of the innermost span of a thread at a time, + 1; 0: none. */
-uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns);
+/* The number of the innermost span of a thread at a time, + 1; 0: none. @last: what was found for a
+ * time shortly before, which is looked at first; 0: nothing. */
+uint32_t sp_spans_find(const struct sp_spans *s, uint32_t tid, uint64_t time_ns, uint32_t last);
 
 /* The same for a sample beside all spans that runs a task by its stack: the nearest span of the
  * thread, where it is near (Spark names a task a moment after it began). *ret_last: the thread has

@@ -13,18 +13,21 @@ static void shift_row(void *ctx, struct sp_sample *row)
 	row->bucket += *(const uint32_t *)ctx;
 }
 
-static void halve_row(void *ctx, struct sp_sample *row)
+static void join_buckets(void *ctx, struct sp_sample *row)
 {
-	uint32_t last = (row->bucket + row->span) / 2;
+	unsigned times = *(const unsigned *)ctx;
+	uint32_t last = (row->bucket + row->span) >> times;
 
-	row->bucket /= 2;
+	row->bucket >>= times;
 	row->span = last - row->bucket;
 }
 
-static void widen(struct sp_profile *p)
+void sp_profile_widen(struct sp_profile *p, unsigned times)
 {
-	sp_profile_rekey(p, halve_row, NULL);
-	p->bucket_ns *= 2;
+	if (times == 0)
+		return;
+	sp_profile_rekey(p, join_buckets, &times);
+	p->bucket_ns <<= times;
 }
 
 /* Moves the origin to @start_ns or before, and widens the buckets until that is near enough. */
@@ -34,7 +37,7 @@ static void move_origin(struct sp_profile *p, uint64_t start_ns)
 	uint32_t buckets;
 
 	while ((p->origin_ns - start_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
-		widen(p);
+		sp_profile_widen(p, 1);
 	shift = (p->origin_ns - start_ns + p->bucket_ns - 1) / p->bucket_ns;
 	shift = shift < HEADROOM ? HEADROOM : shift;
 	if (shift * p->bucket_ns > p->origin_ns)
@@ -44,25 +47,45 @@ static void move_origin(struct sp_profile *p, uint64_t start_ns)
 	p->origin_ns -= shift * p->bucket_ns;
 }
 
+/* The last moment of a span: one on a boundary does not touch the bucket behind it. */
+static uint64_t end_of(const struct sp_timed *t)
+{
+	uint64_t end =
+		t->span_ns > UINT64_MAX - t->start_ns ? UINT64_MAX : t->start_ns + t->span_ns;
+
+	return end - (end > t->start_ns);
+}
+
+int sp_profile_add_many_at(
+	struct sp_profile *p, const struct sp_sample *s, const struct sp_timed *times, size_t count)
+{
+	struct sp_sample timed[SP_PROFILE_BATCH];
+
+	for (size_t i = 0; i < count; i++) {
+		if (p->bucket_ns == 0) {
+			p->bucket_ns = SP_TIMELINE_FINEST_NS;
+			p->origin_ns = times[i].start_ns;
+		}
+		if (times[i].start_ns < p->origin_ns)
+			move_origin(p, times[i].start_ns);
+		while ((end_of(&times[i]) - p->origin_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
+			sp_profile_widen(p, 1);
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint64_t first = (times[i].start_ns - p->origin_ns) / p->bucket_ns;
+
+		timed[i] = s[i];
+		timed[i].bucket = (uint32_t)first;
+		timed[i].span =
+			(uint32_t)((end_of(&times[i]) - p->origin_ns) / p->bucket_ns - first);
+	}
+	return sp_profile_add_many(p, timed, count);
+}
+
 int sp_profile_add_at(
 	struct sp_profile *p, const struct sp_sample *s, uint64_t start_ns, uint64_t span_ns)
 {
-	struct sp_sample timed = *s;
-	uint64_t end_ns = span_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + span_ns;
-
-	if (p->bucket_ns == 0) {
-		p->bucket_ns = SP_TIMELINE_FINEST_NS;
-		p->origin_ns = start_ns;
-	}
-	if (start_ns < p->origin_ns)
-		move_origin(p, start_ns);
-	/* an end on a boundary does not touch the bucket behind it */
-	end_ns -= end_ns > start_ns;
-	while ((end_ns - p->origin_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
-		widen(p);
-	timed.bucket = (uint32_t)((start_ns - p->origin_ns) / p->bucket_ns);
-	timed.span = (uint32_t)((end_ns - p->origin_ns) / p->bucket_ns) - timed.bucket;
-	return sp_profile_add(p, &timed);
+	return sp_profile_add_many_at(p, s, &(struct sp_timed){start_ns, span_ns}, 1);
 }
 
 int sp_profile_point(

@@ -16,6 +16,16 @@
 int sp_profile_add_at(
 	struct sp_profile *p, const struct sp_sample *s, uint64_t start_ns, uint64_t span_ns);
 
+/* The same for up to SP_PROFILE_BATCH at once. */
+struct sp_timed {
+	uint64_t start_ns, span_ns;
+};
+int sp_profile_add_many_at(struct sp_profile *p, const struct sp_sample *s,
+	const struct sp_timed *times, size_t count);
+
+/* Doubles the length of buckets so many times. */
+void sp_profile_widen(struct sp_profile *p, unsigned times);
+
 /* Adds @value to the last point of a series, where that is of the same time; else as below. */
 int sp_profile_point_more(
 	struct sp_profile *p, enum sp_series_kind kind, uint64_t time_ns, uint64_t value);
