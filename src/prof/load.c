@@ -286,23 +286,29 @@ static int take_time(void *ctx, const struct sp_jfr_event *e)
 	return 0;
 }
 
-int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
+int sp_load_range(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 {
 	SP_AUTO_FREE struct share *s = calloc(1, sizeof(*s));
-	uint64_t start, end, last = 0;
+	uint64_t start, end;
+
+	if (!s || sp_jfr_chunks(fd, s->starts, CHUNKS, &start, &end) == 0 || end == 0)
+		return -ENODATA;
+	*ret_start_ns = start;
+	*ret_end_ns = end;
+	return 0;
+}
+
+int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
+{
+	uint64_t last = 0;
 	struct sp_jfr_visitor v = {
 		.ctx = &last, .want = want_times, .fields = no_fields, .event = take_time};
 	struct sp_jfr_stats st = {0};
 	struct sp_dict *dict;
 	int r;
 
-	if (!s)
-		return -ENOMEM;
-	if (sp_jfr_chunks(fd, s->starts, CHUNKS, &start, &end) > 0 && end > 0) {
-		*ret_start_ns = start;
-		*ret_end_ns = end;
+	if (sp_load_range(fd, ret_start_ns, ret_end_ns) == 0)
 		return 0;
-	}
 	r = sp_dict_new(&dict, SP_LOAD_DICT_CAP);
 	if (r < 0)
 		return r;

@@ -36,9 +36,11 @@ enum sp_tasks_only {
 struct sp_load_opts {
 	const char *const *events; /* only these, by name */
 	size_t event_count;
-	uint64_t from_ns, to_ns;  /* since 1970; 0: from the start, to the end */
-	const char *thread;	  /* glob over thread names */
-	const char *states;	  /* "running,lock": only these */
+	uint64_t from_ns, to_ns;   /* since 1970; 0: from the start, to the end */
+	uint64_t start_ns, end_ns; /* what all recordings cover, for times in rows; 0: not known */
+	uint64_t bucket_ns;	   /* finer times are not needed */
+	const char *thread;	   /* glob over thread names */
+	const char *states;	   /* "running,lock": only these */
 	uint64_t min_duration_ns; /* locks, parks and waits that took less are left out; what has no
 				     duration stays */
 	enum sp_by by;
@@ -71,5 +73,8 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 /* The time that a recording covers, for offsets from its start and end. Reads headers only, unless
  * its writer was killed. Returns 0, or -EBADMSG where there is no recording. */
 int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
+
+/* The same from headers alone. Returns 0, or -ENODATA where they do not tell. */
+int sp_load_range(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
 #endif

@@ -122,6 +122,8 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
 	r = sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
+	if (r == 0 && !opts->timeless)
+		sp_profile_expect(l->p, opts->start_ns, opts->end_ns, opts->bucket_ns);
 	/* Formats with room for one event show the first: not the one whose samples came first. */
 	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
 		r = sp_profile_event(l->p, first[i], SP_UNIT_NS, 0, i > 0) < 0 ? -ENOMEM : 0;

@@ -8,6 +8,8 @@
  * first samples seldom come first. */
 #define HEADROOM 64
 
+#define BUCKETS 2000 /* that a recording of known length has */
+
 static void shift_row(void *ctx, struct sp_sample *row)
 {
 	row->bucket += *(const uint32_t *)ctx;
@@ -86,6 +88,17 @@ int sp_profile_add_at(
 	struct sp_profile *p, const struct sp_sample *s, uint64_t start_ns, uint64_t span_ns)
 {
 	return sp_profile_add_many_at(p, s, &(struct sp_timed){start_ns, span_ns}, 1);
+}
+
+void sp_profile_expect(struct sp_profile *p, uint64_t start_ns, uint64_t end_ns, uint64_t least_ns)
+{
+	uint64_t bucket_ns = end_ns > start_ns ? (end_ns - start_ns) / BUCKETS : 0;
+
+	if (start_ns == 0 || bucket_ns == 0)
+		return;
+	bucket_ns = bucket_ns > least_ns ? bucket_ns : least_ns;
+	p->origin_ns = start_ns;
+	p->bucket_ns = bucket_ns > SP_TIMELINE_FINEST_NS ? bucket_ns : SP_TIMELINE_FINEST_NS;
 }
 
 int sp_profile_point(

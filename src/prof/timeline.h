@@ -23,6 +23,10 @@ struct sp_timed {
 int sp_profile_add_many_at(struct sp_profile *p, const struct sp_sample *s,
 	const struct sp_timed *times, size_t count);
 
+/* Before the first sample, where it is known which time they will cover: the buckets are then what
+ * they should be at the end, 1/2,000 of it, or @least_ns where that is more. */
+void sp_profile_expect(struct sp_profile *p, uint64_t start_ns, uint64_t end_ns, uint64_t least_ns);
+
 /* Doubles the length of buckets so many times. */
 void sp_profile_widen(struct sp_profile *p, unsigned times);
 

@@ -90,6 +90,24 @@ Test(timeline, buckets_widen_and_stay_fine_enough)
 	sp_profile_free(p);
 }
 
+Test(timeline, a_time_that_is_known_before_needs_no_widening)
+{
+	struct sp_profile *p = empty_profile();
+	uint64_t start = 1790000000000000000ull, length = 600000000000ull;
+
+	sp_profile_expect(p, start, start + length, 0);
+	cr_expect_eq(p->bucket_ns, length / 2000);
+	for (uint64_t t = 0; t < length; t += 50000000)
+		add_at(p, 1, start + t, 0);
+	cr_expect_eq(p->bucket_ns, length / 2000);
+	cr_expect_eq(p->row_count, 2000);
+	cr_expect_eq(sum_of_weights(p), 12000);
+	add_at(p, 1, start - 1, 0); /* no header told of it */
+	cr_expect_leq(p->origin_ns, start - 1);
+	cr_expect_eq(sum_of_weights(p), 12001);
+	sp_profile_free(p);
+}
+
 Test(timeline, spans_are_told_at_their_end)
 {
 	struct sp_profile *p = empty_profile();
