@@ -1,6 +1,6 @@
-/* Reading the files of report and diff: see inputs.h. Workers take a file each; with fewer files
- * than cores a file is read by several readers. Profiles are merged as they come, so that memory
- * holds what is merged and what is being read. */
+/* Reading the files of report and diff: see inputs.h. Workers take files that follow each other;
+ * with fewer files than cores a file is read by several readers. Profiles are merged as they come,
+ * so that memory holds what is merged and what is being read. */
 #include "inputs.h"
 
 #include "guest.h"
@@ -8,14 +8,15 @@
 #include "reading.h"
 #include "shrunk.h"
 #include "write_report.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "elf/symbols.h"
 #include "in/in.h"
+#include "prof/fold.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +26,39 @@
 enum { WORKERS = 8 };
 static const size_t guest_dict = 24u
 				 << 20; /* bytes a dictionary may take inside a target's group */
+/* Rows of a report of several recordings: some 80 bytes each while it is made. More of few files
+ * than of many, whose page should open quickly. */
+static const size_t most_rows = 1u << 22, many_rows = 1u << 19, guest_rows = 1u << 17;
+enum { MANY = 32 };
 
 struct job {
 	const struct sp_inputs *in;
 	struct sp_load_opts opts;
 	bool quiet; /* says nothing of what is in the files */
 	const char *events[SP_CALL_MAX_EVENTS];
-	atomic_size_t next;
-	pthread_mutex_t lock; /* around what follows */
+	size_t most_rows; /* of each worker's sum; 0: as many as there are */
 	struct sp_profile *sum;
 	struct sp_reading reading;
 	struct sp_err err; /* the first failure */
 	int result;
 	size_t read; /* files that gave something */
-	size_t turn; /* whose result comes next: the order of files is the order of merging */
-	pthread_cond_t turned;
+};
+
+/* One of several that read: files that follow each other, into a sum of its own, so that nobody
+ * waits for another, and what comes out depends on the files and the number of workers alone. */
+struct said;
+struct worker {
+	struct job *j;
+	size_t from, to; /* of the files */
+	struct sp_profile *sum;
+	struct sp_symbols *symbols; /* of all its files: most have the same modules */
+	struct said *said;	    /* owned: what to warn of */
+	size_t said_count;
+	struct sp_err err;
+	int result;
+	size_t read;
+	pthread_t thread;
+	bool started;
 };
 
 static int open_input(const char *path, int *ret_fd, enum sp_in_kind *ret_kind,
@@ -72,19 +91,45 @@ static void name_executor(const char *path, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", (int)(n ? n : strlen(base)), base);
 }
 
-static void say_notes(const char *path, const struct sp_profile *p)
+/* A sentence about a file, and about how many more. */
+struct said {
+	char path[256], text[600];
+	size_t more;
+};
+
+/* Kept until all is read: the same is said once, of however many files. */
+static void say(struct worker *w, const char *path, const char *text, size_t more)
+{
+	struct said *s;
+
+	for (size_t i = 0; i < w->said_count; i++) {
+		if (strncmp(w->said[i].text, text, sizeof(s->text) - 1) == 0) {
+			w->said[i].more += more + 1;
+			return;
+		}
+	}
+	s = reallocarray(w->said, w->said_count + 1, sizeof(*s));
+	if (!s)
+		return;
+	w->said = s;
+	s += w->said_count++;
+	snprintf(s->path, sizeof(s->path), "%s", path);
+	snprintf(s->text, sizeof(s->text), "%s", text);
+	s->more = more;
+}
+
+static void say_notes(struct worker *w, const char *path, const struct sp_profile *p)
 {
 	for (unsigned i = 0; i < p->note_count; i++)
-		sp_message_warn(
-			"%s: %s", path, sp_dict_get_string(p->dict, p->notes[i].text_id, NULL));
+		say(w, path, sp_dict_get_string(p->dict, p->notes[i].text_id, NULL), 0);
 }
 
 /* One file into a profile of its own. */
-static int load_file(struct job *j, const char *path, struct sp_profile **ret, struct sp_err *err)
+static int load_file(
+	struct worker *w, const char *path, struct sp_profile **ret, struct sp_err *err)
 {
-	struct sp_load_opts opts = j->opts;
-	struct sp_symbols *symbols = NULL;
-	SP_AUTO_CLOSE int fd = -1, root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct sp_load_opts opts = w->j->opts;
+	SP_AUTO_CLOSE int fd = -1;
 	struct sp_err note = {0};
 	enum sp_in_kind kind;
 	char executor[256];
@@ -94,64 +139,129 @@ static int load_file(struct job *j, const char *path, struct sp_profile **ret, s
 		return r;
 	name_executor(path, executor, sizeof(executor));
 	opts.executor = executor;
-	if (kind == SP_IN_JFR && sp_symbols_new(&symbols, root, NULL) < 0)
-		symbols = NULL;
-	r = sp_in_read(fd, kind, &opts, symbols, ret, err);
-	sp_symbols_free(symbols);
+	if (w->sum && w->sum->fold) {
+		opts.fold = w->sum->fold;
+		opts.bucket_ns = w->sum->bucket_ns;
+	}
+	r = sp_in_read(fd, kind, &opts, kind == SP_IN_JFR ? w->symbols : NULL, ret, err);
 	if (r == 0 && note.text[0])
 		sp_profile_note(*ret, note.text);
 	return r;
 }
 
-/* Merges what came of file @i when it is its turn. */
-static void add_result(
-	struct job *j, size_t i, struct sp_profile *p, int r, const struct sp_err *err)
+/* Adds @p, which passes on, to a sum of at most that many rows; 0: any. */
+static int add_profile(struct sp_profile **sum, struct sp_profile *p, size_t rows)
 {
-	const char *path = j->in->paths[i];
+	int r = 0;
 
-	pthread_mutex_lock(&j->lock);
-	while (j->turn != i)
-		pthread_cond_wait(&j->turned, &j->lock);
-	if (r == 0) {
-		if (!j->quiet)
-			say_notes(path, p);
-		if (!j->sum)
-			j->sum = sp_steal_ptr(p);
-		else
-			r = sp_profile_merge(j->sum, p);
-		j->read += r == 0;
-	} else if (j->in->n > 1 && !j->quiet) {
-		sp_message_warn("%s: %s", path, err->text);
+	if (!*sum) {
+		*sum = p;
+		return 0;
 	}
-	if (r < 0 && j->result == 0) {
-		j->result = r;
+	if (p->fold > (*sum)->fold)
+		r = sp_profile_fold(*sum, p->fold);
+	if (r == 0)
+		r = sp_profile_fold(p, (*sum)->fold);
+	if (r == 0)
+		r = sp_profile_merge(*sum, p);
+	sp_profile_free(p);
+	return r < 0 || !rows ? r : sp_profile_bound(*sum, rows);
+}
+
+/* Takes what came of a file. */
+static void add_result(
+	struct worker *w, const char *path, struct sp_profile *p, int r, const struct sp_err *err)
+{
+	bool quiet = w->j->quiet;
+
+	if (r == 0) {
+		if (!quiet)
+			say_notes(w, path, p);
+		r = add_profile(&w->sum, p, w->j->most_rows);
+		w->read += r == 0;
+	} else if (w->j->in->n > 1 && !quiet) {
+		say(w, path, err->text, 0);
+	}
+	if (r < 0 && w->result == 0) {
+		w->result = r;
 		if (err->text[0])
-			snprintf(j->err.text, sizeof(j->err.text), "%.200s: %.500s", path,
+			snprintf(w->err.text, sizeof(w->err.text), "%.200s: %.500s", path,
 				err->text);
 		else
-			sp_err_set(&j->err, r, "%s: cannot be merged: %s", path, strerror(-r));
+			sp_err_set(&w->err, r, "%s: cannot be merged: %s", path, strerror(-r));
 	}
-	j->turn++;
-	pthread_cond_broadcast(&j->turned);
-	pthread_mutex_unlock(&j->lock);
-	sp_profile_free(p);
 }
 
 static void *work(void *ctx)
 {
-	struct job *j = ctx;
+	struct worker *w = ctx;
+	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	for (;;) {
-		size_t i = atomic_fetch_add(&j->next, 1);
+	if (sp_symbols_new(&w->symbols, root, NULL) < 0)
+		w->symbols = NULL;
+	for (size_t i = w->from; i < w->to; i++) {
 		struct sp_profile *p = NULL;
 		struct sp_err err = {0};
-		int r;
+		int r = load_file(w, w->j->in->paths[i], &p, &err);
 
-		if (i >= j->in->n)
-			return NULL;
-		r = load_file(j, j->in->paths[i], &p, &err);
-		add_result(j, i, p, r, &err);
+		add_result(w, w->j->in->paths[i], p, r, &err);
 	}
+	sp_symbols_free(w->symbols);
+	return NULL;
+}
+
+/* Joins a worker's sum to the whole, in the order of the files. */
+static void gather(struct job *j, struct worker *w, struct worker *first)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < w->said_count && w != first; i++)
+		say(first, w->said[i].path, w->said[i].text, w->said[i].more);
+	if (w->sum)
+		r = add_profile(&j->sum, w->sum, j->most_rows);
+	if (w->result < 0 && j->result == 0) {
+		j->result = w->result;
+		j->err = w->err;
+	}
+	if (r < 0 && j->result == 0)
+		j->result =
+			sp_err_set(&j->err, r, "the recordings cannot be merged: %s", strerror(-r));
+	j->read += w->read;
+	if (w != first)
+		free(w->said);
+}
+
+static void tell_said(struct worker *w)
+{
+	for (size_t i = 0; i < w->said_count; i++) {
+		const struct said *s = &w->said[i];
+
+		if (s->more)
+			sp_message_warn("%s and %zu more: %s", s->path, s->more, s->text);
+		else
+			sp_message_warn("%s: %s", s->path, s->text);
+	}
+	free(w->said);
+}
+
+/* The time that all recordings cover, as far as headers tell it: rows are then summed in the page's
+ * buckets from the first sample on. */
+static void set_range(struct job *j)
+{
+	uint64_t start = 0, end = 0;
+
+	for (size_t i = 0; i < j->in->n; i++) {
+		SP_AUTO_CLOSE int fd =
+			open(j->in->paths[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		uint64_t from, to;
+
+		if (fd < 0 || sp_load_range(fd, &from, &to) < 0)
+			continue;
+		start = !start || from < start ? from : start;
+		end = to > end ? to : end;
+	}
+	j->opts.start_ns = start > j->opts.from_ns ? start : j->opts.from_ns;
+	j->opts.end_ns = j->opts.to_ns && j->opts.to_ns < end ? j->opts.to_ns : end;
 }
 
 /* From offsets to moments: over all recordings together. */
@@ -219,23 +329,56 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 	};
 }
 
+static void tell_fold(struct job *j)
+{
+	char text[400];
+
+	sp_profile_tell_fold(j->sum, text, sizeof(text));
+	if (!text[0])
+		return;
+	sp_profile_note(j->sum, text);
+	if (!j->quiet)
+		sp_message_warn("%s", text);
+}
+
+/* Threads that are asked for are told apart however many there are. */
+static size_t rows_of(const struct sp_call *call, size_t files, bool guest, unsigned cores)
+{
+	size_t rows = guest ? guest_rows : files > MANY ? many_rows : most_rows;
+
+	if (call->action != SP_ACTION_REPORT || call->by == SP_BY_THREAD || call->threads)
+		return 0;
+	return cores > 2 ? rows * 2 / cores : rows;
+}
+
 static void run_workers(struct job *j, unsigned cores)
 {
-	pthread_t threads[WORKERS];
-	unsigned n = 0;
+	struct worker workers[WORKERS] = {0};
+	size_t files = j->in->n, n = files < cores ? files : cores;
 
-	while (n + 1 < cores && n + 1 < j->in->n && pthread_create(&threads[n], NULL, work, j) == 0)
-		n++;
-	work(j);
-	while (n)
-		pthread_join(threads[--n], NULL);
+	for (size_t i = 0; i < n; i++) {
+		struct worker *w = &workers[i];
+
+		w->j = j;
+		w->from = files * i / n;
+		w->to = files * (i + 1) / n;
+		if (i > 0)
+			w->started = pthread_create(&w->thread, NULL, work, w) == 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (workers[i].started)
+			pthread_join(workers[i].thread, NULL);
+		else
+			work(&workers[i]);
+		gather(j, &workers[i], &workers[0]);
+	}
+	tell_said(&workers[0]);
 }
 
 int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struct sp_profile **ret,
 	struct sp_err *err)
 {
-	struct job j = {
-		.in = in, .lock = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER};
+	struct job j = {.in = in};
 	bool guest = sp_guest_of_jvm();
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned cores = guest || online < 1 ? 1 : online > WORKERS ? WORKERS : (unsigned)online;
@@ -244,12 +387,15 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 
 	set_options(&j, call, cores);
 	j.quiet = call->quiet || (in->n == 1 && shows_notes(call));
+	j.most_rows = rows_of(call, in->n, guest, cores);
 	if (guest)
 		j.opts.dict_cap = guest_dict;
 	sp_reading_start(&j.reading, in->bytes, call->quiet);
 	j.result = sp_report_tasks(&j.opts, call, &names, &j.err);
 	if (j.result == 0)
 		j.result = set_times(&j, call);
+	if (j.result == 0 && !j.opts.timeless)
+		set_range(&j);
 	if (j.result == 0)
 		run_workers(&j, cores);
 	sp_reading_end(&j.reading);
@@ -261,6 +407,7 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 		*err = j.err;
 		return j.result < 0 ? j.result : -EBADMSG;
 	}
+	tell_fold(&j);
 	*ret = j.sum;
 	return 0;
 }

@@ -333,7 +333,7 @@ static struct sp_page_label label_of(struct sp_page *g, const struct sp_task_run
 	sp_buf_clear(&b);
 	if (t->label)
 		sp_buf_adds(&b, sp_dict_get_string(g->p->dict, t->label, NULL));
-	else if (t->name.task_id >= 0 || t->name.stage >= 0)
+	else if (!t->folded && (t->name.task_id >= 0 || t->name.stage >= 0))
 		sp_buf_adds(&b, sp_taskname_tag(&t->name, tag, sizeof(tag)));
 	l.task = intern_text(g, &b);
 	return l;

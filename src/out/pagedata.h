@@ -7,7 +7,8 @@
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
  * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
- *   lost, names of stages; "diff" where events 0 and 1 are the sides of a comparison.
+ *   lost, names of stages; "folded" where labels are stages, not tasks (fold.h); "diff" where
+ * events 0 and 1 are the sides of a comparison.
  *
  * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
  *

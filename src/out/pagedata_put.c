@@ -107,6 +107,30 @@ static void json_stages(struct sp_buf *b, const struct sp_profile *p)
 	sp_buf_addc(b, '}');
 }
 
+/* Of stages whose tasks are folded: what the page cannot count itself. Times in milliseconds. */
+static void json_folded(struct sp_buf *b, const struct sp_page *g)
+{
+	struct sp_stages s = {0};
+
+	if (!g->p->fold || !g->p->event_count)
+		return;
+	if (sp_stages_init(&s, g->p, 0, g->areas) < 0)
+		b->failed = true;
+	sp_buf_adds(b, ",\"folded\":{");
+	for (size_t i = 0; i < s.count && !b->failed; i++) {
+		const struct sp_stage_row *r = &s.rows[i];
+
+		sp_buf_addf(b,
+			"%s\"stage %d.%d\":{\"tasks\":%" PRIu32 ",\"run\":%.3f,\"whole\":%" PRIu32
+			",\"median\":%.3f,\"max\":%.3f,\"slowest\":%" PRId64 "}",
+			i ? "," : "", r->stage, r->attempt, r->tasks, (double)r->run_ns / 1e6,
+			r->length_count, (double)r->median_ns / 1e6, (double)r->max_ns / 1e6,
+			r->max_task);
+	}
+	sp_buf_addc(b, '}');
+	sp_stages_done(&s);
+}
+
 static void json_diff(struct sp_buf *b, const struct sp_diff *d)
 {
 	if (!d)
@@ -156,6 +180,7 @@ static void put_meta(
 	json_events(b, g);
 	json_areas(b, g->areas);
 	json_stages(b, p);
+	json_folded(b, g);
 	json_diff(b, g->diff);
 	sp_buf_addc(b, '}');
 }

@@ -36,14 +36,52 @@ static struct sp_stage_row *row_of(
 	return r;
 }
 
+static int count_task(
+	struct sp_stage_row *r, uint64_t took, bool whole, const struct sp_taskname *name)
+{
+	uint64_t *to;
+
+	r->tasks++;
+	r->run_ns += took;
+	if (!whole)
+		return 0;
+	if ((r->length_count & (r->length_count - 1)) == 0) { /* room for twice as many */
+		to = reallocarray(
+			r->lengths, r->length_count ? r->length_count * 2ul : 1, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		r->lengths = to;
+	}
+	r->lengths[r->length_count++] = took;
+	if (took > r->max_ns || r->max_task < 0) {
+		r->max_ns = took;
+		r->max_task = name->task_id;
+	}
+	return 0;
+}
+
+/* Those that were folded. */
+static int count_pasts(struct sp_stages *s, const struct sp_profile *p)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < p->past_count && n == 0; i++) {
+		const struct sp_past *past = &p->pasts[i];
+		struct sp_task_run t = {.app = past->app,
+			.name = {past->task_id, past->stage, past->attempt, -1, -1}};
+		struct sp_stage_row *r = row_of(s, p, &t);
+
+		n = r ? count_task(r, past->took_ns, past->whole, &t.name) : -ENOMEM;
+	}
+	return n;
+}
+
 /* Counts the tasks; @row_by_task is filled with row number + 1. */
 static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t *row_by_task)
 {
 	for (size_t i = 0; i < p->task_count; i++) {
 		const struct sp_task_run *t = &p->tasks[i];
-		uint64_t took = t->end_ns - t->start_ns;
 		struct sp_stage_row *r;
-		uint64_t *to;
 
 		if (t->name.stage < 0)
 			continue;
@@ -51,23 +89,12 @@ static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t
 		if (!r)
 			return -ENOMEM;
 		row_by_task[i] = (uint32_t)(r - s->rows) + 1;
-		if (t->helper)
+		if (t->helper || t->folded)
 			continue;
-		r->tasks++;
-		r->run_ns += took;
-		if (!t->begun || !t->ended)
-			continue;
-		to = reallocarray(r->lengths, r->length_count + 1, sizeof(*to));
-		if (!to)
+		if (count_task(r, t->end_ns - t->start_ns, t->begun && t->ended, &t->name) < 0)
 			return -ENOMEM;
-		r->lengths = to;
-		r->lengths[r->length_count++] = took;
-		if (took > r->max_ns || r->max_task < 0) {
-			r->max_ns = took;
-			r->max_task = t->name.task_id;
-		}
 	}
-	return 0;
+	return count_pasts(s, p);
 }
 
 static void free_spent(struct sp_spent_of **s)

@@ -28,7 +28,7 @@ function taskSpans(profile) {
 
 /* One bar per stage (of each executor): from its first task to its last. */
 function stageSpans(profile, tasks) {
-	const stages = new Map();
+	const stages = new Map(), {folded} = profile.meta;
 	for (const t of tasks) {
 		const {stage, helper} = profile.labels[t.label], tasks = helper ? 0 : 1;
 		if (!stage)
@@ -42,6 +42,8 @@ function stageSpans(profile, tasks) {
 			stages.set(stage, {stage, from: t.from, to: t.to, tasks});
 		}
 	}
+	if (folded)
+		stages.forEach((s) => s.tasks = folded[s.stage].tasks);
 	return [...stages.values()];
 }
 
@@ -93,7 +95,9 @@ function labelLanes(strip) {
 			c.fillText(strip.letters.fit([s.stage, names[s.stage]].filter(Boolean).join(': '), room - 8), left + 4, y + h / 2);
 		c.globalAlpha = 1;
 	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, names[s.stage], `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`].filter(Boolean)}));
-	add('Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {
+	if (profile.meta.folded && !profile.labels.some((l) => l.executor))
+		return lanes;
+	add(profile.meta.folded ? 'Executors' : 'Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {
 		const {stage, task} = profile.labels[s.label], c = strip.context;
 		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task && strip.chosen.versus !== task);
 		c.globalAlpha = off ? 0.3 : 0.85;
@@ -106,7 +110,7 @@ function labelLanes(strip) {
 		c.globalAlpha = 1;
 	}, (s) => {
 		const {executor, stage, task} = profile.labels[s.label];
-		return {kind: 'task', word: task, stage, lines: [task || stage, `took ${formatDuration((s.to - s.from) * 1e6)}`, executor, slow.has(s.label) && 'a straggler of its stage'].filter(Boolean)};
+		return {kind: 'task', word: task, stage, lines: [task || [executor, stage].filter(Boolean).join(', '), `took ${formatDuration((s.to - s.from) * 1e6)}`, task && executor, slow.has(s.label) && 'a straggler of its stage'].filter(Boolean)};
 	});
 	return lanes;
 }

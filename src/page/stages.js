@@ -3,8 +3,11 @@
  * shows a stage alone; one on a straggler compares it with the median task of its stage. */
 
 /* Stages by their word: {stage, tasks, run: ms of all, whole: [{label, ms}] of the tasks that began and
- * ended within the recording, shortest first}. As in src/out/stages.c, threads that help do not count. */
-function stagesOf({labels, spans}) {
+ * ended within the recording, shortest first}. As in src/out/stages.c, threads that help do not count.
+ * Where recordings were too many to tell tasks apart, folded has what is known of them all. */
+function stagesOf({labels, spans, meta}) {
+	if (meta.folded)
+		return new Map(Object.entries(meta.folded).map(([stage, folded]) => [stage, {stage, tasks: folded.tasks, run: folded.run, whole: [], folded}]));
 	const stages = new Map(), ms = new Float64Array(labels.length);
 	for (const s of spans)
 		ms[s.label] += s.to - s.from;
@@ -109,6 +112,12 @@ class StageTable {
 	}
 	slowestCell(s) {
 		const cell = element('td', {className: 'number'}), slow = straggler(s), last = s.whole[s.whole.length - 1], median = medianTask(s);
+		if (s.folded && s.folded.median) {
+			const {max, median, whole, slowest} = s.folded;
+			cell.append(`${(max / median).toFixed(1)} ×`);
+			cell.title = `TID ${slowest} took ${formatDuration(max * 1e6)}, the median of ${formatNumber(whole)} tasks ${formatDuration(median * 1e6)}`;
+			cell.classList.toggle('within', !(whole >= 3 && max > 2 * median));
+		}
 		if (!last || !median.ms)
 			return cell;
 		const times = `${(last.ms / median.ms).toFixed(1)} ×`, {task} = this.profile.labels[last.label];

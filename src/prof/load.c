@@ -192,6 +192,12 @@ static bool needs_tasks(const struct sp_load_opts *o)
 	       o->executor_id;
 }
 
+/* Nothing asks for threads or single tasks before the recording is read. */
+static bool may_fold(const struct sp_load_opts *o)
+{
+	return o->fold && o->by == SP_BY_NOTHING && !o->task;
+}
+
 static bool needs_leaks(const struct sp_load_opts *o)
 {
 	for (size_t i = 0; i < o->event_count; i++)
@@ -241,6 +247,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
 	spans.lock = &share->lock;
+	spans.fold = may_fold(share->opts);
 	if (needs_leaks(share->opts))
 		r = sp_leaks_read(&leaks, fd);
 	if (r == 0)

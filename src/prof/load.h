@@ -39,6 +39,7 @@ struct sp_load_opts {
 	uint64_t from_ns, to_ns;   /* since 1970; 0: from the start, to the end */
 	uint64_t start_ns, end_ns; /* what all recordings cover, for times in rows; 0: not known */
 	uint64_t bucket_ns;	   /* finer times are not needed */
+	enum sp_fold fold;	   /* nor what is joined there: rows may have it all the same */
 	const char *thread;	   /* glob over thread names */
 	const char *states;	   /* "running,lock": only these */
 	uint64_t min_duration_ns; /* locks, parks and waits that took less are left out; what has no

@@ -283,6 +283,8 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 
 		if (r < 0)
 			return r;
+		if (sp_spans_fold(l->spans, &s.task))
+			s.thread = 0;
 	}
 	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
 		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], &s);

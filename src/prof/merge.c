@@ -13,7 +13,8 @@
 struct merge {
 	struct sp_dict *to, *from;
 	uint32_t *strings, *methods, *stacks, *threads; /* new ids + 1; 0: not yet */
-	size_t first_task; /* what stood before theirs */
+	uint32_t *tasks;				/* as rows name them */
+	size_t task_count, first_task; /* entries of tasks; what stood before them */
 	struct sp_frame_ref *frames;
 	bool full; /* something did not fit */
 };
@@ -24,6 +25,7 @@ static void merge_done(struct merge *m)
 	free(m->methods);
 	free(m->stacks);
 	free(m->threads);
+	free(m->tasks);
 	free(m->frames);
 }
 
@@ -171,19 +173,31 @@ static int merge_series(struct sp_profile *p, const struct sp_profile *from)
 	return r;
 }
 
-/* Rows of @from name their tasks behind those that are here. */
+/* Rows of @from name their tasks behind those that are here, or those that stand for theirs. */
 static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
 {
 	int r = 0;
 
+	m->task_count = from->task_count;
 	m->first_task = p->task_count;
+	m->tasks = calloc(from->task_count + 1, sizeof(*m->tasks));
+	if (!m->tasks)
+		return -ENOMEM;
 	for (size_t i = 0; i < from->task_count && r == 0; i++) {
 		struct sp_task_run t = from->tasks[i];
 
 		t.label = string(m, t.label);
 		t.app = string(m, t.app);
 		t.executor = string(m, t.executor);
-		r = sp_profile_add_task(p, &t);
+		m->tasks[i + 1] = (uint32_t)p->task_count + 1;
+		r = t.folded ? sp_profile_add_group(p, &t, &m->tasks[i + 1])
+			     : sp_profile_add_task(p, &t);
+	}
+	for (size_t i = 0; i < from->past_count && r == 0; i++) {
+		struct sp_past past = from->pasts[i];
+
+		past.app = string(m, past.app);
+		r = sp_profile_add_past(p, &past);
 	}
 	for (size_t i = 0; i < from->stage_count && r == 0; i++) {
 		const struct sp_stage *s = &from->stages[i];
@@ -233,7 +247,8 @@ static int tell_executors(
 	int r = 0;
 
 	ret->task = 0;
-	if (executor == p->executor_id || (!p->row_count && !p->task_count))
+	if (executor == p->executor_id || (!p->row_count && !p->task_count) ||
+		p->fold == SP_FOLD_EXECUTORS)
 		return 0;
 	if (p->executor_id) {
 		struct others own;
@@ -243,6 +258,12 @@ static int tell_executors(
 			sp_profile_rekey(p, name_other, &own);
 	}
 	return r < 0 || !executor ? r : add_others(p, executor, ret);
+}
+
+/* What one of several readers of a recording has names tasks that all of them will have. */
+static uint32_t task(const struct merge *m, uint32_t id)
+{
+	return id <= m->task_count ? m->tasks[id] : id + (uint32_t)m->first_task;
 }
 
 static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_profile *from,
@@ -260,7 +281,7 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 		s->thread = thread(m, s->thread);
 		s->state = string(m, s->state);
 		s->root = string(m, s->root);
-		s->task = s->task ? s->task + (uint32_t)m->first_task : others;
+		s->task = s->task ? task(m, s->task) : others;
 		s->event = events[s->event];
 		if (m->full)
 			return -ENOMEM;
@@ -282,6 +303,8 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 	if (r == 0)
 		r = merge_events(p, from, events);
 	sp_profile_recount(p);
+	while (from->fold && p->bucket_ns && p->bucket_ns < from->bucket_ns)
+		sp_profile_widen(p, 1);
 	if (r == 0)
 		r = tell_executors(&m, p, from, &others);
 	if (r == 0)
@@ -292,6 +315,7 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 		r = merge_series(p, from);
 	if (r < 0)
 		return r;
+	p->fold = p->fold > from->fold ? p->fold : from->fold;
 	merge_words(p, from);
 	if (!p->target_id)
 		p->target_id = string(&m, from->target_id);

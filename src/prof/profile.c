@@ -35,6 +35,7 @@ void sp_profile_free(struct sp_profile *p)
 	free(p->index);
 	free(p->verdicts);
 	free(p->tasks);
+	free(p->pasts);
 	free(p->stages);
 	free(p);
 }

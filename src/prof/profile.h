@@ -111,6 +111,23 @@ struct sp_task_run {
 	uint32_t app, executor;	   /* strings: where it ran; 0 unknown */
 	bool begun, ended;	   /* within the recording; else it lies over its border */
 	bool helper;		   /* not the task's own thread, but one that works for it */
+	bool folded;		   /* stands for all tasks of its stage: see fold.h */
+};
+
+/* What is left of a task that was folded. */
+struct sp_past {
+	uint32_t app; /* string */
+	int32_t stage, attempt;
+	bool whole; /* it began and ended within the recording */
+	int64_t task_id;
+	uint64_t took_ns;
+};
+
+/* What is no longer told apart: see fold.h. */
+enum sp_fold {
+	SP_FOLD_NOTHING,
+	SP_FOLD_STAGES,	   /* threads, and tasks of a stage of an executor */
+	SP_FOLD_EXECUTORS, /* nor executors */
 };
 
 /* What is known of a stage attempt. Strings; 0 unknown. */
@@ -161,6 +178,9 @@ struct sp_profile {
 	struct sp_series series[SP_SERIES_KINDS]; /* see timeline.h */
 	struct sp_task_run *tasks;		  /* owned; see tasks.h */
 	size_t task_count, task_cap;
+	enum sp_fold fold;
+	struct sp_past *pasts; /* owned: tasks that are no longer among tasks[] */
+	size_t past_count, past_cap;
 	struct sp_stage *stages; /* owned */
 	size_t stage_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */

@@ -212,6 +212,45 @@ static int complete_helpers(struct sp_spans *s)
 	return 0;
 }
 
+/* Workers of Python are joined with the one task that they work for, and labels are all different.
+ */
+static int find_same(struct sp_spans *s)
+{
+	size_t *first; /* of each stage attempt */
+	size_t stages = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].run.helper || s->list[i].label)
+			return 0;
+	first = calloc(s->count + 1, sizeof(*first));
+	s->same = calloc(s->count + 1, sizeof(*s->same));
+	for (size_t i = 0; first && s->same && i < s->count; i++) {
+		const struct sp_taskname *x = &s->list[i].run.name;
+		size_t k = stages;
+
+		while (k-- > 0) {
+			const struct sp_taskname *y = &s->list[first[k]].run.name;
+
+			if (x->stage == y->stage && x->stage_attempt == y->stage_attempt)
+				break;
+		}
+		if (k == SIZE_MAX)
+			first[k = stages++] = i;
+		s->same[i + 1] = (uint32_t)first[k] + 1;
+	}
+	free(first);
+	return first && s->same ? 0 : -ENOMEM;
+}
+
+bool sp_spans_fold(const struct sp_spans *s, uint32_t *task)
+{
+	if (!s->same)
+		return false;
+	if (*task <= s->count)
+		*task = s->same[*task];
+	return true;
+}
+
 int sp_spans_read(struct sp_spans *s, int fd)
 {
 	struct reading r = {.s = s};
@@ -228,7 +267,8 @@ int sp_spans_read(struct sp_spans *s, int fd)
 		return n;
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
-	return complete_helpers(s);
+	n = complete_helpers(s);
+	return n == 0 && s->fold ? find_same(s) : n;
 }
 
 void sp_spans_done(struct sp_spans *s)
@@ -244,6 +284,7 @@ void sp_spans_done(struct sp_spans *s)
 	}
 	free(s->list);
 	free(s->named);
+	free(s->same);
 	free(s->stages);
 	free(s->app_id);
 	free(s->app_name);

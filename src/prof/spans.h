@@ -31,6 +31,9 @@ struct sp_spans {
 	size_t stage_count;
 	char *app_id, *app_name, *executor, *spark; /* owned; NULL: not told */
 	bool read;				    /* by sp_spans_read */
+	bool fold;				    /* rows need not tell tasks of a stage apart */
+	uint32_t *
+		same; /* owned: by number of the list, the first span of that stage; NULL: itself */
 };
 
 /* Reads all spans of a recording, and forgets what was named before. Returns 0 or -ENOMEM; a
@@ -50,6 +53,10 @@ uint32_t sp_spans_near(const struct sp_spans *s, uint32_t tid, uint64_t time_ns,
 /* The number of a task that a thread's name told, + 1, as if it stood behind the list; 0: out of
  * memory. */
 uint32_t sp_spans_name(struct sp_spans *s, const struct sp_taskname *name);
+
+/* Where tasks need not be told apart, replaces the number of one by that of the first of its stage.
+ * Returns false where they must. */
+bool sp_spans_fold(const struct sp_spans *s, uint32_t *task);
 
 /* Reads the numbers in a thread's name or a span's tag, as Spark and others write them: "… task 3.0
  * in stage 7.0 (TID 42)", "stage=12,task=5". Returns false where there is no stage and no task. */

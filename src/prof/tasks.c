@@ -23,6 +23,21 @@ int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task)
 	return 0;
 }
 
+int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past)
+{
+	if (p->past_count == p->past_cap) {
+		size_t cap = p->past_cap ? p->past_cap * 2 : 64;
+		void *to = reallocarray(p->pasts, cap, sizeof(*p->pasts));
+
+		if (!to)
+			return -ENOMEM;
+		p->pasts = to;
+		p->past_cap = cap;
+	}
+	p->pasts[p->past_count++] = *past;
+	return 0;
+}
+
 const struct sp_stage *sp_profile_find_stage(
 	const struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt)
 {

@@ -9,6 +9,13 @@
 /* Adds to the end of profile.tasks. Returns 0 or -ENOMEM. */
 int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task);
 
+/* The same for profile.pasts. */
+int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past);
+
+/* Adds a folded run, or its time to the one of the same stage, executor and label. *ret: as rows
+ * name it. Returns 0 or -ENOMEM. */
+int sp_profile_add_group(struct sp_profile *p, const struct sp_task_run *g, uint32_t *ret);
+
 /* The stage attempt of an application, added where it is new; NULL when out of memory. Valid until
  * the next call. */
 struct sp_stage *sp_profile_stage(

@@ -21,6 +21,17 @@ def large():
     return path
 
 
+def application():
+    """A folder of 200 recordings of 5 MB, as executors of one application leave them: 14 minutes each, as ten_minutes()."""
+    path = parts.ROOT / "build/bench/application"
+    if not path.exists():
+        made = path.with_name("application.tmp")
+        made.mkdir(parents=True, exist_ok=True)
+        subprocess.run([native.jfr_long(), made, "820", "64", "8", "5000", "200"], check=True)
+        made.rename(path)
+    return path
+
+
 def ten_minutes():
     """Wall every 50 ms of an executor with 64 threads, 8 of which run tasks, as the agent writes it: 5,000 stacks, 60 deep."""
     path = parts.ROOT / "build/bench/ten-minutes.jfr"

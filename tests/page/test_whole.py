@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from kit import native, peers
 from kit.parts import ROOT, SPARKPROF
 
 
@@ -100,3 +101,35 @@ def test_a_million_samples_stay_under_15_mb(make):
 def test_same_profile_same_page(make, tmp_path):
     assert make("html", "generate", 20000, 400, 8, 60, 30).read_bytes() == \
         make("html", "generate", "20000", "400", "8", "60", "30").read_bytes()
+
+
+def test_many_executors_fit_one_page(browser, sparkprof, tmp_path):
+    """More than 32 recordings are summed by stage when they get too many rows; what is left says the same."""
+    app, halves = tmp_path / "app", [tmp_path / "a", tmp_path / "b"]
+    app.mkdir()
+    subprocess.run([native.jfr_long(), app, "150", "10", "8", "3000", "33"], check=True)
+    for half in halves:
+        half.mkdir()
+    for i, f in enumerate(sorted(app.iterdir())):
+        (halves[i % 2] / f.name).symlink_to(f)
+
+    def stages(folder):
+        r = sparkprof("report", folder, "-o", "json", "-f", "-")
+        assert r.returncode == 0, r.stderr
+        return {s["stage"]: s for s in json.loads(r.stdout)["events"][0]["stages"]}, r.stderr
+
+    r = sparkprof("report", app, "-f", tmp_path / "x.html", "-o", "json", "-f", tmp_path / "x.json")
+    assert r.returncode == 0 and "are summed here" in r.stderr and "33 more" not in r.stderr, r.stderr
+    assert r.stderr.count("wall shows threads inside of tasks only") == 1, r.stderr
+    whole = {s["stage"]: s for s in json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]}
+    parts = [stages(half) for half in halves]
+    assert not any("summed here" in said for _, said in parts)
+    assert len(whole) == 3
+    for n, s in whole.items():
+        for key in ("tasks", "run_ns", "weight"):
+            assert s[key] == sum(p[n][key] for p, _ in parts), (n, key)
+    browser.open(tmp_path / "x.html")
+    assert browser.ask("seen")["errors"] == []
+    shown = dict(browser.eval("[...document.querySelectorAll('.stages tbody')].map((b) => [b.dataset.stage, b.rows[0].cells[1].textContent.replace(/\\D/g, '')])"))
+    assert shown == {f"stage {n}.0": str(s["tasks"]) for n, s in whole.items()}
+    assert "summed here" in browser.eval("document.getElementById('foot').textContent")

@@ -1,0 +1,159 @@
+/* Folding: less is told apart, and nothing is lost of the sums. */
+#include <criterion/criterion.h>
+
+#include "base/cleanup.h"
+#include "out/stages.h"
+#include "prof/fold.h"
+#include "prof/tasks.h"
+#include "prof/timeline.h"
+#include "sample_profile.h"
+
+enum { EXECUTORS = 4, STAGES = 3, TASKS = 10, STACKS = 20, SAMPLES = 50 };
+#define START 1790000000000000000ull
+#define TOOK  1000000000ull
+
+/* Tasks one after the other, each on a thread of its own; the last of all takes five times as long.
+ */
+static struct sp_profile *executor(unsigned number)
+{
+	struct sp_profile *p;
+	char name[8];
+	int wall;
+
+	cr_assert_eq(sp_profile_new(&p, 16u << 20), 0);
+	wall = sp_profile_event(p, "wall", SP_UNIT_NS, 50000000, true);
+	snprintf(name, sizeof(name), "%u", number);
+	p->executor_id = str(p, name);
+	p->start_ns = START;
+	p->duration_ns = (uint64_t)STAGES * TASKS * TOOK;
+	sp_profile_expect(p, START, START + p->duration_ns, 0);
+	for (int t = 0; t < STAGES * TASKS; t++) {
+		bool last = number == EXECUTORS - 1 && t == STAGES * TASKS - 1;
+		struct sp_task_run run = {
+			.name = {(int64_t)number * 1000 + t, t / TASKS, 0, t % TASKS, 0},
+			.start_ns = START + (uint64_t)t * TOOK,
+			.begun = true,
+			.ended = true,
+			.executor = p->executor_id};
+
+		run.end_ns = run.start_ns + (last ? 5 : 1) * TOOK;
+		cr_assert_eq(sp_profile_add_task(p, &run), 0);
+		for (int i = 0; i < SAMPLES; i++) {
+			char method[16];
+			struct sp_frame_ref f;
+			struct sp_sample s = {.event = (uint32_t)wall,
+				.thread = thread(p, "worker", 100 + (uint32_t)t),
+				.task = (uint32_t)t + 1,
+				.count = 1,
+				.weight = 20000000};
+
+			snprintf(method, sizeof(method), "m%d", (t * 7 + i) % STACKS);
+			f = java(p, "a/B", method, "()V", SP_FRAME_C2);
+			s.stack = sp_dict_stack(p->dict, &f, 1, 0);
+			cr_assert_eq(sp_profile_add_at(
+					     p, &s, run.start_ns + (uint64_t)i * TOOK / SAMPLES, 0),
+				0);
+		}
+	}
+	return p;
+}
+
+static struct sp_profile *all(enum sp_fold before)
+{
+	struct sp_profile *p = executor(0);
+
+	cr_assert_eq(sp_profile_fold(p, before), 0);
+	for (unsigned i = 1; i < EXECUTORS; i++) {
+		struct sp_profile *next = executor(i);
+
+		cr_assert_eq(sp_profile_fold(next, before), 0);
+		cr_assert_eq(sp_profile_merge(p, next), 0);
+		sp_profile_free(next);
+	}
+	return p;
+}
+
+/* The table of stages is the same as of a profile that tells everything apart. */
+static void expect_stages(const struct sp_profile *p)
+{
+	struct sp_stages s;
+
+	cr_assert_eq(sp_stages_init(&s, p, 0, NULL), 0);
+	cr_expect_eq(s.count, STAGES);
+	for (size_t i = 0; i < s.count; i++) {
+		const struct sp_stage_row *r = &s.rows[i];
+		bool last = r->stage == STAGES - 1;
+
+		cr_expect_eq(r->tasks, EXECUTORS * TASKS);
+		cr_expect_eq(r->run_ns, EXECUTORS * TASKS * TOOK + (last ? 4 * TOOK : 0));
+		cr_expect_eq(r->weight, (uint64_t)EXECUTORS * TASKS * SAMPLES * 20000000);
+		cr_expect_eq(r->median_ns, TOOK);
+		cr_expect_eq(sp_stages_lags(r), last);
+		cr_expect(!last || r->max_task == (EXECUTORS - 1) * 1000 + STAGES * TASKS - 1);
+	}
+	sp_stages_done(&s);
+}
+
+static uint64_t sum_of(const struct sp_profile *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->row_count; i++)
+		sum += p->rows[i].weight;
+	return sum;
+}
+
+Test(fold, sums_and_stages_stay)
+{
+	static const enum sp_fold folds[] = {SP_FOLD_NOTHING, SP_FOLD_STAGES, SP_FOLD_EXECUTORS};
+
+	for (size_t before = 0; before < SP_COUNT(folds); before++) {
+		for (size_t after = before; after < SP_COUNT(folds); after++) {
+			struct sp_profile *p = all(folds[before]);
+			size_t rows = p->row_count;
+
+			cr_assert_eq(sp_profile_fold(p, folds[after]), 0);
+			cr_expect(after == before || p->row_count <= rows);
+			cr_expect_eq(sum_of(p),
+				(uint64_t)EXECUTORS * STAGES * TASKS * SAMPLES * 20000000);
+			cr_expect_eq(sum_of(p), p->events[0].weight);
+			/* and one for what each executor did in no task */
+			cr_expect(folds[after] != SP_FOLD_STAGES ||
+				  p->task_count <= EXECUTORS * (STAGES + 1));
+			cr_expect(folds[after] != SP_FOLD_EXECUTORS || p->task_count == STAGES);
+			expect_stages(p);
+			sp_profile_free(p);
+		}
+	}
+}
+
+Test(fold, goes_on_until_the_rows_fit)
+{
+	static const size_t limits[] = {100000, 4000, 1200, 300, 80};
+	size_t before = SIZE_MAX;
+
+	for (size_t i = 0; i < SP_COUNT(limits); i++) {
+		struct sp_profile *p = all(SP_FOLD_NOTHING);
+		char text[400];
+
+		cr_assert_eq(sp_profile_bound(p, limits[i]), 0);
+		cr_expect_leq(p->row_count, limits[i]);
+		cr_expect_leq(p->row_count, before);
+		before = p->row_count;
+		sp_profile_tell_fold(p, text, sizeof(text));
+		cr_expect_eq(strlen(text) > 0, i > 0);
+		cr_expect_eq(sum_of(p), (uint64_t)EXECUTORS * STAGES * TASKS * SAMPLES * 20000000);
+		expect_stages(p);
+		sp_profile_free(p);
+	}
+}
+
+Test(fold, what_cannot_be_told_less_apart_stays)
+{
+	struct sp_profile *p = all(SP_FOLD_NOTHING);
+
+	cr_assert_eq(sp_profile_bound(p, 1), 0);
+	cr_expect_eq(p->row_count, STACKS * STAGES, "a row of each stack of each stage");
+	cr_expect_eq(sum_of(p), p->events[0].weight);
+	sp_profile_free(p);
+}
