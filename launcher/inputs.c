@@ -46,11 +46,24 @@ static int is_recording(const struct dirent *d)
 	return 0;
 }
 
+/* A file that is there already, by whatever name; stdin is read once anyway. */
+static bool is_known(const struct sp_inputs *in, const struct stat *st)
+{
+	for (size_t i = 0; i < in->n && S_ISREG(st->st_mode); i++) {
+		struct stat other;
+
+		if (stat(in->paths[i], &other) == 0 && other.st_ino == st->st_ino &&
+			other.st_dev == st->st_dev)
+			return true;
+	}
+	return false;
+}
+
 static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
-	size_t before = in->n;
+	bool found = false;
 
 	if (n < 0)
 		return sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
@@ -60,14 +73,17 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 
 		if (r == 0 && asprintf(&whole, "%s/%s", path, names[i]->d_name) < 0)
 			r = -ENOMEM;
-		else if (r == 0 && stat(whole, &st) == 0 && S_ISREG(st.st_mode))
-			r = add_path(in, whole, (uint64_t)st.st_size);
+		else if (r == 0 && stat(whole, &st) == 0 && S_ISREG(st.st_mode)) {
+			found = true;
+			if (!is_known(in, &st))
+				r = add_path(in, whole, (uint64_t)st.st_size);
+		}
 		free(names[i]);
 	}
 	free(names);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory");
-	if (in->n == before)
+	if (!found)
 		return sp_err_set(err, -ENOENT,
 			"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, "
 			".pprof or .perf are taken",
@@ -84,10 +100,18 @@ int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 		path = "/dev/stdin";
 	if (stat(path, &st) < 0)
 		return sp_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return add_directory(in, path, err);
-	r = add_path(in, path, (uint64_t)st.st_size);
-	return r < 0 ? sp_err_set(err, r, "out of memory") : 0;
+	if (is_known(in, &st)) {
+		sp_message_warn("%s: given twice, and counted once", path);
+		return 0;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		r = add_directory(in, path, err);
+	} else {
+		r = add_path(in, path, (uint64_t)st.st_size);
+		if (r < 0)
+			sp_err_set(err, r, "out of memory");
+	}
+	return r;
 }
 
 void sp_inputs_done(struct sp_inputs *in)

@@ -73,7 +73,9 @@ static void look_at(int fd, struct look *l)
 	sp_dict_free(dict);
 }
 
-static int add_file(const char *path, int to, uint64_t *ret_types, struct sp_err *err)
+/* *ret_written: the error is the output's, not the input's. */
+static int add_file(
+	const char *path, int to, uint64_t *ret_types, bool *ret_written, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int fd = -1, opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -101,6 +103,7 @@ static int add_file(const char *path, int to, uint64_t *ret_types, struct sp_err
 	}
 	if (r == 0) {
 		r = sp_join_append(named, to);
+		*ret_written = true;
 		if (r < 0)
 			sp_err_set(err, r, "cannot be written: %s", strerror(-r));
 	}
@@ -111,15 +114,19 @@ int sp_merge_jfr(const struct sp_inputs *in, const char *path, struct sp_err *er
 {
 	struct sp_outfile file;
 	uint64_t first = 0, types = 0;
-	bool mixed = false;
+	bool mixed = false, written;
 	int r = sp_outfile_open(&file, path, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < in->n && r == 0; i++) {
-		r = add_file(in->paths[i], file.fd, &types, err);
+		written = false;
+		r = add_file(in->paths[i], file.fd, &types, &written, err);
 		if (r < 0)
-			sp_err_prefix(err, r, "%s", in->paths[i]);
+			sp_err_prefix(err, r, "%s",
+				!written		 ? in->paths[i]
+				: strcmp(path, "-") == 0 ? "standard output"
+							 : path);
 		first = i == 0 ? types : first;
 		mixed |= r == 0 && types != first;
 	}

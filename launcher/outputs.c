@@ -119,6 +119,7 @@ int sp_outputs_parse(struct sp_outputs *o, const char *text)
 static int place(struct sp_outputs *o)
 {
 	const struct sp_output *beside = NULL;
+	struct stat st;
 
 	for (size_t i = 0; i < o->n; i++) {
 		if (is_stdout(&o->list[i]))
@@ -128,6 +129,9 @@ static int place(struct sp_outputs *o)
 			o->recording = strdup(o->list[i].path);
 			return o->recording ? 0 : -ENOMEM;
 		}
+		/* nothing is left beside a device */
+		if (stat(o->list[i].path, &st) == 0 && !S_ISREG(st.st_mode))
+			continue;
 		beside = beside ? beside : &o->list[i];
 	}
 	if (beside && asprintf(&o->recording, "%s.jfr", beside->path) < 0) {

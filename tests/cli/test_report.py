@@ -287,3 +287,17 @@ def test_by_state(sparkprof, recordings, tmp_path):
     out = tmp_path / "x.collapsed"
     assert sparkprof("report", recordings / "wall.jfr", "--by", "state", "-f", out).returncode == 0
     assert {line.split(b";")[0] for line in lines(out)} >= {b"running", b"sleep"}
+def test_a_file_given_twice_counts_once(sparkprof, recordings, tmp_path):
+    (tmp_path / "link.jfr").symlink_to(recordings / "wall.jfr")
+    once = sparkprof("report", recordings / "wall.jfr", "-o", "collapsed", "-f", "-")
+    twice = sparkprof("report", recordings / "wall.jfr", recordings / "wall.jfr", tmp_path / "link.jfr", tmp_path, "-o", "collapsed", "-f", "-")
+    assert twice.returncode == 0 and twice.stdout == once.stdout and twice.stderr.count("given twice") == 2, twice.stderr
+
+
+def test_a_full_disk_is_told_of_the_output(recordings):
+    before = sorted(os.listdir("/dev"))
+    for args in (["-o", "jfr", "-f", "-"], ["-o", "jfr", "-f", "/dev/full"]):
+        with open("/dev/full", "w") as full:
+            r = subprocess.run([SPARKPROF, "report", recordings / "wall.jfr", *args], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert r.returncode != 0 and "No space left" in r.stderr and "wall.jfr" not in r.stderr, r.stderr
+    assert sorted(os.listdir("/dev")) == before
