@@ -42,8 +42,8 @@ struct sp_load_opts {
 	enum sp_fold fold;	   /* nor what is joined there: rows may have it all the same */
 	const char *thread;	   /* glob over thread names */
 	const char *states;	   /* "running,lock": only these */
-	uint64_t min_duration_ns; /* locks, parks and waits that took less are left out; what has no
-				     duration stays */
+	uint64_t min_duration_ns; /* locks, parks and waits that took less, or do not tell how long,
+				     are left out; what is counted, not timed, stays */
 	enum sp_by by;
 	bool tasks;		       /* rows name their tasks; set by what needs it as well */
 	enum sp_tasks_only tasks_only; /* only with tasks */

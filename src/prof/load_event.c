@@ -231,7 +231,8 @@ static bool sample_wanted(struct sp_loading *l, const struct kind *k, const stru
 		return false;
 	if (o->states && !l->state_wanted[state_of(k, e)])
 		return false;
-	if (o->min_duration_ns && k->unit == SP_UNIT_NS && (k->duration || k->measured) && took &&
+	/* async-profiler gives running threads no time span: they wait for nothing */
+	if (o->min_duration_ns && k->unit == SP_UNIT_NS && (k->duration || k->measured) &&
 		took < o->min_duration_ns)
 		return false;
 	return thread_wanted(l, e->thread);

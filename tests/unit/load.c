@@ -141,6 +141,26 @@ Test(load, cpu_and_wall_with_their_intervals)
 	sp_profile_free(p);
 }
 
+Test(load, min_duration_leaves_out_waits_that_do_not_say_how_long)
+{
+	uint32_t a = java_stack("a/A", "run"), b = java_stack("b/B", "wait");
+	struct sp_load_opts o = {.min_duration_ns = 20000000};
+	struct sp_profile *p = NULL;
+
+	setting("event", "ctimer");
+	setting("interval", "2000000");
+	setting("wall", "50000000");
+	sp_jfrw_sample(w, sp_clock_mono_ns(), 0, a, SP_STATE_RUNNING);
+	sp_jfrw_wall(w, sp_clock_mono_ns(), 0, b, SP_STATE_LOCK, 1, 90000000);
+	sp_jfrw_wall(w, sp_clock_mono_ns(), 0, b, SP_STATE_NET, 1, 10000000);
+	sp_jfrw_wall(w, sp_clock_mono_ns(), 0, a, SP_STATE_RUNNING, 3, 0); /* as the peer writes */
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	expect_collapsed(p, "ctimer", "a/A.run 2000000\n");
+	expect_collapsed(p, "wall", "b/B.wait 90000000\n");
+	sp_profile_free(p);
+}
+
 Test(load, losses_are_the_last_sums)
 {
 	struct sp_profile *p;
