@@ -3,6 +3,7 @@
 #include "alloc.h"
 
 #include "base/clock.h"
+#include "drawn.h"
 #include "neighbours.h"
 #include "sig/here.h"
 #include "sig/limit.h"
@@ -11,8 +12,8 @@
 
 #include <errno.h>
 #include <string.h>
-
-#define JVM_INTERVAL (512 << 10) /* what HotSpot starts with */
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* One per process: JVMTI callbacks carry no pointer of ours. */
 static struct {
@@ -28,6 +29,7 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 {
 	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t factor = sp_limit_pass(&al.limit, h.time_ns, sp_here_tight()), more = 0;
+	uint32_t drawn = sp_drawn_next((uint32_t)syscall(SYS_gettid), (uint32_t)al.interval);
 	char *signature = NULL;
 	enum sp_here_outcome outcome;
 	jweak weak = NULL;
@@ -39,7 +41,7 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 	if (al.live && (more = sp_live_admit(al.live)))
 		weak = (*env)->NewWeakGlobalRef(env, object);
 	h.arg[0] = (uint64_t)size;
-	h.arg[1] = sp_alloc_weight((uint64_t)size, al.interval) * factor;
+	h.arg[1] = sp_alloc_weight((uint64_t)size, drawn) * factor;
 	h.arg[2] = (uint64_t)weak;
 	h.arg[3] = more;
 	h.arg[4] = atomic_load_explicit(&al.collections, memory_order_relaxed);
@@ -63,6 +65,16 @@ static void JNICALL on_alloc(
 	sp_here_leave();
 }
 
+static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	sp_drawn_born((uint32_t)syscall(SYS_gettid), (uint32_t)al.interval);
+}
+
+static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	sp_drawn_ended((uint32_t)syscall(SYS_gettid));
+}
+
 /* At a safepoint: nothing of the JVM may be called. */
 static void JNICALL on_collection(jvmtiEnv *ti)
 {
@@ -71,6 +83,8 @@ static void JNICALL on_collection(jvmtiEnv *ti)
 
 static void set_events(jvmtiEventMode mode)
 {
+	(*al.ti)->SetEventNotificationMode(al.ti, mode, JVMTI_EVENT_THREAD_START, NULL);
+	(*al.ti)->SetEventNotificationMode(al.ti, mode, JVMTI_EVENT_THREAD_END, NULL);
 	(*al.ti)->SetEventNotificationMode(al.ti, mode, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL);
 	if (al.live)
 		(*al.ti)->SetEventNotificationMode(
@@ -94,8 +108,10 @@ static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
 
 static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 {
-	jvmtiEventCallbacks cb = {
-		.SampledObjectAlloc = on_alloc, .GarbageCollectionFinish = on_collection};
+	jvmtiEventCallbacks cb = {.SampledObjectAlloc = on_alloc,
+		.GarbageCollectionFinish = on_collection,
+		.ThreadStart = on_thread_start,
+		.ThreadEnd = on_thread_end};
 	jvmtiCapabilities potential, caps;
 
 	if (!al.ti && (*vm)->GetEnv(vm, (void **)&al.ti, JVMTI_VERSION_1_2) != JNI_OK) {
@@ -112,6 +128,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		(*al.ti)->AddCapabilities(al.ti, &caps) != JVMTI_ERROR_NONE)
 		return refuse(&potential, err);
 	(*al.ti)->SetEventCallbacks(al.ti, &cb, sizeof(cb));
+	sp_drawn_begin();
 	(*al.ti)->SetHeapSamplingInterval(al.ti, (jint)al.interval);
 	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_ALLOC);
 	set_events(JVMTI_ENABLE);
@@ -134,7 +151,7 @@ static void stop(void *ctx, JNIEnv *env)
 	(*al.ti)->GetCapabilities(al.ti, &caps);
 	if (caps.can_generate_sampled_object_alloc_events) {
 		set_events(JVMTI_DISABLE);
-		(*al.ti)->SetHeapSamplingInterval(al.ti, JVM_INTERVAL);
+		(*al.ti)->SetHeapSamplingInterval(al.ti, SP_DRAWN_JVM);
 	}
 	(*al.ti)->RelinquishCapabilities(al.ti, &caps);
 	if (al.live)

@@ -1,11 +1,13 @@
 /* The reservoir of live objects, with a JVM that has nothing but weak references. */
 #include "alloc.h"
+#include "drawn.h"
 #include "live.h"
 #include "sig/limit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OBJECTS 200000
 
@@ -158,4 +160,33 @@ Test(limit, sums_stay_right_whatever_the_rate)
 	/* about ten seconds in all; the factor needs a while to follow */
 	cr_expect_lt(taken, 40000, "%llu", (unsigned long long)taken);
 	cr_expect_gt(taken, 2000, "%llu", (unsigned long long)taken);
+}
+
+Test(drawn, a_first_sample_stands_for_the_interval_before)
+{
+	uint32_t self = (uint32_t)getpid();
+
+	cr_expect_eq(sp_drawn_next(self, 8192), SP_DRAWN_JVM);
+	cr_expect_eq(sp_drawn_next(self, 8192), 8192);
+	cr_expect_eq(sp_drawn_next(self, 1 << 20), 8192, "of the recording before");
+	cr_expect_eq(sp_drawn_next(self, 1 << 20), 1 << 20);
+	sp_drawn_born(7, 4096);
+	cr_expect_eq(sp_drawn_next(7, 4096), 4096);
+	sp_drawn_ended(7);
+	cr_expect_eq(sp_drawn_next(7, 4096), SP_DRAWN_JVM);
+	/* No thread of ours: gone by the next recording. This one is there. */
+	sp_drawn_begin();
+	cr_expect_eq(sp_drawn_next(7, 4096), SP_DRAWN_JVM);
+	cr_expect_eq(sp_drawn_next(self, 4096), 1 << 20);
+}
+
+Test(drawn, without_room_nothing_is_a_first_sample)
+{
+	uint32_t first = 0;
+
+	for (uint32_t tid = 1; tid <= 40000; tid++)
+		first += sp_drawn_next(tid, 4096) == SP_DRAWN_JVM;
+	cr_expect(first > 6000 && first <= 8192, "%u", first);
+	for (uint32_t tid = 1; tid <= 40000; tid++)
+		cr_assert_eq(sp_drawn_next(tid, 4096), 4096);
 }

@@ -1,0 +1,23 @@
+/* How many bytes off a thread's next sample is, the JVM draws when it takes the last one (or makes
+ * the thread), by the interval of that moment, and keeps it while nobody samples. So a thread's
+ * first sample of a recording stands for the bytes of another interval: the JVM's own, or that of
+ * the recording before. Here is noted which.
+ * Context: any thread, lock-free; not a signal handler. One per process, for its life. */
+#ifndef SP_AGENT_DRAWN_H
+#define SP_AGENT_DRAWN_H
+
+#include <stdint.h>
+
+#define SP_DRAWN_JVM (512u << 10) /* what HotSpot starts with */
+
+/* Before a recording: forgets threads that ended while nobody was told. */
+void sp_drawn_begin(void);
+
+/* @tid was sampled: returns the interval by which that was drawn. The next is, by @interval. */
+uint32_t sp_drawn_next(uint32_t tid, uint32_t interval);
+
+/* @tid was made while the interval was @interval; or it ends. */
+void sp_drawn_born(uint32_t tid, uint32_t interval);
+void sp_drawn_ended(uint32_t tid);
+
+#endif
