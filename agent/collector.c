@@ -337,7 +337,7 @@ static uint64_t tick_ns(const struct sp_collector *c)
 static void finish(struct sp_collector *c)
 {
 	struct sp_counts counts;
-	uint64_t bytes;
+	uint64_t bytes, lost = 0;
 
 	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
@@ -348,8 +348,9 @@ static void finish(struct sp_collector *c)
 		say(c, "some of Spark's tasks were more than could be kept: their samples name "
 		       "none");
 	if (c->capture->live)
-		count(&c->lost[SP_LOSS_MEMORY],
-			sp_reports_live(c->capture->live, c->record, c->dict, &c->samples));
+		count(&c->samples,
+			sp_reports_live(c->capture->live, c->record, c->dict, true, &lost));
+	count(&c->lost[SP_LOSS_MEMORY], lost);
 	sp_reports_rest(&c->callers, c->record, sp_intern_epoch(c->intern));
 	if (c->wall)
 		sp_wall_settle(c->wall, true);

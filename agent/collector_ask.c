@@ -33,6 +33,7 @@ int sp_collector_flush(struct sp_collector *c, struct sp_err *err)
 
 	pthread_mutex_lock(&c->lock);
 	mine = ++c->flush_wanted;
+	c->dump_wanted = true;
 	pthread_mutex_unlock(&c->lock);
 	wake(c);
 	pthread_mutex_lock(&c->lock);

@@ -109,15 +109,21 @@ static int flush(struct sp_collector *c, struct sp_err *err)
 void sp_collector_flush_if_due(struct sp_collector *c)
 {
 	struct sp_err err = {{0}};
-	uint64_t wanted;
+	uint64_t wanted, lost;
+	bool dump;
 	int r;
 
 	pthread_mutex_lock(&c->lock);
 	wanted = c->flush_wanted;
+	dump = c->dump_wanted;
+	c->dump_wanted = false;
 	pthread_mutex_unlock(&c->lock);
 	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns &&
 		!sp_record_full(c->record))
 		return;
+	/* No samples of the recording: only the dump shows them. */
+	if (dump && c->capture->live)
+		sp_reports_live(c->capture->live, c->record, c->dict, false, &lost);
 	r = flush(c, &err);
 	pthread_mutex_lock(&c->lock);
 	c->flush_done = wanted;

@@ -45,6 +45,7 @@ struct sp_collector {
 	pthread_mutex_t lock; /* the requests below */
 	pthread_cond_t done;
 	uint64_t flush_wanted, flush_done;
+	bool dump_wanted; /* with what is alive */
 	int flush_status;
 	struct sp_err flush_err, finish_err;
 	int finish_status;

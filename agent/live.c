@@ -255,7 +255,7 @@ void sp_live_release(struct sp_live *l, JNIEnv *env)
 }
 
 uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *dict,
-	uint64_t collections, uint64_t *ret_lost)
+	uint64_t collections, bool end, uint64_t *ret_lost)
 {
 	uint64_t now = sp_clock_mono_ns(), written = 0, lost = 0;
 
@@ -275,8 +275,9 @@ uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *d
 			lost++;
 			continue;
 		}
-		sp_record_event(r, SP_JFR_LIVE, v);
-		sp_record_event(r, SP_JFR_LIVE_AGE, age);
+		sp_record_event(r, end ? SP_JFR_LIVE : SP_JFR_LIVE_SO_FAR, v);
+		if (end)
+			sp_record_event(r, SP_JFR_LIVE_AGE, age);
 		written++;
 	}
 	pthread_mutex_unlock(&l->lock);

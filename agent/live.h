@@ -10,6 +10,7 @@
 #include "record.h"
 
 #include <jni.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SP_LIVE_MAX 8192u
@@ -45,9 +46,10 @@ void sp_live_tick(struct sp_live *l, JNIEnv *env);
 /* The JVM's side, last: gives all references back. */
 void sp_live_release(struct sp_live *l, JNIEnv *env);
 
-/* The collector: an event for each object that was alive at the last tick. Returns how many were
- * written; *ret_lost those for which the dictionary was full. */
+/* The collector: an event for each object that was alive at the last tick; at the @end of the
+ * recording with its age, else as of a dump. Returns how many were written; *ret_lost those for
+ * which the dictionary was full. */
 uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *dict,
-	uint64_t collections, uint64_t *ret_lost);
+	uint64_t collections, bool end, uint64_t *ret_lost);
 
 #endif

@@ -151,13 +151,10 @@ void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint
 	}
 }
 
-uint64_t sp_reports_live(
-	struct sp_live *live, struct sp_record *r, struct sp_dict *dict, _Atomic uint64_t *samples)
+uint64_t sp_reports_live(struct sp_live *live, struct sp_record *r, struct sp_dict *dict, bool end,
+	uint64_t *ret_lost)
 {
-	uint64_t lost = 0;
-
-	atomic_fetch_add(samples, sp_live_write(live, r, dict, sp_alloc_collections(), &lost));
-	return lost;
+	return sp_live_write(live, r, dict, sp_alloc_collections(), end, ret_lost);
 }
 
 uint8_t sp_reports_trim(uint32_t kind)

@@ -40,9 +40,10 @@ bool sp_reports_write(
 /* Last of all: bytes of callers that no sample has told, with their last stack of this @epoch. */
 void sp_reports_rest(const struct sp_callers *callers, struct sp_record *r, uint32_t epoch);
 
-/* At the end: an event for each live object, added to *samples. Returns how many were lost. */
-uint64_t sp_reports_live(
-	struct sp_live *live, struct sp_record *r, struct sp_dict *dict, _Atomic uint64_t *samples);
+/* An event for each live object, at the @end or for a dump. *ret_lost: those for which there was no
+ * room. Returns how many were written. */
+uint64_t sp_reports_live(struct sp_live *live, struct sp_record *r, struct sp_dict *dict, bool end,
+	uint64_t *ret_lost);
 
 /* @rec will not be written: gives back what it holds. */
 void sp_reports_drop(struct sp_reports *rs, const struct sp_sig_record *rec);

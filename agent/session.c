@@ -264,6 +264,8 @@ void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)
 
 int sp_session_flush(struct sp_session *s, struct sp_err *err)
 {
+	if (s->capture.live && s->jvmside)
+		sp_jvmside_tick();
 	return sp_collector_flush(s->collector, err);
 }
 

@@ -272,6 +272,14 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
 			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"),
 			LONG("allocationTime", SP_JFR_TICKS, "Allocation Time"))),
+	/* Of a dump, in the midst of a recording: other readers would add it to what lives at the
+	 * end. */
+	EVENT(SP_JFR_LIVE_SO_FAR, "sparkprof.LiveSoFar", "Live Object at a Dump",
+		IN("Java Virtual Machine", "Memory"),
+		.fields = FIELDS(START, THREAD, STACK,
+			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
+			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"),
+			LONG("allocationTime", SP_JFR_TICKS, "Allocation Time"))),
 	EVENT(SP_JFR_LIVE_AGE, "sparkprof.LiveAge", "Age of a Live Object",
 		IN("Java Virtual Machine", "Memory"),
 		.fields = FIELDS(START, POOLED("objectClass", SP_JFR_CLASS, "Object Class"),

@@ -25,6 +25,7 @@ struct share {
 	size_t count;
 	size_t readers;
 	const struct sp_load_opts *opts;
+	uint64_t dump_ns;  /* struct sp_loading's */
 	atomic_bool again; /* spans are to be read first */
 	pthread_mutex_t lock;
 };
@@ -206,6 +207,45 @@ static bool needs_leaks(const struct sp_load_opts *o)
 	return false;
 }
 
+static const char *const *no_fields(void *ctx, int wanted)
+{
+	static const char *const none[] = {NULL};
+
+	return none;
+}
+
+static int want_live(void *ctx, const char *type)
+{
+	return strcmp(type, "sparkprof.LiveSoFar") == 0	  ? 1
+	       : strcmp(type, "profiler.LiveObject") == 0 ? 2
+							  : 0;
+}
+
+static int take_dump(void *ctx, const struct sp_jfr_event *e)
+{
+	uint64_t *last = ctx;
+
+	*last = e->wanted == 2 ? UINT64_MAX : e->start_ns > *last ? e->start_ns : *last;
+	return 0;
+}
+
+/* When the last dump was whose live objects are to be shown; UINT64_MAX: none, for the recording
+ * has its end. */
+static int find_dump(int fd, uint64_t *ret_ns)
+{
+	struct sp_jfr_visitor v = {
+		.ctx = ret_ns, .want = want_live, .fields = no_fields, .event = take_dump};
+	struct sp_dict *dict;
+	int r = sp_dict_new(&dict, SP_LOAD_DICT_CAP);
+
+	if (r < 0)
+		return r;
+	*ret_ns = 1;
+	r = sp_jfr_read(fd, dict, &v, NULL, NULL);
+	sp_dict_free(dict);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Reads the file once. Returns 0, also where it has to be read again; -ENOMEM. */
 static int read_once(struct share *s, struct reader *readers, struct sp_spans *spans,
 	const struct sp_leaks *leaks, struct sp_symbols *symbols)
@@ -223,8 +263,18 @@ static int read_once(struct share *s, struct reader *readers, struct sp_spans *s
 		r = sp_loading_init(
 			l, s->opts, needs_tasks(s->opts) ? spans : NULL, symbols, &s->lock);
 		l->leaks = needs_leaks(s->opts) ? leaks : NULL;
+		l->dump_ns = s->dump_ns;
 	}
 	return r < 0 ? r : read_all(s, readers);
+}
+
+static bool met_dump(const struct share *s, const struct reader *readers)
+{
+	bool met = false;
+
+	for (size_t i = 0; i < s->readers; i++)
+		met |= readers[i].l.dump_met;
+	return met && !s->dump_ns;
 }
 
 int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
@@ -252,11 +302,14 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 		r = sp_leaks_read(&leaks, fd);
 	if (r == 0)
 		r = read_once(share, readers, &spans, &leaks, symbols);
-	/* Most recordings of others have no spans: one reading is enough for them. */
-	if (r == 0 && share->again)
-		r = sp_spans_read(&spans, fd);
-	if (r == 0 && share->again)
-		r = read_once(share, readers, &spans, &leaks, symbols);
+	/* Most recordings of others have no spans, and most of ours no dump: one reading is enough
+	 * for them. */
+	while (r == 0 && share->again) {
+		r = met_dump(share, readers) ? find_dump(fd, &share->dump_ns)
+					     : sp_spans_read(&spans, fd);
+		if (r == 0)
+			r = read_once(share, readers, &spans, &leaks, symbols);
+	}
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");
 	r = settle(&readers[0].l, err);
@@ -275,13 +328,6 @@ static int want_times(void *ctx, const char *type)
 {
 	return strcmp(type, "jdk.ExecutionSample") == 0 ||
 	       strcmp(type, "profiler.WallClockSample") == 0;
-}
-
-static const char *const *no_fields(void *ctx, int wanted)
-{
-	static const char *const none[] = {NULL};
-
-	return none;
 }
 
 static int take_time(void *ctx, const struct sp_jfr_event *e)

@@ -27,10 +27,11 @@ struct kind {
 	enum what what;
 	const char *event; /* samples: the event's name */
 	enum sp_unit unit;
-	bool duration;			      /* weighed by how long it took */
-	bool measured;			      /* weighed by its first field */
-	bool times;			      /* its weight is that of each of its count */
-	enum sp_frame_type class_type;	      /* of the class on top of the stack */
+	bool duration;		       /* weighed by how long it took */
+	bool measured;		       /* weighed by its first field */
+	bool dump;		       /* only the last one counts */
+	bool times;		       /* its weight is that of each of its count */
+	enum sp_frame_type class_type; /* of the class on top of the stack */
 	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, address; "": none */
 };
 
@@ -50,6 +51,8 @@ static const struct kind kinds[] = {
 	{"jdk.ObjectAllocationSample", SAMPLE, ALLOC, .measured = true,
 		.class_type = SP_FRAME_KERNEL, .fields = {"weight", "", "objectClass"}},
 	{"profiler.LiveObject", SAMPLE, "live", SP_UNIT_BYTES, .measured = true,
+		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
+	{"sparkprof.LiveSoFar", SAMPLE, "live", SP_UNIT_BYTES, .measured = true, .dump = true,
 		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
 	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
 		.fields = {"size", "", "", "address"}},
@@ -253,7 +256,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
 	uint8_t state = state_of(k, e);
 
-	if (!sample_wanted(l, k, e))
+	if (!sample_wanted(l, k, e) || (k->dump && l->dump_ns != e->start_ns))
 		return 0;
 	if (!l->events[wanted - 1]) {
 		int event =
@@ -305,6 +308,9 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 
 	switch (kinds[e->wanted - 1].what) {
 	case SAMPLE:
+		l->dump_met |= kinds[e->wanted - 1].dump;
+		if (l->dump_met && !l->dump_ns)
+			return -EAGAIN;
 		return l->error = add_sample(l, e->wanted, e);
 	case SETTING:
 		sp_fact_setting(l, e);

@@ -22,9 +22,13 @@ struct sp_loading {
 	 * that tells of one ends the reading with -EAGAIN. */
 	struct sp_spans *spans;
 	const struct sp_leaks *leaks; /* borrowed; NULL: not asked for */
-	struct sp_symbols *symbols;   /* borrowed; NULL: modules are not wanted */
-	pthread_mutex_t *lock;	      /* borrowed: around symbols, which readers share */
-	struct sp_jfr_known *known;   /* owned */
+	/* Of dumps: when the last one was, if the recording did not end after it. 0: not looked for
+	 * yet, then the first event of one ends the reading with -EAGAIN. */
+	uint64_t dump_ns;
+	bool dump_met;
+	struct sp_symbols *symbols; /* borrowed; NULL: modules are not wanted */
+	pthread_mutex_t *lock;	    /* borrowed: around symbols, which readers share */
+	struct sp_jfr_known *known; /* owned */
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;

@@ -111,6 +111,12 @@ def test_only_what_is_alive_with_its_age(sparkprof, target, tmp_path):
     sparkprof("start", "--alloc", "64k", "--live", "-f", tmp_path / "x.jfr", t.pid)
     t.send("100000 2")
     t.wait_for("live 51200000")
+    # Dumps show what is alive by then, each by itself; in other readers' eyes there are none.
+    for name in ("one.json", "two.json"):
+        assert sparkprof("dump", "-f", tmp_path / name, t.pid).returncode == 0
+        event, = json.loads((tmp_path / name).read_text())["events"]
+        assert event["event"] == "live" and event["weight"] == pytest.approx(51200000, rel=0.3)
+    assert "objectClass" not in jfr(tmp_path / "x.jfr", "profiler.LiveObject")
     assert sparkprof("stop", t.pid).returncode == 0
     event, = json.loads(sparkprof("report", "-o", "json", tmp_path / "x.jfr").stdout)["events"]
     assert event["event"] == "live" and event["weight"] == pytest.approx(51200000, rel=0.3)

@@ -104,7 +104,7 @@ static void check(int stacks, unsigned every, size_t memory, double tolerance)
 	cr_assert_eq(sp_dict_new(&d, 64 << 20), 0);
 	cr_assert_eq(sp_dict_new(&other, 64 << 20), 0);
 	alive = run(l, d, stacks, every);
-	cr_assert_eq(sp_live_write(l, NULL, other, 1000, &lost), written);
+	cr_assert_eq(sp_live_write(l, NULL, other, 1000, true, &lost), written);
 	cr_expect_eq(lost, 0);
 	cr_expect_leq(written, SP_LIVE_MAX);
 	cr_expect_gt(written, 100);
