@@ -163,6 +163,14 @@ static uint32_t thread_of(
 	return virtual ? virtual : thread_at(c, s->thread, s->snap.tid, s->snap.time_ns);
 }
 
+/* Who held the monitor when the wait for it began, by the name that it had then; 0: not known. */
+static uint32_t holder_of(struct sp_collector *c, const struct sp_sig_record *rec)
+{
+	struct sp_tinfo *t = sp_threads_holder(c->capture->threads, rec->arg[3], rec->arg[0]);
+
+	return t ? thread_at(c, t, t->tid, rec->arg[0]) : 0;
+}
+
 /* What a hook reported: its stack as any other, then the event that it is. */
 static void take_report(
 	struct sp_collector *c, struct sp_sample *s, const struct sp_sig_record *rec)
@@ -184,6 +192,8 @@ static void take_report(
 		stack = stack_with_room(c, s, &facts);
 	rs.epoch = sp_intern_epoch(c->intern);
 	thread = thread_of(c, s, &facts);
+	if (rec->kind == SP_HERE_MONITOR)
+		rs.holder = holder_of(c, rec);
 	if (!thread || (rec->stack_len && !stack) || !sp_reports_write(&rs, rec, thread, stack)) {
 		sp_reports_drop(&rs, rec);
 		count(&c->lost[SP_LOSS_MEMORY], 1);

@@ -6,6 +6,7 @@
 #include "park.h"
 #include "sig/here.h"
 #include "sig/limit.h"
+#include "vmtable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 struct waiter {
 	_Atomic uint64_t thread; /* Java's number, 0: free */
-	uint64_t since_ns;
+	uint64_t since_ns, holder;
 };
 
 /* One per process: callbacks carry no pointer of ours. */
@@ -25,6 +26,8 @@ static struct {
 	struct sp_capture *capture;
 	uint64_t ns, begun_ns;
 	jfieldID thread_id, blocker;
+	uint64_t pending, owner; /* from a JNIEnv to the monitor, from there to who has it; 0:
+				  * not known */
 	sp_park_fn *park; /* the JVM's; never cleared, for threads may be in there */
 	bool park_hooked;
 	struct sp_limit limits[2];  /* monitors, parks */
@@ -34,7 +37,7 @@ static struct {
 
 enum { MONITORS, PARKS };
 
-static void note_waiter(uint64_t thread, uint64_t now_ns)
+static void note_waiter(uint64_t thread, uint64_t now_ns, uint64_t holder)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct waiter *w = &lk.waiters[(thread * 2654435761u + i) % WAITERS];
@@ -43,13 +46,14 @@ static void note_waiter(uint64_t thread, uint64_t now_ns)
 		if (atomic_load(&w->thread) == thread ||
 			atomic_compare_exchange_strong(&w->thread, &none, thread)) {
 			w->since_ns = now_ns;
+			w->holder = holder;
 			return;
 		}
 	}
 }
 
-/* When @thread began to wait, 0 unknown; forgets it. */
-static uint64_t take_waiter(uint64_t thread)
+/* When @thread began to wait, 0 unknown, and who held it then; forgets it. */
+static uint64_t take_waiter(uint64_t thread, uint64_t *ret_holder)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct waiter *w = &lk.waiters[(thread * 2654435761u + i) % WAITERS];
@@ -57,6 +61,7 @@ static uint64_t take_waiter(uint64_t thread)
 		if (atomic_load(&w->thread) == thread) {
 			uint64_t since = w->since_ns;
 
+			*ret_holder = w->holder;
 			atomic_store(&w->thread, 0);
 			return since;
 		}
@@ -109,11 +114,23 @@ static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on)
 		report(env, which, h, on);
 }
 
+/* Before a thread waits HotSpot writes down in it what for, and that monitor stays until it has
+ * it: two loads, where JVMTI's GetObjectMonitorUsage stops all threads. Values that are no thread
+ * (nobody, somebody who took it before it was contended) are small. */
+static uint64_t holder(JNIEnv *env)
+{
+	char *monitor = lk.owner ? *(char *volatile *)((char *)env + lk.pending) : NULL;
+	uint64_t who = monitor ? *(volatile uint64_t *)(monitor + lk.owner) : 0;
+
+	return who > 2 ? who : 0;
+}
+
 static void JNICALL on_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
 {
 	if (!sp_here_enter(SP_HERE_MONITOR))
 		return;
-	note_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), sp_clock_mono_ns());
+	note_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), sp_clock_mono_ns(),
+		holder(env));
 	sp_here_leave();
 }
 
@@ -123,7 +140,8 @@ static void JNICALL on_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobjec
 
 	if (!sp_here_enter(SP_HERE_MONITOR))
 		return;
-	h.arg[0] = take_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id));
+	h.arg[0] =
+		take_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), &h.arg[3]);
 	waited(env, MONITORS, &h, object);
 	sp_here_leave();
 }
@@ -182,6 +200,28 @@ static int find_fields(JNIEnv *env)
 	return lk.thread_id && lk.blocker ? 0 : -ENOTSUP;
 }
 
+/* A JNIEnv is part of its JavaThread, in the same place in each. */
+static void find_owner(JNIEnv *env)
+{
+	uint64_t pending = sp_vmtable_offset("JavaThread", "_current_pending_monitor");
+	jclass c = (*env)->FindClass(env, "java/lang/Thread");
+	jfieldID eetop = c ? (*env)->GetFieldID(env, c, "eetop", "J") : NULL;
+	jthread self = NULL;
+
+	lk.owner = 0;
+	if (!pending) /* up to JDK 15 */
+		pending = sp_vmtable_offset("Thread", "_current_pending_monitor");
+	if (pending && eetop && (*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
+		lk.pending =
+			(uint64_t)(*env)->GetLongField(env, self, eetop) + pending - (uint64_t)env;
+		lk.owner = sp_vmtable_offset("ObjectMonitor", "_owner");
+	}
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, self);
+	(*env)->DeleteLocalRef(env, c);
+}
+
 static void hook_park(JNIEnv *env)
 {
 	struct sp_err why = {{0}};
@@ -211,6 +251,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	if ((*lk.ti)->AddCapabilities(lk.ti, &caps) != JVMTI_ERROR_NONE || find_fields(env) < 0)
 		return sp_err_set(err, -ENOTSUP, "lock: this JVM does not tell of its monitors");
 	(*lk.ti)->SetEventCallbacks(lk.ti, &cb, sizeof(cb));
+	find_owner(env);
 	lk.begun_ns = sp_clock_mono_ns();
 	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MONITOR | 1u << SP_HERE_PARK);
 	set_events(JVMTI_ENABLE);

@@ -58,12 +58,11 @@ static bool write_alloc(
 	return true;
 }
 
-/* Who held the monitor is not known: to ask would stop all threads. */
 static bool write_monitor(
 	struct sp_reports *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
 {
 	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
-		{.u = class_of(rs, rec)}, {.u = 0}, {.u = rec->arg[2]}};
+		{.u = class_of(rs, rec)}, {.u = rs->holder}, {.u = rec->arg[2]}};
 
 	if (!v[4].u)
 		return false;

@@ -23,7 +23,8 @@ struct sp_reports {
 	struct sp_record *record;
 	struct sp_live *live; /* NULL: none are kept */
 	struct sp_callers *callers;
-	uint32_t epoch; /* of the dictionary */
+	uint32_t epoch;	 /* of the dictionary */
+	uint32_t holder; /* of a monitor: the thread's id, 0 not known */
 };
 
 /* The sample in a record of the ring: borrows its stack. */

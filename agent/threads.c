@@ -239,7 +239,8 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 		ts->hooks.gone(ts->hooks.ctx, t);
 	}
 	if (t) {
-		t->java_thread = java_thread;
+		t->java_thread = t->java_was = java_thread;
+		t->java_since_ns = sp_clock_mono_ns();
 		t->java_id = java_id;
 		t->listed = t->named_java = true;
 		atomic_store_explicit(&t->sig->anchor, anchor, memory_order_release);
@@ -394,7 +395,7 @@ static void fill_from_list(struct sp_threads *ts, const struct sp_hotspot *h)
 		if (!t || t->state != SP_THREAD_LIVE || t->listed)
 			continue;
 		t->listed = true;
-		t->java_thread = list[i].thread;
+		t->java_thread = t->java_was = list[i].thread;
 		if (list[i].stack_base)
 			set_bounds(t, list[i].stack_base - list[i].stack_size, list[i].stack_base);
 		atomic_store_explicit(

@@ -32,6 +32,8 @@ struct sp_tinfo {
 	uint32_t seen;	     /* number of the last scan that saw it */
 	uint32_t ended_scan;
 	uint64_t java_thread, java_id, hint_sp;
+	/* its JavaThread even after its end, and since when it has had it */
+	uint64_t java_was, java_since_ns;
 	char name[SP_THREAD_NAME];
 	char group[48];
 	uint32_t name_version;	     /* changes with the name */
@@ -103,6 +105,11 @@ void sp_threads_learn(struct sp_threads *ts, struct sp_tinfo *t, uint64_t sp);
 
 /* The thread, live or just ended; NULL: not known. Context: the collector. */
 struct sp_tinfo *sp_threads_find(struct sp_threads *ts, uint32_t tid);
+
+/* Who held a monitor at @time_ns, as HotSpot writes it down: a JavaThread, an address in the
+ * holder's stack, or from JDK 24 on Java's number of the thread. NULL: not known, as virtual
+ * threads are. Context: the collector. */
+struct sp_tinfo *sp_threads_holder(struct sp_threads *ts, uint64_t holder, uint64_t time_ns);
 
 /* Calls @fn for each live thread but ours, and with @ended for those that ended of late. The
  * registry's lock is not held. Context: collector. */

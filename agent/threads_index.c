@@ -60,3 +60,49 @@ void sp_tindex_rebuild(struct sp_threads *ts)
 		if (ts->infos[i].state != SP_THREAD_FREE)
 			sp_tindex_put(ts, ts->infos[i].tid, i);
 }
+
+/* Numbers of threads are small, addresses are not: the three cannot be taken for each other. */
+static bool holds(const struct sp_tinfo *t, uint64_t holder, uint64_t time_ns)
+{
+	if (t->state == SP_THREAD_FREE || t->java_since_ns > time_ns)
+		return false;
+	return holder == t->java_was || holder == t->java_id ||
+	       (holder >= atomic_load(&t->sig->stack_lo) &&
+		       holder < atomic_load(&t->sig->stack_hi));
+}
+
+/* Addresses are used again: the last who had it by then. */
+static struct sp_tinfo *search_holder(struct sp_threads *ts, uint64_t holder, uint64_t time_ns)
+{
+	struct sp_tinfo *found = NULL;
+
+	for (uint32_t i = 0; i < ts->used; i++)
+		if (holds(&ts->infos[i], holder, time_ns) &&
+			(!found || ts->infos[i].java_since_ns >= found->java_since_ns))
+			found = &ts->infos[i];
+	return found;
+}
+
+struct sp_tinfo *sp_threads_holder(struct sp_threads *ts, uint64_t holder, uint64_t time_ns)
+{
+	uint32_t at = (uint32_t)(holder * 0x9e3779b97f4a7c15ull >> 58) % SP_HOLDERS;
+	struct sp_tinfo *t = NULL;
+
+	if (!holder)
+		return NULL;
+	pthread_mutex_lock(&ts->lock);
+	if (ts->holders[at].holder == holder)
+		t = &ts->infos[ts->holders[at].slot];
+	/* While it lives nobody else has its number, its JavaThread or its stack. */
+	if (!t || t->generation != ts->holders[at].generation || t->state != SP_THREAD_LIVE ||
+		!t->java_thread || !holds(t, holder, time_ns)) {
+		t = search_holder(ts, holder, time_ns);
+		if (t) {
+			ts->holders[at].holder = holder;
+			ts->holders[at].slot = (uint32_t)(t - ts->infos);
+			ts->holders[at].generation = t->generation;
+		}
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return t;
+}

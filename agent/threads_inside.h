@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #define SP_TINDEX_SIZE (SP_THREADS_MAX * 2)
+#define SP_HOLDERS     64
 
 struct sp_threads {
 	pthread_mutex_t lock;
@@ -25,6 +26,10 @@ struct sp_threads {
 	struct sp_proc_tasks proc;
 	uint64_t next_scan_ns;
 	struct sp_namelog *old_names;
+	struct {
+		uint64_t holder;
+		uint32_t slot, generation;
+	} holders[SP_HOLDERS]; /* who was found last, by a hash of what it was found by */
 };
 
 /* The slot that the index has for @tid, whatever its state. */

@@ -80,6 +80,13 @@ uint64_t sp_vmtable_static(const char *type, const char *field)
 	return find_field(type, field, &f) && f.is_static ? f.address : 0;
 }
 
+uint64_t sp_vmtable_offset(const char *type, const char *field)
+{
+	struct field f;
+
+	return find_field(type, field, &f) && !f.is_static ? f.offset : 0;
+}
+
 uint64_t sp_vmtable_flag(const char *name)
 {
 	struct field f_name, f_addr;

@@ -8,6 +8,9 @@
 /* Address of a static field ("PerfMemory", "_start"), 0 if this JVM does not list it. */
 uint64_t sp_vmtable_static(const char *type, const char *field);
 
+/* Where in a @type its field lies, 0 if this JVM does not list it. */
+uint64_t sp_vmtable_offset(const char *type, const char *field);
+
 /* An exported function of libjvm, NULL if there is none. */
 void *sp_vmtable_symbol(const char *name);
 

@@ -32,7 +32,7 @@ struct sp_sig_anchor_layout {
 enum sp_here_kind {
 	SP_HERE_SAMPLE,
 	SP_HERE_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
-	SP_HERE_MONITOR, /* since, weight, address */
+	SP_HERE_MONITOR, /* since, weight, address, who held it (threads.h) */
 	SP_HERE_PARK,	 /* since, weight, address, time, is it absolute */
 	SP_HERE_MALLOC,	 /* address, size, weight, number of the caller or 0 */
 	SP_HERE_FREE,	 /* address; no stack */

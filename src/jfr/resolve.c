@@ -142,7 +142,13 @@ static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key
 
 uint32_t sp_jfr_resolve_name_id(struct sp_jfr_resolver *r, int type, uint64_t key)
 {
-	if (type == r->thread || type == r->stack || type == r->method)
+	if (type == r->thread) {
+		const struct sp_thread *t =
+			sp_dict_get_thread(r->dict, sp_jfr_resolve_thread(r, key));
+
+		return t ? t->name_id : 0;
+	}
+	if (type == r->stack || type == r->method)
 		return 0; /* these keep other ids beside their keys */
 	return resolve_string(r, type, key, 0);
 }

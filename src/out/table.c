@@ -29,7 +29,7 @@ struct table {
 	size_t count;
 };
 
-enum { METHODS, CLASSES, PACKAGES, THREADS, STATES, ROOTS, TABLES };
+enum { METHODS, CLASSES, PACKAGES, THREADS, STATES, HOLDERS, ROOTS, TABLES };
 
 struct tables {
 	struct sp_view *v;
@@ -133,8 +133,12 @@ static int count_shares(struct tables *t, int which)
 {
 	bool threads = which == THREADS;
 	const struct sp_dict *d = t->v->profile->dict;
-	const struct sp_view_share *shares = threads ? t->v->threads : t->v->states;
-	size_t n = threads ? t->v->thread_count : t->v->state_count;
+	const struct sp_view_share *shares = threads		? t->v->threads
+					     : which == HOLDERS ? t->v->holders
+								: t->v->states;
+	size_t n = threads	      ? t->v->thread_count
+		   : which == HOLDERS ? t->v->holder_count
+				      : t->v->state_count;
 	struct table *table = &t->list[which];
 
 	table->rows = calloc(n + 1, sizeof(*table->rows));
@@ -211,7 +215,7 @@ static int by_self(const void *a, const void *b)
 static int tables_init(struct tables *t, const struct sp_profile *p, const struct sp_view_opts *o)
 {
 	static const char *const titles[TABLES] = {
-		"method", "class", "package", "thread", "state", ""};
+		"method", "class", "package", "thread", "state", "holder", ""};
 	int r = sp_dict_new(&t->names, 1ull << 30);
 
 	for (int i = 0; i < TABLES; i++)
@@ -224,6 +228,8 @@ static int tables_init(struct tables *t, const struct sp_profile *p, const struc
 		r = count_shares(t, THREADS);
 	if (r == 0)
 		r = count_shares(t, STATES);
+	if (r == 0)
+		r = count_shares(t, HOLDERS);
 	if (r == 0)
 		r = count_roots(t, o->by);
 	for (int i = 0; i < TABLES && r == 0; i++)
@@ -289,7 +295,7 @@ static void write_json_event(const struct tables *t, const char *event,
 		",\"weight\":%" PRIu64 ",\"tables\":{",
 		unit_name(t->v->event->unit), t->v->event->interval, t->v->samples, t->v->weight);
 	for (int i = 0; i < TABLES; i++) {
-		if (i == ROOTS && !t->list[i].count)
+		if (i >= HOLDERS && !t->list[i].count)
 			continue;
 		sp_sink_puts(sink, sep);
 		write_json_table(&t->list[i], sink);

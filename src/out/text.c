@@ -290,6 +290,7 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 	r = sp_text_threads(t, v);
 	if (r < 0)
 		return r;
+	sp_text_holders(t, v);
 	write_methods(t, v, &hot);
 	write_stacks(t, v, &hot);
 	return 0;

@@ -97,3 +97,22 @@ int sp_text_threads(const struct sp_text *t, const struct sp_view *v)
 	}
 	return 0;
 }
+
+void sp_text_holders(const struct sp_text *t, const struct sp_view *v)
+{
+	char title[64], n[SP_NUMBER_SIZE];
+
+	if (!v->holder_count)
+		return;
+	snprintf(title, sizeof(title), "Monitors held by (%s)", sp_number(v->holder_count, n));
+	sp_text_heading(t, title);
+	sp_sink_puts(t->sink, "    share          time  thread\n");
+	for (size_t i = 0; i < v->holder_count && i < THREADS; i++) {
+		const struct sp_view_share *s = &v->holders[i];
+
+		sp_sink_puts(t->sink, "  ");
+		sp_text_percent(t, sp_percent(s->weight, v->weight));
+		sp_sink_printf(t->sink, "  %12s  ", sp_number_unit(s->weight, v->event->unit, n));
+		sp_text_name(t, sp_text_string(t, s->id), 25);
+	}
+}

@@ -19,7 +19,7 @@
 enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, SERIES, SPAN };
 
 /* What a sample's picked fields are. */
-enum { WEIGHT, COUNT, CLASS, ADDRESS };
+enum { WEIGHT, COUNT, CLASS, ADDRESS, HOLDER = ADDRESS };
 
 /* How a type of the recording is read. */
 struct kind {
@@ -32,7 +32,8 @@ struct kind {
 	bool dump;		       /* only the last one counts */
 	bool times;		       /* its weight is that of each of its count */
 	enum sp_frame_type class_type; /* of the class on top of the stack */
-	const char *fields[SP_JFR_PICKS + 1]; /* weight, count, class, address; "": none */
+	const char
+		*fields[SP_JFR_PICKS + 1]; /* weight, count, class, address or holder; "": none */
 };
 
 #define ALLOC "alloc", SP_UNIT_BYTES
@@ -57,7 +58,7 @@ static const struct kind kinds[] = {
 	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
 		.fields = {"size", "", "", "address"}},
 	{"jdk.JavaMonitorEnter", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
-		.fields = {"", "", "monitorClass"}},
+		.fields = {"", "", "monitorClass", "previousOwner"}},
 	{"jdk.ThreadPark", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "parkedClass"}},
 	{"sparkprof.IdlePark", SAMPLE, "idle", SP_UNIT_NS, true, .class_type = SP_FRAME_INLINED,
@@ -282,6 +283,8 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (s.stack == 0)
 			return -ENOMEM;
 	}
+	if (k->duration) /* of locks; others pick nothing there */
+		s.holder = (uint32_t)e->picked[HOLDER];
 	if (l->spans) {
 		int r = sp_roots_find(l, e, &s.task);
 

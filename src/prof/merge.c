@@ -281,6 +281,7 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 		s->thread = thread(m, s->thread);
 		s->state = string(m, s->state);
 		s->root = string(m, s->root);
+		s->holder = string(m, s->holder);
 		s->task = s->task ? task(m, s->task) : others;
 		s->event = events[s->event];
 		if (m->full)

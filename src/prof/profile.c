@@ -64,7 +64,8 @@ static uint32_t hash_key(const struct sp_sample *s)
 {
 	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
 
-	h = (h ^ ((uint64_t)s->state << 32 | (s->root * 64 + s->task * 0x9e3779b1u))) *
+	h = (h ^ ((uint64_t)s->state << 32 |
+			 (s->root * 64 + s->task * 0x9e3779b1u + s->holder * 0x85ebca6bu))) *
 	    0x9e3779b97f4a7c15ull;
 	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
 	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
@@ -75,7 +76,7 @@ static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
 	       a->event == b->event && a->bucket == b->bucket && a->span == b->span &&
-	       a->root == b->root && a->task == b->task;
+	       a->root == b->root && a->task == b->task && a->holder == b->holder;
 }
 
 /* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */

@@ -69,9 +69,10 @@ struct sp_sample {
 	uint32_t event;	 /* index of events[] */
 	uint64_t count, weight;
 	uint32_t bucket,
-		span;  /* first bucket of time, and how many more it lies in; see timeline.h */
-	uint32_t task; /* index of tasks[] + 1; 0: none, or they were not asked for */
-	uint32_t root; /* string: what --by puts below the stack ("stage 7"); 0: nothing */
+		span;	 /* first bucket of time, and how many more it lies in; see timeline.h */
+	uint32_t task;	 /* index of tasks[] + 1; 0: none, or they were not asked for */
+	uint32_t holder; /* string: the thread that held the monitor waited for; 0: not told */
+	uint32_t root;	 /* string: what --by puts below the stack ("stage 7"); 0: nothing */
 };
 
 /* What is measured beside the samples, once a second or when it happens. */

@@ -393,11 +393,12 @@ static int add_rows(struct builder *b)
 {
 	const struct sp_profile *p = b->v->profile;
 	uint32_t event = (uint32_t)(b->v->event - p->events);
-	size_t threads = sp_dict_threads(p->dict) + 1, states = sp_dict_strings(p->dict) + 1;
+	size_t threads = sp_dict_threads(p->dict) + 1, strings = sp_dict_strings(p->dict) + 1;
 
 	b->v->threads = calloc(threads, sizeof(*b->v->threads));
-	b->v->states = calloc(states, sizeof(*b->v->states));
-	if (!b->v->threads || !b->v->states)
+	b->v->states = calloc(strings, sizeof(*b->v->states));
+	b->v->holders = calloc(strings, sizeof(*b->v->holders));
+	if (!b->v->threads || !b->v->states || !b->v->holders)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->row_count; i++) {
 		const struct sp_sample *s = &p->rows[i];
@@ -413,11 +414,14 @@ static int add_rows(struct builder *b)
 			return r;
 		if (r > 0) {
 			sp_shares_add(b->v->threads, threads, s->thread, s);
-			sp_shares_add(b->v->states, states, s->state, s);
+			sp_shares_add(b->v->states, strings, s->state, s);
+			if (s->holder)
+				sp_shares_add(b->v->holders, strings, s->holder, s);
 		}
 	}
 	b->v->thread_count = sp_shares_rank(b->v->threads, threads, b->v->event);
-	b->v->state_count = sp_shares_rank(b->v->states, states, b->v->event);
+	b->v->state_count = sp_shares_rank(b->v->states, strings, b->v->event);
+	b->v->holder_count = sp_shares_rank(b->v->holders, strings, b->v->event);
 	settle_values(b->v, b->o->total);
 	return 0;
 }
@@ -465,6 +469,7 @@ void sp_view_free(struct sp_view *v)
 	free(v->stacks);
 	free(v->threads);
 	free(v->states);
+	free(v->holders);
 	free(v->frames);
 	free(v->row_stacks);
 	free(v);

@@ -43,9 +43,10 @@ struct sp_view_stack {
 	uint32_t thread, state, task;	 /* with split: as a row of the profile; else 0 */
 };
 
-/* The share of one thread or one state. */
+/* The share of one thread, one state, or what was waited for that one thread held. */
 struct sp_view_share {
-	uint32_t id; /* dictionary id of the thread, or string id of the state; 0 unknown */
+	uint32_t id; /* dictionary id of the thread, or string id of the state or holder; 0 unknown
+		      */
 	uint64_t samples, weight;
 };
 
@@ -54,8 +55,8 @@ struct sp_view {
 	const struct sp_event *event;	  /* borrowed; NULL: the profile has no such event */
 	struct sp_view_stack *stacks;	  /* owned; in the order in which they were met */
 	size_t stack_count;
-	struct sp_view_share *threads, *states; /* owned; heaviest first */
-	size_t thread_count, state_count;
+	struct sp_view_share *threads, *states, *holders; /* owned; heaviest first */
+	size_t thread_count, state_count, holder_count;
 	uint64_t samples, weight, value; /* sums over stacks */
 	uint64_t filtered;		 /* samples that -I, -X or the state left out */
 	uint32_t *row_stacks;  /* owned: of each row of the profile, its stack + 1; 0: none */
