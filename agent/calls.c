@@ -17,9 +17,11 @@
 
 #include "base/clock.h"
 #include "bootclass.h"
+#include "lock.h"
 #include "rewrite.h"
 #include "sig/here.h"
 #include "sig/limit.h"
+#include "virtual.h"
 #include "weave.h"
 
 #include <errno.h>
@@ -56,7 +58,7 @@ static struct {
 	_Atomic uint64_t seen[SP_METHODS_MAX]; /* calls, by name */
 	struct sp_limit limits[2];	       /* calls, traces */
 	_Atomic uint64_t missed;	       /* calls that found the ring full */
-	jclass hook;			       /* a global reference while it lasts */
+	jclass hook, virtual;		       /* global references while they last */
 	jfieldID least;
 	uint64_t begun_ns;
 } cl;
@@ -111,6 +113,10 @@ static void JNICALL told(JNIEnv *env, jclass self, jlong since, jint which)
 {
 	struct sp_here h = {.kind = SP_HERE_TRACE, .time_ns = sp_clock_mono_ns()};
 
+	if (which == SP_WEAVE_PARK) {
+		sp_lock_parked(env, (uint64_t)since);
+		return;
+	}
 	if (!sp_here_enter(SP_HERE_TRACE))
 		return;
 	h.arg[0] = (uint64_t)since;
@@ -136,7 +142,7 @@ static bool failed(JNIEnv *env)
 /* The shortest time that anybody wants to hear of. */
 static uint64_t least(void)
 {
-	uint64_t ns = INT64_MAX;
+	uint64_t ns = cl.virtual ? 0 : INT64_MAX;
 
 	for (uint32_t i = 0; i < cl.timed.count; i++)
 		ns = cl.timed.names[i].amount < ns ? cl.timed.names[i].amount : ns;
@@ -159,10 +165,21 @@ static int bind(JNIEnv *env)
 	return cl.hook ? 0 : -ENOTSUP;
 }
 
-static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
+/* Where only parks of virtual threads are wanted, nothing is done before JDK 21. */
+static bool find_virtual(JNIEnv *env)
+{
+	jclass c = cl.capture->args->lock_ns != SP_ARGS_NONE ? sp_virtual_class(env) : NULL;
+
+	cl.virtual = c ? (*env)->NewGlobalRef(env, c) : NULL;
+	(*env)->DeleteLocalRef(env, c);
+	return cl.virtual || cl.counted.count || cl.timed.count;
+}
+
+static int weave(JavaVM *vm, JNIEnv *env, struct sp_err *err)
 {
 	struct sp_weave_plan plan = {.counted = &cl.counted,
 		.timed = &cl.timed,
+		.virtual = cl.virtual,
 		.say = cl.capture->say,
 		.ctx = cl.capture->say_ctx};
 	int r = bind(env);
@@ -176,14 +193,29 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	return r < 0 ? sp_err_prefix(err, r, "Java methods") : 0;
 }
 
+static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
+{
+	char text[sizeof(err->text) + 64];
+	int r = find_virtual(env) ? weave(vm, env, err) : 0;
+
+	if (r == 0 || cl.counted.count || cl.timed.count)
+		return r;
+	snprintf(text, sizeof(text), "lock: parks of virtual threads are not seen: %s", err->text);
+	cl.capture->say(cl.capture->say_ctx, text);
+	return 0;
+}
+
 static void tick(void *ctx, JNIEnv *env)
 {
-	sp_weave_tick();
+	if (cl.hook)
+		sp_weave_tick(env);
 }
 
 static void stop(void *ctx, JNIEnv *env)
 {
 	sp_weave_stop(env);
+	(*env)->DeleteGlobalRef(env, cl.virtual);
+	cl.virtual = NULL;
 	if (!cl.hook)
 		return;
 	/* For calls that are still under way in what the methods were. */

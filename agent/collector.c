@@ -120,7 +120,8 @@ static uint32_t stack_of(
 	uint32_t stack;
 
 	memset(ret, 0, sizeof(*ret));
-	stack = sp_stacks_take(c->stacks, s, ret);
+	stack = s->given ? sp_stacks_given(c->stacks, s->given, ret)
+			 : sp_stacks_take(c->stacks, s, ret);
 	if (!stack)
 		return 0;
 	count(&c->truncated, ret->cut);
@@ -157,7 +158,10 @@ static uint32_t thread_of(
 {
 	uint32_t virtual = 0;
 
-	if (f->continuation)
+	if (s->given)
+		virtual = sp_intern_virtual(c->intern, s->given->vthread, sp_reports_name(s->given),
+			s->given->name_len, s->snap.tid);
+	else if (f->continuation)
 		virtual = sp_intern_vthread(
 			c->intern, sp_stacks_hotspot(c->stacks), f->continuation, s->snap.tid);
 	return virtual ? virtual : thread_at(c, s->thread, s->snap.tid, s->snap.time_ns);

@@ -45,6 +45,8 @@ struct sp_sample {
 	int32_t syscall_nr; /* -1: none */
 	uint32_t kernel_count;
 	const uint64_t *kernel; /* kernel addresses, leaf first */
+	const struct sp_sig_record
+		*given; /* with the JVM's word in the place of a stack, or NULL */
 	/* set by the sink: 0 where the sample was not recorded. The wall engine adds time to it
 	 * without unwinding again, as long as its epoch is the recording's. */
 	struct sp_standing ret;

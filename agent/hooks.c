@@ -39,7 +39,8 @@ void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmsi
 	if (c->args->nativemem != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] =
 			sp_nativemem_guest(c->args->nativemem, !c->args->nofree, c);
-	if (c->args->methods[0] || c->args->trace[0])
+	/* with lock: parks of virtual threads */
+	if (c->args->methods[0] || c->args->trace[0] || c->args->lock_ns != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] = sp_calls_guest(c);
 }
 

@@ -376,15 +376,21 @@ uint32_t sp_intern_thread(
 	return tid;
 }
 
+uint32_t sp_intern_virtual(
+	struct sp_intern *in, uint64_t id, const char *name, size_t len, uint32_t tid)
+{
+	struct sp_thread th = {.tid = tid, .java_id = id};
+
+	th.name_id = len ? sp_dict_string(in->dict, name, len) : 0;
+	return th.name_id ? sp_dict_thread(in->dict, &th) : 0;
+}
+
 uint32_t sp_intern_vthread(
 	struct sp_intern *in, struct sp_hotspot *h, uint64_t continuation, uint32_t tid)
 {
 	struct sp_vthread v;
-	struct sp_thread th = {.tid = tid};
 
-	if (sp_vthread_get(h, continuation, &v) < 0 || !v.name[0])
+	if (sp_vthread_get(h, continuation, &v) < 0)
 		return 0;
-	th.java_id = v.id;
-	th.name_id = string(in, v.name);
-	return th.name_id ? sp_dict_thread(in->dict, &th) : 0;
+	return sp_intern_virtual(in, v.id, v.name, strlen(v.name), tid);
 }

@@ -49,6 +49,10 @@ uint32_t sp_intern_thread(
 uint32_t sp_intern_vthread(
 	struct sp_intern *in, struct sp_hotspot *h, uint64_t continuation, uint32_t tid);
 
+/* A virtual thread that was told of by number and name. 0 where that is empty, or when full. */
+uint32_t sp_intern_virtual(
+	struct sp_intern *in, uint64_t id, const char *name, size_t len, uint32_t tid);
+
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);
 

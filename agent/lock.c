@@ -6,6 +6,7 @@
 #include "park.h"
 #include "sig/here.h"
 #include "sig/limit.h"
+#include "virtual.h"
 #include "vmtable.h"
 
 #include <errno.h>
@@ -28,7 +29,9 @@ static struct {
 	jfieldID thread_id, blocker;
 	uint64_t pending, owner; /* from a JNIEnv to the monitor, from there to who has it; 0:
 				  * not known */
-	sp_park_fn *park; /* the JVM's; never cleared, for threads may be in there */
+	jclass virtual;		 /* class of virtual threads while it lasts; NULL: none */
+	jmethodID sleeping;	 /* which of their methods parks and does not wait for anybody */
+	sp_park_fn *park;	 /* the JVM's; never cleared, for threads may be in there */
 	bool park_hooked;
 	struct sp_limit limits[2];  /* monitors, parks */
 	_Atomic uint64_t missed[2]; /* time that found the ring full */
@@ -81,7 +84,31 @@ static uint64_t weigh(struct sp_limit *l, uint64_t took_ns, uint64_t now_ns)
 	return took_ns < unit ? unit : took_ns;
 }
 
-static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
+static bool is_virtual(JNIEnv *env, jthread thread)
+{
+	return lk.virtual && thread && (*env)->IsInstanceOf(env, thread, lk.virtual);
+}
+
+/* Apart from the others: what it needs of the stack would be copied with each of them. A park is
+ * told by two methods of ours. */
+static __attribute__((noinline)) enum sp_here_outcome put_virtual(
+	JNIEnv *env, int which, struct sp_here *h, jthread thread)
+{
+	enum sp_here_outcome outcome = SP_HERE_UNWANTED;
+	uint64_t id = (uint64_t)(*env)->GetLongField(env, thread, lk.thread_id);
+	struct sp_virtual v;
+
+	if (sp_virtual_ask(lk.ti, env, thread, id, which == PARKS ? 2 : 0, &v) == 0 &&
+		!(which == PARKS && v.caller == lk.sleeping)) {
+		h->virtual = &v.about;
+		outcome = sp_here_report(h);
+		h->virtual = NULL;
+	}
+	sp_virtual_done(lk.ti, &v);
+	return outcome;
+}
+
+static void report(JNIEnv *env, int which, struct sp_here *h, jobject on, jthread thread)
 {
 	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
 	uint64_t carried = atomic_exchange(&lk.missed[which], 0);
@@ -93,7 +120,7 @@ static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
 	if (on) /* a name for the object, never read through */
 		h->arg[2] = *(uint64_t *)((uint64_t)on & ~(uint64_t)7);
 	h->arg[1] += carried;
-	outcome = sp_here_report(h);
+	outcome = is_virtual(env, thread) ? put_virtual(env, which, h, thread) : sp_here_report(h);
 	if (outcome != SP_HERE_TAKEN)
 		atomic_fetch_add(&lk.missed[which], outcome == SP_HERE_FULL ? h->arg[1] : carried);
 	if (signature)
@@ -102,7 +129,7 @@ static void report(JNIEnv *env, int which, struct sp_here *h, jobject on)
 		(*env)->DeleteLocalRef(env, c);
 }
 
-static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on)
+static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on, jthread thread)
 {
 	uint64_t now = sp_clock_mono_ns(), since = h->arg[0];
 
@@ -111,7 +138,7 @@ static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on)
 		return;
 	h->arg[1] = weigh(&lk.limits[which], now - since, now);
 	if (h->arg[1])
-		report(env, which, h, on);
+		report(env, which, h, on, thread);
 }
 
 /* Before a thread waits HotSpot writes down in it what for, and that monitor stays until it has
@@ -142,12 +169,13 @@ static void JNICALL on_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobjec
 		return;
 	h.arg[0] =
 		take_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), &h.arg[3]);
-	waited(env, MONITORS, &h, object);
+	waited(env, MONITORS, &h, object, thread);
 	sp_here_leave();
 }
 
-/* What the calling thread is about to park on: a local reference or NULL. */
-static jobject find_blocker(JNIEnv *env)
+/* What the calling thread is about to park on: a local reference or NULL. *ret_told: it is a
+ * virtual thread that could not leave its carrier; sp_lock_parked() hears of it. */
+static jobject find_blocker(JNIEnv *env, bool *ret_told)
 {
 	jobject blocker = NULL;
 	jthread self;
@@ -155,7 +183,8 @@ static jobject find_blocker(JNIEnv *env)
 	if (!sp_here_enter(SP_HERE_PARK))
 		return NULL;
 	if ((*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
-		blocker = (*env)->GetObjectField(env, self, lk.blocker);
+		*ret_told = is_virtual(env, self);
+		blocker = *ret_told ? NULL : (*env)->GetObjectField(env, self, lk.blocker);
 		(*env)->DeleteLocalRef(env, self);
 	}
 	sp_here_leave();
@@ -166,15 +195,33 @@ static jobject find_blocker(JNIEnv *env)
 static void JNICALL on_park(JNIEnv *env, jobject unsafe, jboolean absolute, jlong time)
 {
 	struct sp_here h = {.kind = SP_HERE_PARK};
-	jobject blocker = find_blocker(env);
+	bool told = false;
+	jobject blocker = find_blocker(env, &told);
 
 	h.arg[0] = sp_clock_mono_ns();
 	lk.park(env, unsafe, absolute, time);
-	if (!sp_here_enter(SP_HERE_PARK))
+	if (told || !sp_here_enter(SP_HERE_PARK))
 		return;
 	h.arg[3] = (uint64_t)time;
 	h.arg[4] = absolute;
-	waited(env, PARKS, &h, blocker);
+	waited(env, PARKS, &h, blocker, NULL);
+	sp_here_leave();
+}
+
+void sp_lock_parked(JNIEnv *env, uint64_t since_ns)
+{
+	struct sp_here h = {.kind = SP_HERE_PARK, .arg = {since_ns}};
+	jobject blocker = NULL;
+	jthread self;
+
+	if (!sp_here_enter(SP_HERE_PARK))
+		return;
+	if (lk.virtual && (*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
+		blocker = (*env)->GetObjectField(env, self, lk.blocker);
+		waited(env, PARKS, &h, blocker, self);
+		(*env)->DeleteLocalRef(env, blocker);
+		(*env)->DeleteLocalRef(env, self);
+	}
 	sp_here_leave();
 }
 
@@ -222,6 +269,17 @@ static void find_owner(JNIEnv *env)
 	(*env)->DeleteLocalRef(env, c);
 }
 
+static void find_virtual(JNIEnv *env)
+{
+	jclass c = sp_virtual_class(env);
+
+	lk.sleeping = c ? (*env)->GetMethodID(env, c, "sleepNanos", "(J)V") : NULL;
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	lk.virtual = c ? (*env)->NewGlobalRef(env, c) : NULL;
+	(*env)->DeleteLocalRef(env, c);
+}
+
 static void hook_park(JNIEnv *env)
 {
 	struct sp_err why = {{0}};
@@ -252,6 +310,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		return sp_err_set(err, -ENOTSUP, "lock: this JVM does not tell of its monitors");
 	(*lk.ti)->SetEventCallbacks(lk.ti, &cb, sizeof(cb));
 	find_owner(env);
+	find_virtual(env);
 	lk.begun_ns = sp_clock_mono_ns();
 	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MONITOR | 1u << SP_HERE_PARK);
 	set_events(JVMTI_ENABLE);
@@ -272,6 +331,8 @@ static void stop(void *ctx, JNIEnv *env)
 	memset(&caps, 0, sizeof(caps));
 	(*lk.ti)->GetCapabilities(lk.ti, &caps);
 	(*lk.ti)->RelinquishCapabilities(lk.ti, &caps);
+	(*env)->DeleteGlobalRef(env, lk.virtual);
+	lk.virtual = NULL;
 }
 
 struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c)

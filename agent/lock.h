@@ -12,6 +12,9 @@
  * and then they stand for @ns. @c is borrowed for life. One at a time. */
 struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c);
 
+/* The calling virtual thread has parked since then: what calls.h's methods in it tell. */
+void sp_lock_parked(JNIEnv *env, uint64_t since_ns);
+
 /* How much the limit has lengthened @ns at worst: 1 where it was never reached. */
 uint64_t sp_lock_thinned(void);
 

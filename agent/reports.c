@@ -21,6 +21,12 @@ void sp_reports_sample(const struct sp_sig_record *rec, struct sp_sample *ret)
 	ret->snap.stack_end = rec->stack_end;
 	ret->snap.stack_len = rec->stack_len;
 	ret->snap.stack = rec->stack;
+	ret->given = rec->given ? rec : NULL;
+}
+
+const char *sp_reports_name(const struct sp_sig_record *rec)
+{
+	return (const char *)rec->stack + rec->text_at + rec->text_len;
 }
 
 static uint32_t class_of(struct sp_reports *rs, const struct sp_sig_record *rec)

@@ -30,6 +30,9 @@ struct sp_reports {
 /* The sample in a record of the ring: borrows its stack. */
 void sp_reports_sample(const struct sp_sig_record *rec, struct sp_sample *ret);
 
+/* The name of the virtual thread that @rec is of: name_len bytes. */
+const char *sp_reports_name(const struct sp_sig_record *rec);
+
 /* Frames that the hook of such a record has put on top: enum sp_trim. */
 uint8_t sp_reports_trim(uint32_t kind);
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "perfdata.h"
+#include "unwind/code.h"
 
 #include <errno.h>
 #include <link.h>
@@ -195,5 +196,28 @@ uint32_t sp_stacks_take(
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
 		&u, ret->cut, &unknown);
 	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
+	return stack;
+}
+
+uint32_t sp_stacks_given(
+	struct sp_stacks *s, const struct sp_sig_record *rec, struct sp_stack_facts *ret)
+{
+	const struct sp_given_frame *given = (const void *)rec->stack;
+	struct sp_unwind_result u = {.status = SP_UNWIND_COMPLETE};
+	uint32_t unknown = 0, stack;
+
+	for (; s->hotspot && u.count < rec->given && u.count < s->depth; u.count++) {
+		struct sp_frame f = {.kind = SP_KIND_JAVA,
+			.type = SP_FRAME_C2,
+			.method = given[u.count].method,
+			.bci = (int32_t)given[u.count].bci};
+
+		if (!sp_code_method(s->hotspot, f.method, &f.const_method))
+			f.kind = SP_KIND_UNKNOWN;
+		s->frames[u.count] = f;
+	}
+	ret->cut = ret->too_deep = u.count < rec->given;
+	stack = sp_intern_stack(s->intern, NULL, 0, s->frames, &u, ret->cut, &unknown);
+	ret->unknown = unknown > 0;
 	return stack;
 }

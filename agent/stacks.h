@@ -34,4 +34,8 @@ struct sp_stack_facts {
 uint32_t sp_stacks_take(
 	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_facts *ret);
 
+/* The stack of the frames that the JVM gave for @rec; 0 when the dictionary is full. */
+uint32_t sp_stacks_given(
+	struct sp_stacks *s, const struct sp_sig_record *rec, struct sp_stack_facts *ret);
+
 #endif

@@ -32,7 +32,7 @@ static struct {
 	struct classes woven; /* weak references */
 	uint64_t methods, left_out;
 	char left[512];
-	bool capable;
+	bool capable, parks; /* parks: of virtual threads, are timed */
 } wv = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool add_class(struct classes *to, jobject o)
@@ -248,13 +248,23 @@ static void JNICALL on_prepare(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass
 	leave();
 }
 
+static bool has_parks(const char *class_name)
+{
+	return wv.parks && strcmp(class_name, "java/lang/VirtualThread") == 0;
+}
+
 static struct sp_rewrite_want want(void *ctx, struct sp_text name, struct sp_text descriptor)
 {
 	char method[256];
+	struct sp_rewrite_want w;
 
 	snprintf(method, sizeof(method), "%.*s", (int)name.len, name.s);
-	return (struct sp_rewrite_want){sp_methods_find(wv.plan.counted, ctx, method),
+	w = (struct sp_rewrite_want){sp_methods_find(wv.plan.counted, ctx, method),
 		sp_methods_find(wv.plan.timed, ctx, method)};
+	if (w.timed < 0 && has_parks(ctx) &&
+		(strcmp(method, "park") == 0 || strcmp(method, "parkNanos") == 0))
+		w.timed = SP_WEAVE_PARK;
+	return w;
 }
 
 static void left_out(void *ctx, struct sp_text name, const char *why)
@@ -289,7 +299,7 @@ static void JNICALL on_class_file(jvmtiEnv *ti, JNIEnv *env, jclass redefined, j
 {
 	if (!redefined || !name || !enter())
 		return;
-	if (class_wanted(name))
+	if (class_wanted(name) || has_parks(name))
 		change(ti, name, data, len, ret_len, ret);
 	leave();
 }
@@ -355,30 +365,65 @@ static void set_events(jvmtiEventMode mode)
 	(*wv.ti)->SetEventNotificationMode(wv.ti, mode, JVMTI_EVENT_CLASS_PREPARE, NULL);
 }
 
+static bool has_methods(void)
+{
+	return wv.plan.counted->count || wv.plan.timed->count;
+}
+
+/* Once there are virtual threads at all. Class files are asked for that long only, unless others
+ * want them: they cost whoever loads classes. */
+static void weave_parks(JNIEnv *env)
+{
+	jvmtiEnv *ti = wv.ti;
+	jint status = 0;
+
+	if (wv.parks || !wv.plan.virtual ||
+		(*ti)->GetClassStatus(ti, wv.plan.virtual, &status) != JVMTI_ERROR_NONE ||
+		!(status & JVMTI_CLASS_STATUS_INITIALIZED))
+		return;
+	wv.parks = true;
+	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+	weave(env, &wv.plan.virtual, 1);
+	if (!has_methods())
+		set_events(JVMTI_DISABLE);
+}
+
+static int weave_methods(JNIEnv *env, struct sp_err *err)
+{
+	int r;
+
+	set_events(JVMTI_ENABLE);
+	r = weave_loaded(env, err);
+	if (r == 0 && !wv.methods && !wv.left_out)
+		wv.plan.say(wv.plan.ctx, "no class that is loaded so far has such a method: those "
+					 "that are loaded later are looked at");
+	return r;
+}
+
 int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, struct sp_err *err)
 {
 	int r;
 
 	wv.plan = *plan;
 	wv.methods = wv.left_out = 0;
+	wv.parks = false;
 	wv.left[0] = '\0';
 	r = open_ti(vm, err);
 	if (r < 0)
 		return r;
 	atomic_store(&wv.on, 1);
-	set_events(JVMTI_ENABLE);
-	r = weave_loaded(env, err);
-	if (r == 0 && !wv.methods && !wv.left_out)
-		plan->say(plan->ctx, "no class that is loaded so far has such a method: those that "
-				     "are loaded later are looked at");
-	sp_weave_tick();
+	if (has_methods())
+		r = weave_methods(env, err);
+	if (r == 0)
+		sp_weave_tick(env);
 	return r;
 }
 
-void sp_weave_tick(void)
+void sp_weave_tick(JNIEnv *env)
 {
 	char text[sizeof(wv.left) + 64] = "";
 
+	weave_parks(env);
 	pthread_mutex_lock(&wv.lock);
 	if (wv.left[0])
 		snprintf(text, sizeof(text), "left as they are: %s%s", wv.left,

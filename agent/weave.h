@@ -10,9 +10,13 @@
 
 #include <jni.h>
 
+/* Parks of virtual threads, beside the numbers of methods. */
+#define SP_WEAVE_PARK 32767
+
 struct sp_weave_plan {
 	const struct sp_methods *counted, *timed; /* borrowed until sp_weave_stop() */
 	jclass hook;				  /* whose methods are called; borrowed as well */
+	jclass virtual; /* whose parks are timed as SP_WEAVE_PARK; borrowed; NULL: nobody's */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;
 };
@@ -20,8 +24,8 @@ struct sp_weave_plan {
 /* Returns 0, or -errno with a sentence; sp_weave_stop() in every case. */
 int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, struct sp_err *err);
 
-/* Says what was left out since the last time. */
-void sp_weave_tick(void);
+/* Says what was left out since the last time; looks whether there are virtual threads now. */
+void sp_weave_tick(JNIEnv *env);
 
 void sp_weave_stop(JNIEnv *env);
 

@@ -66,7 +66,7 @@ static void take(struct sp_sig_thread *t, uint32_t tid, uint64_t weight, const u
 	rec->time_ns = sp_clock_mono_ns();
 	rec->weight = weight;
 	rec->kind = SP_HERE_SAMPLE;
-	rec->text_len = 0;
+	rec->text_len = rec->given = 0;
 	copy_registers(rec->regs, uc);
 	sp_copy_stack(rec, t, &r, tls);
 	sp_ring_commit(&rec->head);

@@ -42,6 +42,12 @@ enum sp_here_kind {
 
 #define SP_HERE_ARGS 6
 
+/* A Java frame that the JVM has told of. */
+struct sp_given_frame {
+	uint64_t method; /* Method* */
+	int64_t bci;
+};
+
 /* One record in the ring. */
 struct sp_sig_record {
 	struct sp_ring_head head;
@@ -49,7 +55,9 @@ struct sp_sig_record {
 	uint32_t stack_len;
 	uint32_t kind;		    /* enum sp_here_kind */
 	uint32_t text_len, text_at; /* a text: at stack + text_at */
-	uint32_t spare;
+	uint32_t given;		    /* so many sp_given_frame are in the place of the stack */
+	uint64_t vthread;	    /* with those: number of the virtual thread */
+	uint32_t name_len, spare;   /* and its name, behind the text */
 	uint64_t arg[SP_HERE_ARGS];
 	uint64_t time_ns;
 	uint64_t weight;

@@ -31,6 +31,8 @@ __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_he
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	struct sp_sig_thread *t = sp_sig_find(tid);
 	uint64_t regs[SP_REG_COUNT] = {0}, tls = sp_thread_pointer();
+	const struct sp_here_virtual none = {0}, *v = h->virtual ? h->virtual : &none;
+	uint32_t given = v->count * (uint32_t)sizeof(*v->frames);
 	struct sp_stack_range r = {0};
 	struct sp_sig_record *rec;
 
@@ -39,10 +41,10 @@ __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_he
 		(t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
 		return SP_HERE_UNWANTED;
 	read_registers(regs);
-	if (!h->stackless)
+	if (!h->stackless && !h->virtual)
 		r = sp_stack_range(t, regs[SP_REG_RSP], 0, tls);
 	rec = (struct sp_sig_record *)sp_ring_reserve(
-		sp_sig.ring, sizeof(*rec) + r.len + h->text_len);
+		sp_sig.ring, sizeof(*rec) + r.len + given + h->text_len + v->name_len);
 	if (!rec)
 		return SP_HERE_FULL;
 	rec->tid = tid;
@@ -50,13 +52,21 @@ __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_he
 	rec->weight = 0;
 	rec->kind = h->kind;
 	rec->text_len = h->text_len;
+	rec->given = v->count;
+	rec->vthread = v->id;
+	rec->name_len = v->name_len;
 	for (int i = 0; i < SP_HERE_ARGS; i++)
 		rec->arg[i] = h->arg[i];
 	sp_copy_bytes(rec->regs, regs, sizeof(regs));
 	sp_copy_stack(rec, t, &r, tls);
 	/* Behind what was reserved for the stack, of which less may have been read. */
-	sp_copy_bytes(rec->stack + r.len, h->text, h->text_len);
-	rec->text_at = r.len;
+	rec->text_at = r.len + given;
+	sp_copy_bytes(rec->stack + rec->text_at, h->text, h->text_len);
+	sp_copy_bytes(rec->stack + rec->text_at + h->text_len, v->name, v->name_len);
+	if (given) {
+		sp_copy_bytes(rec->stack, v->frames, given);
+		rec->stack_len = given;
+	}
 	sp_ring_commit(&rec->head);
 	return SP_HERE_TAKEN;
 }

@@ -8,6 +8,15 @@
 
 #include <string.h>
 
+/* A virtual thread by the JVM's own word: most of its frames may lie in the heap. */
+struct sp_here_virtual {
+	uint64_t id; /* java.lang.Thread's */
+	const char *name;
+	uint32_t name_len;
+	const struct sp_given_frame *frames; /* innermost first */
+	uint32_t count;
+};
+
 struct sp_here {
 	enum sp_here_kind kind;
 	uint64_t time_ns; /* 0: now */
@@ -15,6 +24,7 @@ struct sp_here {
 	const char *text; /* copied; may be NULL */
 	uint32_t text_len;
 	bool stackless;
+	const struct sp_here_virtual *virtual; /* in the place of the stack; NULL: it has none */
 };
 
 /* The registers that are known of a thread in a call: those that a callee keeps. */

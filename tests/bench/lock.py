@@ -25,7 +25,7 @@ def waits(who, times, tmp):
         t.send(str(times))
         t.wait_for("done", timeout=120)
         who.stop(t.pid)
-        truth = {k: int(n) for k, n in re.findall(r"^(\w+) (\d+)$", t.stdout(), re.M)}
+        truth = {k: int(n) for k, n in re.findall(r"^(\w+) (\d+) \d+$", t.stdout(), re.M)}
     rows = alloc.collapsed(who, file, "lock")
     if who.key == "ours":
         rows += alloc.collapsed(who, file, "idle")

@@ -1,8 +1,9 @@
 import java.util.concurrent.*;
 import java.util.concurrent.locks.*;
 
-/** Waits for each kind of lock in a thread named after it, and says the sum of each kind's waits in microseconds, as
- *  seen by the waiting thread itself. A line of stdin begins the next round of so many waits of so many ms each. */
+/** Waits for each kind of lock in turn, and says for each two sums in microseconds that its waits lie between: how long calls took
+ *  by the waiting thread's clock, and from when the other thread saw that it waits until that one let it go. A line of stdin
+ *  begins the next round of so many waits. */
 public class Locks {
     static final int HOLD_MS = 20;
 
@@ -24,13 +25,14 @@ public class Locks {
     /** Takes, in another thread, what @hold takes and gives it back; meanwhile waits for it by @wait. Returns ns waited. */
     static long one(Wait hold, Wait wait) throws Exception {
         CountDownLatch held = new CountDownLatch(1);
+        waiter = Thread.currentThread();
         Thread t = new Thread(() -> {
             try {
                 hold.run();
             } catch (Exception e) {
                 throw new RuntimeException(e);
             }
-        }, "holder");
+        }, "holder-" + ++holders);
         Locks.held = held;
         t.start();
         while (held.getCount() > 0) Thread.onSpinWait();
@@ -42,10 +44,16 @@ public class Locks {
     }
 
     static volatile CountDownLatch held;
+    static volatile Thread waiter;
+    static volatile long seen;
+    static int holders;
 
     static void hold() throws InterruptedException {
         held.countDown();
+        while (waiter.getState() == Thread.State.RUNNABLE) sleep(1);
+        long from = System.nanoTime();
         sleep(HOLD_MS);
+        seen += System.nanoTime() - from;
     }
 
     static long monitor() throws Exception {
@@ -92,33 +100,45 @@ public class Locks {
         return one(() -> { hold(); queue.put(1); }, queue::take);
     }
 
+    /** Up to JDK 23 a virtual thread that has a monitor keeps its carrier while it waits. */
+    static long pinned() throws Exception {
+        CountDownLatch latch = new CountDownLatch(1);
+        synchronized (queue) {
+            return one(() -> { hold(); latch.countDown(); }, latch::await);
+        }
+    }
+
+    static long asleep() throws Exception {
+        sleep(HOLD_MS);
+        return 0;
+    }
+
     interface Kind {
         long run() throws Exception;
     }
 
     static void round(String name, int times, Kind kind) throws Exception {
-        long sum = 0;
+        long sum = seen = 0;
         for (int i = 0; i < times; i++) sum += kind.run();
-        System.out.println(name + " " + sum / 1000);
+        System.out.println(name + " " + sum / 1000 + " " + seen / 1000);
     }
 
-    /** With an argument everything is waited for in a virtual thread (JDK 21). */
+    /** With an argument everything is waited for in a virtual thread (JDK 21), which has that name. */
     public static void main(String[] args) throws Exception {
         if (args.length == 0) {
-            rounds();
+            rounds(false);
             return;
         }
-        Runnable r = () -> {
+        Virtual.start(args[0], () -> {
             try {
-                rounds();
+                rounds(true);
             } catch (Exception e) {
                 throw new RuntimeException(e);
             }
-        };
-        ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, r)).join();
+        }).join();
     }
 
-    static void rounds() throws Exception {
+    static void rounds(boolean virtual) throws Exception {
         java.io.BufferedReader in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
         ExecutorService pool = Executors.newFixedThreadPool(2);
         System.out.println("ready");
@@ -134,6 +154,8 @@ public class Locks {
             round("condition", times, Locks::condition);
             round("future", times, Locks::future);
             round("queue", times, Locks::queue);
+            if (virtual) round("pinned", times, Locks::pinned);
+            if (virtual) round("asleep", times, Locks::asleep);
             System.out.println("done");
         }
     }
