@@ -252,6 +252,12 @@ struct sp_jvm_guest sp_calls_guest(struct sp_capture *c)
 	return (struct sp_jvm_guest){.start = start, .tick = tick, .stop = stop};
 }
 
+void sp_calls_missing(char *buf, size_t size)
+{
+	sp_methods_missing(&cl.counted, buf, size);
+	sp_methods_missing(&cl.timed, buf, size);
+}
+
 uint64_t sp_calls_thinned(void)
 {
 	return 1ull << atomic_load(&cl.limits[CALLS].peak);

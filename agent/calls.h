@@ -14,6 +14,9 @@ int sp_calls_check(const struct sp_args *args, struct sp_err *err);
  * have passed the check. @c is borrowed for life. One at a time. */
 struct sp_jvm_guest sp_calls_guest(struct sp_capture *c);
 
+/* Adds the names that no class had to @buf, with commas. */
+void sp_calls_missing(char *buf, size_t size);
+
 /* How many calls one stood for at worst: 1 where the limit was never reached. */
 uint64_t sp_calls_thinned(void);
 uint64_t sp_trace_thinned(void);

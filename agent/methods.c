@@ -58,6 +58,7 @@ int sp_methods_parse(
 		if (m->count == SP_METHODS_MAX)
 			return sp_err_set(err, -EINVAL, "at most %d Java methods", SP_METHODS_MAX);
 		n->amount = amount;
+		atomic_store(&n->found, false);
 		r = split(n, text, name, err);
 		if (r == 0 && name < len)
 			r = parse_amount(n, text + name + 1, len - name - 1, times, err);
@@ -84,4 +85,34 @@ int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, cons
 			matches(m->names[i].method, method))
 			return (int32_t)i;
 	return -1;
+}
+
+void sp_methods_mark(struct sp_methods *m, const char *class_name, const char *method)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		if (matches(m->names[i].class_name, class_name) &&
+			matches(m->names[i].method, method))
+			atomic_store(&m->names[i].found, true);
+}
+
+void sp_methods_mark_class(struct sp_methods *m, const char *class_name)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		if (matches(m->names[i].class_name, class_name))
+			atomic_store(&m->names[i].found, true);
+}
+
+void sp_methods_missing(const struct sp_methods *m, char *buf, size_t size)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		const struct sp_method_name *n = &m->names[i];
+		size_t used = strlen(buf);
+
+		if (atomic_load(&n->found))
+			continue;
+		snprintf(buf + used, size - used, "%s%s.%s", used ? ", " : "", n->class_name,
+			n->method);
+		for (char *p = buf + used; (p = strchr(p, '/'));)
+			*p = '.';
+	}
 }

@@ -5,7 +5,9 @@
 
 #include "base/err.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SP_METHODS_MAX 32
@@ -14,6 +16,7 @@ struct sp_method_name {
 	char class_name[192]; /* as class files have it: java/util/HashMap; * is any text */
 	char method[96];
 	uint64_t amount;
+	_Atomic bool found; /* a class has it */
 };
 
 struct sp_methods {
@@ -31,5 +34,13 @@ bool sp_methods_of_class(const struct sp_methods *m, const char *class_name);
 
 /* The first name that means this method; -1: none. */
 int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, const char *method);
+
+/* Notes that there is this method. Any thread. */
+void sp_methods_mark(struct sp_methods *m, const char *class_name, const char *method);
+/* … or that there may be: the class does not tell its methods yet. */
+void sp_methods_mark_class(struct sp_methods *m, const char *class_name);
+
+/* Adds the names that nobody had to @buf, with commas. */
+void sp_methods_missing(const struct sp_methods *m, char *buf, size_t size);
 
 #endif

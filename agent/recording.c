@@ -190,6 +190,7 @@ void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct
 		busy(s, reply, g.since_ns);
 	} else if (g.session) {
 		hand_over(s, reply);
+		reply->text[1] = sp_session_missing(g.session, s->said, sizeof(s->said));
 		r = stop_locked(&counts, err);
 		fill_counts(reply->num, &counts);
 		if (r < 0)

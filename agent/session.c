@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "budget.h"
+#include "calls.h"
 #include "collector.h"
 #include "dfs.h"
 #include "engine.h"
@@ -248,6 +249,17 @@ int sp_session_dup(const struct sp_session *s)
 const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
 {
 	return sp_tasks_stages(s->capture.tasks, buf, size);
+}
+
+const char *sp_session_missing(const struct sp_session *s, char *buf, size_t size)
+{
+	char names[512] = "";
+
+	if (s->args.methods[0] || s->args.trace[0])
+		sp_calls_missing(names, sizeof(names));
+	snprintf(buf, size, "%s%s", names,
+		names[0] ? ": no class that was loaded until the end has such a method" : "");
+	return buf;
 }
 
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)

@@ -59,6 +59,9 @@ void sp_session_counts(const struct sp_session *s, struct sp_counts *ret);
 /* The Spark stages that have tasks running now, as text; "" where there are none. Returns @buf. */
 const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size);
 
+/* What was asked for and never seen, as a sentence; "" where all was. Returns @buf. */
+const char *sp_session_missing(const struct sp_session *s, char *buf, size_t size);
+
 /* Perf events that @perf was asked for; the descriptors are taken in any case. */
 void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel);
 

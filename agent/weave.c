@@ -113,13 +113,15 @@ static bool has_method(jclass c, const char *class_name)
 
 	if ((*wv.ti)->GetClassMethods(wv.ti, c, &count, &methods) != JVMTI_ERROR_NONE)
 		return false;
-	for (jint i = 0; i < count && !found; i++) {
+	for (jint i = 0; i < count; i++) {
 		char *name = NULL;
 
 		if ((*wv.ti)->GetMethodName(wv.ti, methods[i], &name, NULL, NULL) !=
 			JVMTI_ERROR_NONE)
 			continue;
-		found = method_wanted(class_name, name);
+		found |= method_wanted(class_name, name);
+		sp_methods_mark(wv.plan.counted, class_name, name);
+		sp_methods_mark(wv.plan.timed, class_name, name);
 		(*wv.ti)->Deallocate(wv.ti, (unsigned char *)name);
 	}
 	(*wv.ti)->Deallocate(wv.ti, (unsigned char *)methods);
@@ -162,8 +164,14 @@ static bool chosen(JNIEnv *env, jclass c)
 	char name[256];
 
 	if (!class_wanted(class_name_of(c, name, sizeof(name))) ||
-		(*wv.ti)->GetClassStatus(wv.ti, c, &status) != JVMTI_ERROR_NONE ||
-		!(status & JVMTI_CLASS_STATUS_PREPARED) || !has_method(c, name))
+		(*wv.ti)->GetClassStatus(wv.ti, c, &status) != JVMTI_ERROR_NONE)
+		return false;
+	if (!(status & JVMTI_CLASS_STATUS_PREPARED)) {
+		sp_methods_mark_class(wv.plan.counted, name);
+		sp_methods_mark_class(wv.plan.timed, name);
+		return false;
+	}
+	if (!has_method(c, name))
 		return false;
 	(*wv.ti)->IsModifiableClass(wv.ti, c, &modifiable);
 	if (!modifiable)

@@ -14,8 +14,9 @@
 #define SP_WEAVE_PARK 32767
 
 struct sp_weave_plan {
-	const struct sp_methods *counted, *timed; /* borrowed until sp_weave_stop() */
-	jclass hook;				  /* whose methods are called; borrowed as well */
+	struct sp_methods *counted,
+		*timed; /* borrowed until sp_weave_stop(); marks what is found */
+	jclass hook;	/* whose methods are called; borrowed as well */
 	jclass virtual; /* whose parks are timed as SP_WEAVE_PARK; borrowed; NULL: nobody's */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;

@@ -45,6 +45,8 @@ static int ask(struct sp_run *run, const struct sp_call *call, struct sp_err *er
 	if (run->link.chan.n_fds != 1 || sp_chan_check_output(run->link.chan.fds[0]) < 0)
 		return sp_err_set(err, -EPROTO, "pid %d: did not hand over its recording",
 			(int)run->target->pid);
+	if (stop)
+		sp_run_missing(run, m.text[1]);
 	r = name_outputs(run, call, m.text[0], err);
 	sp_outputs_adopt(&run->outputs, run->link.chan.fds[0]);
 	run->link.chan.n_fds = 0;

@@ -286,6 +286,14 @@ void sp_run_follow(struct sp_run *run)
 	run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
 }
 
+void sp_run_missing(struct sp_run *run, const char *sentence)
+{
+	if (!*sentence)
+		return;
+	sp_message_error("pid %d: %s", (int)run->target->pid, sentence);
+	run->code = SP_EXIT_FAILED;
+}
+
 static void stop(struct sp_run *run)
 {
 	struct sp_err err = {""};
@@ -297,10 +305,12 @@ static void stop(struct sp_run *run)
 		r = sp_link_ask(
 			&run->link, &(struct sp_msg){.type = SP_MSG_STOP}, NULL, 0, &m, &err);
 	while (r == -EINTR);
-	if (r == 0)
+	if (r == 0) {
 		memcpy(run->counts, m.num, sizeof(run->counts));
-	else if (r == -ESRCH || r == -ECONNRESET)
+		sp_run_missing(run, m.text[1]);
+	} else if (r == -ESRCH || r == -ECONNRESET) {
 		run->died = true;
+	}
 	run->recording = false;
 	sp_link_close(&run->link);
 	if (r == -ETIMEDOUT)

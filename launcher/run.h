@@ -39,6 +39,10 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call);
 /* Takes one message that is ready: progress, or the end of the target. */
 void sp_run_follow(struct sp_run *run);
 
+/* The agent's sentence of what was asked for and never seen ("": all was) is an error; the
+ * recording is whole nonetheless. */
+void sp_run_missing(struct sp_run *run, const char *sentence);
+
 /* Ends the recording and writes the outputs; also where the target died: what was flushed is there.
  * Failures are reported and kept in code. */
 void sp_run_finish(struct sp_run *run, const struct sp_call *call);

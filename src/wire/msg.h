@@ -27,10 +27,11 @@ enum sp_msg_type {
 	SP_MSG_STARTED, /* agent */
 	SP_MSG_PROGRESS, /* agent: enum sp_progress_num; text: Spark stages that run now */
 	SP_MSG_STOP,	 /* launcher */
-	SP_MSG_STOPPED,	 /* agent: enum sp_progress_num; text: outputs; fd: the recording, for a
-			  * launcher that did not start it */
+	SP_MSG_STOPPED,	 /* agent: enum sp_progress_num; text: outputs, what was asked for and
+			  * never seen ("": all was); fd: the recording, for a launcher that did not
+			  * start it */
 	SP_MSG_FLUSH,	 /* launcher: make everything sampled so far durable */
-	SP_MSG_FLUSHED,	 /* agent: the same */
+	SP_MSG_FLUSHED,	 /* agent: enum sp_progress_num; text: outputs; fd: as with STOPPED */
 	SP_MSG_DETACH,	 /* launcher: go on without me */
 	SP_MSG_DETACHED, /* agent */
 	SP_MSG_STATUS,	 /* launcher */

@@ -78,8 +78,37 @@ def test_what_is_left_out_is_named(sparkprof, target, tmp_path):
     assert [n for _, n in stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")] == [70]  # ten of them were told
     notes = " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
     assert "Calls$Hidden has a class loader that hides sparkprof.Calls" in notes and "Calls$Shape.area has no Java code" in notes
+
+
+def test_a_method_that_no_class_has(sparkprof, target, tmp_path):
+    """Said at the end, when none has come; the rest of the recording stands."""
+    t = target("Calls")
     r = sparkprof("-e", "Nobody.knows", "-d", "100ms", "-f", tmp_path / "y.jfr", t.pid)
-    assert r.returncode == 0 and "no class that is loaded so far" in r.stderr
+    assert r.returncode == 1 and "no class that is loaded so far" in r.stderr
+    assert "Nobody.knows: no class that was loaded until the end has such a method" in " ".join(r.stderr.split())
+    # A class that comes later, one that has no such method, and a name that another one covers as well.
+    sparkprof("start", "-f", tmp_path / "x.jfr", "-e", "Calls$Later.area", "-e", "Calls$L*.area", "--trace", "Calls.nothing", t.pid)
+    rounds(t, 3)
+    r = sparkprof("stop", "-f", tmp_path / "x.collapsed", t.pid)
+    assert r.returncode == 1 and " Calls.nothing: no class" in " ".join(r.stderr.split()) and "Later" not in r.stderr
+    assert "Calls$Later.area" in (tmp_path / "x.collapsed").read_text()
+
+
+def test_a_class_that_fails_verification_stays_and_is_named(sparkprof, target, tmp_path):
+    """Another agent hands us a class that does not verify; ours makes it no better, and the JVM refuses the whole of it."""
+    with zipfile.ZipFile(tmp_path / "spoiler.jar", "w") as z:
+        z.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: Spoiler\nCan-Retransform-Classes: true\n")
+        z.write(jvm.compiled() / "Spoiler.class", "Spoiler.class")
+    t = target("Calls", jvm=[f"-javaagent:{tmp_path}/spoiler.jar"])
+    computed, _ = rounds(t, 20)
+    r = sparkprof("start", "-f", tmp_path / "x.jfr", "-e", "Calls.counted", "-e", "Calls$Later.area", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert "Calls$Later is not taken back by the JVM (JVMTI_ERROR_FAILS_VERIFICATION)" in " ".join(r.stderr.split())
+    assert rounds(t, 20)[0] == computed
+    assert sparkprof("stop", t.pid).returncode == 0
+    found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
+    assert calls(found, "Calls.counted") == 20 and calls(found, "Calls$Later.area") == 0
+    assert rounds(t, 20)[0] == computed and t.stderr() == ""
 
 
 def test_everything_that_a_jvm_has(sparkprof, target, tmp_path):
