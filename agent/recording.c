@@ -146,14 +146,19 @@ int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *
 	return reply.type == SP_MSG_STARTED ? 0 : -(int)reply.num[0];
 }
 
-/* A seat that did not start the recording gets a way to read it. */
-static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
+static const char *outputs(struct sp_recording_seat *s)
 {
 	if (g.holder->pieces)
 		sp_pieces_outputs(g.holder->pieces, s->outputs, sizeof(s->outputs));
 	else
 		snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
-	reply->text[0] = s->outputs;
+	return s->outputs;
+}
+
+/* A seat that did not start the recording gets a way to read it. */
+static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
+{
+	reply->text[0] = outputs(s);
 	if (g.holder != s)
 		s->pass_fd = sp_session_dup(g.session);
 }
@@ -238,6 +243,9 @@ void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struc
 		reply->num[0] = 1;
 		reply->num[1] = g.holder->detached;
 		reply->num[2] = g.since_ns;
+		if (g.end_ns)
+			reply->num[3] = sp_clock_wall_ns() + g.end_ns - sp_clock_mono_ns();
+		reply->text[3] = outputs(s);
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
 		snprintf(s->options, sizeof(s->options), "%s", g.options);
 	} else if (sp_owner_other(&since, s->who, sizeof(s->who))) {

@@ -8,10 +8,95 @@
 #include "base/cleanup.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* The value of @word in the agent's options, and its length; NULL: they have no such word. Commas
+ * inside of a value have a backslash. */
+static const char *find_word(const char *options, const char *word, size_t *ret_len)
+{
+	for (const char *p = options; *p;) {
+		const char *end = p;
+
+		while (*end && (*end != ',' || (end > p && end[-1] == '\\')))
+			end++;
+		if (strncmp(p, word, strlen(word)) == 0) {
+			*ret_len = (size_t)(end - p) - strlen(word);
+			return p + strlen(word);
+		}
+		p = end + (*end == ',');
+	}
+	return NULL;
+}
+
+/* What is sampled, as the user named it: the agent's own word for "nothing but hooks" is none. */
+static void list_events(const char *options, struct sp_buf *ret)
+{
+	static const struct {
+		const char *word, *name;
+	} others[] = {{"wall=", "wall"}, {"alloc=", "alloc"}, {"live", "live"}, {"lock=", "lock"},
+		{"nativemem=", "nativemem"}, {"methods=", NULL}, {"trace=", "trace"}};
+	static const char *const hooks[] = {"alloc", "live", "lock", "nativemem", "calls", "trace"};
+	size_t len = 3;
+	const char *event = find_word(options, "event=", &len);
+	bool hook = false;
+
+	event = event ? event : "cpu";
+	for (size_t i = 0; i < SP_COUNT(hooks); i++)
+		hook |= strlen(hooks[i]) == len && strncmp(hooks[i], event, len) == 0;
+	if (!hook)
+		sp_buf_add(ret, event, len);
+	for (size_t i = 0; i < SP_COUNT(others); i++) {
+		const char *value = find_word(options, others[i].word, &len);
+		size_t unused;
+
+		if (!value || (i == 1 && find_word(options, "live", &unused) &&
+				      !find_word(options, "allocs", &unused)))
+			continue;
+		if (ret->len)
+			sp_buf_adds(ret, ", ");
+		if (others[i].name)
+			sp_buf_adds(ret, others[i].name);
+		else
+			sp_buf_add(ret, value, len);
+	}
+}
+
+/* The paths of the outputs, a line each behind a format and a space; one after another. */
+static const char *next_path(const char *outputs, size_t *ret_len, const char **ret_rest)
+{
+	size_t line = strcspn(outputs, "\n"), word = strcspn(outputs, " \n");
+
+	if (word >= line)
+		return NULL;
+	*ret_len = line - word - 1;
+	*ret_rest = outputs + line + (outputs[line] == '\n');
+	return outputs + word + 1;
+}
+
+static void print_where(struct sp_buf *out, const struct sp_msg *m)
+{
+	const char *rest = m->text[3], *path;
+	char when[40];
+	size_t len, n = 0;
+
+	while ((path = next_path(rest, &len, &rest))) {
+		char copy[512];
+
+		snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
+		sp_buf_adds(out, n++ ? ", " : "  to ");
+		sp_show_text(out, strcmp(copy, "-") == 0 ? "its launcher's stdout" : copy, 0);
+	}
+	if (m->num[3])
+		sp_buf_addf(out, "%sends by itself at %s", n ? "; " : "  ",
+			sp_session_when(m->num[3], when));
+	if (n || m->num[3])
+		sp_buf_addc(out, '\n');
+}
 
 static void print_text(struct sp_buf *out, const struct sp_link *l, const struct sp_msg *m)
 {
 	const uint64_t *n = m->num + SP_STATE_PROGRESS;
+	SP_AUTO_BUF struct sp_buf events = {0};
 	char when[40];
 
 	sp_buf_addf(out, "pid %d, JDK ", (int)l->pid);
@@ -20,13 +105,17 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 		sp_buf_adds(out, ": nothing is being recorded\n");
 		return;
 	}
-	sp_buf_addf(out, ": recording since %s, by ", sp_session_when(m->num[2], when));
+	list_events(m->text[1], &events);
+	sp_buf_adds(out, ": recording ");
+	sp_show_text(out, sp_buf_str(&events), 0);
+	sp_buf_addf(out, " since %s, by ", sp_session_when(m->num[2], when));
 	sp_show_text(out, m->text[0], 0);
 	sp_buf_adds(out, m->num[1] ? " (goes on by itself): " : ": ");
 	sp_buf_addf(out, "%llu samples, %llu lost, %llu truncated, %llu unknown\n",
 		(unsigned long long)n[SP_PROGRESS_SAMPLES], (unsigned long long)n[SP_PROGRESS_LOST],
 		(unsigned long long)n[SP_PROGRESS_TRUNCATED],
 		(unsigned long long)n[SP_PROGRESS_UNKNOWN]);
+	print_where(out, m);
 	if (m->text[2][0]) {
 		sp_buf_adds(out, "  ");
 		sp_show_text(out, m->text[2], 0);
@@ -40,8 +129,28 @@ static void json_text(struct sp_buf *out, const char *key, const char *value)
 	sp_show_json(out, value);
 }
 
+static void json_where(struct sp_buf *out, const struct sp_msg *m)
+{
+	const char *rest = m->text[3], *path, *before = "";
+	char when[40];
+	size_t len;
+
+	sp_buf_adds(out, ", \"files\": [");
+	for (; (path = next_path(rest, &len, &rest)); before = ", ") {
+		char copy[512];
+
+		snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
+		sp_buf_adds(out, before);
+		sp_show_json(out, copy);
+	}
+	sp_buf_addc(out, ']');
+	if (m->num[3])
+		json_text(out, "ends", sp_session_when(m->num[3], when));
+}
+
 static void print_json(struct sp_buf *out, const struct sp_link *l, const struct sp_msg *m)
 {
+	SP_AUTO_BUF struct sp_buf events = {0};
 	static const char *const names[SP_PROGRESS_NUMS] = {
 		"samples", "lost", "truncated", "unknown", "bytes"};
 	char when[40];
@@ -53,6 +162,9 @@ static void print_json(struct sp_buf *out, const struct sp_link *l, const struct
 		json_text(out, "since", sp_session_when(m->num[2], when));
 		json_text(out, "by", m->text[0]);
 		json_text(out, "options", m->text[1]);
+		list_events(m->text[1], &events);
+		json_text(out, "events", sp_buf_str(&events));
+		json_where(out, m);
 		sp_buf_addf(out, ", \"detached\": %s", m->num[1] ? "true" : "false");
 		for (int i = 0; i < SP_PROGRESS_NUMS; i++)
 			sp_buf_addf(out, ", \"%s\": %llu", names[i],

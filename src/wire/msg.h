@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define SP_MSG_MAX   16384 /* bytes of one message, head included */
-#define SP_MSG_NUMS  8
+#define SP_MSG_NUMS  9
 #define SP_MSG_TEXTS 4
 #define SP_MSG_FDS   250 /* descriptors with one message: what Linux allows, nearly (SCM_MAX_FD) */
 
@@ -35,8 +35,9 @@ enum sp_msg_type {
 	SP_MSG_DETACH,	 /* launcher: go on without me */
 	SP_MSG_DETACHED, /* agent */
 	SP_MSG_STATUS,	 /* launcher */
-	SP_MSG_STATE,  /* agent: num: recording 0/1, detached 0/1, since, then enum sp_progress_num;
-			* text: who, options, last sentence */
+	SP_MSG_STATE,  /* agent: num: recording 0/1, detached 0/1, since and its end by itself (wall
+			* ns, 0: none), then enum sp_progress_num; text: who, options, last sentence,
+			* outputs */
 	SP_MSG_FAILED, /* agent: the request failed. num: errno; text: a sentence */
 	SP_MSG_PERF_WANTED, /* agent: open perf events for me. num: thread (0: those that own the
 			     * rings), ticket, stack window, interval in ns */
@@ -54,7 +55,7 @@ enum sp_progress_num {
 	SP_PROGRESS_BYTES,
 	SP_PROGRESS_NUMS
 };
-#define SP_STATE_PROGRESS 3 /* first progress number in STATE */
+#define SP_STATE_PROGRESS 4 /* first progress number in STATE */
 
 struct sp_msg {
 	enum sp_msg_type type;

@@ -1,4 +1,6 @@
 """collect, start, stop and dump, as a user calls them, on a JVM that spins."""
+import datetime
+import json
 import os
 import re
 import signal
@@ -166,12 +168,17 @@ def test_a_streamed_recording_is_whole_chunks(spinner, tmp_path):
 
 
 def test_start_dump_stop(sparkprof, spinner, tmp_path):
-    r = sparkprof("start", "-f", "x.jfr", spinner.pid, cwd=tmp_path)
+    r = sparkprof("start", "-e", "cpu", "--lock", "1ms", "--alloc", "2m", "-f", "x.jfr", spinner.pid, cwd=tmp_path)
     assert r.returncode == 0, r.stderr
     assert str(tmp_path / "x.jfr") in r.stderr and "1 h" in r.stderr
     again = sparkprof("start", spinner.pid)
     assert again.returncode == 3 and "is being recorded already" in again.stderr
-    assert "recording since" in sparkprof("status", spinner.pid).stdout
+    told = " ".join(sparkprof("status", spinner.pid).stdout.split())
+    assert ": recording cpu, alloc, lock since 2" in told and f" to {tmp_path}/x.jfr; ends by itself at 2" in told, told
+    told, = json.loads(sparkprof("status", "--json", spinner.pid).stdout)
+    assert (told["events"], told["files"], told["detached"]) == ("cpu, alloc, lock", [f"{tmp_path}/x.jfr"], True)
+    since, ends = (datetime.datetime.strptime(told[k], "%Y-%m-%d %H:%M:%S UTC") for k in ("since", "ends"))
+    assert (ends - since).total_seconds() == pytest.approx(3600, abs=2)
     eventually(recording_grows(tmp_path / "x.jfr"))
     first = sparkprof("dump", "-o", "collapsed", spinner.pid)
     assert first.returncode == 0 and "Split.main" in first.stdout
