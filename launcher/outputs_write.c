@@ -116,12 +116,18 @@ static int write_recording(
 static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 {
 	SP_AUTO_BUF struct sp_buf line;
+	struct sp_profile shown = *p;
+	bool whole = true;
 
 	sp_buf_init(&line);
+	/* A recording leaves nothing out. */
+	for (size_t i = 0; i < o->n; i++)
+		whole &= o->list[i].format == SP_FORMAT_JFR;
+	shown.outside = whole ? 0 : p->outside;
 	/* A text on stdout has said it all. */
 	if (o->n == 1 && strcmp(o->list[0].path, "-") == 0 && o->list[0].format == SP_FORMAT_TEXT)
 		return;
-	sp_out_summary(p, &line);
+	sp_out_summary(&shown, &line);
 	for (size_t i = 0; i < o->n; i++)
 		sp_report_tell(o->list[i].path, p, &line);
 	if (line.len)

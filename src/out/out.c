@@ -90,4 +90,6 @@ void sp_out_summary(const struct sp_profile *p, struct sp_buf *out)
 	sp_buf_adds(out, p->lost_count ? ")" : "");
 	sp_buf_addf(out, ", %s truncated", sp_number(p->truncated, n));
 	sp_buf_addf(out, ", %s unknown", sp_number(p->unknown, n));
+	if (p->outside)
+		sp_buf_addf(out, "; %s outside of tasks left out", sp_number(p->outside, n));
 }

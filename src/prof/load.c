@@ -26,6 +26,7 @@ struct share {
 	size_t readers;
 	const struct sp_load_opts *opts;
 	uint64_t dump_ns;  /* struct sp_loading's */
+	bool tasks_only;   /* the same, if there are tasks */
 	atomic_bool again; /* spans are to be read first */
 	pthread_mutex_t lock;
 };
@@ -246,6 +247,23 @@ static int find_dump(int fd, uint64_t *ret_ns)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* Whether wall is shown inside of tasks alone, by what is known before samples are read. */
+static bool only_tasks(const struct sp_load_opts *o, const struct sp_spans *s)
+{
+	return o->tasks_only == SP_TASKS_ONLY_WALL && s->count && s->executor &&
+	       strcmp(s->executor, "driver") != 0;
+}
+
+/* Nothing was in a task: all threads are shown then. */
+static bool none_inside(const struct sp_loading *l)
+{
+	bool inside = !l->tasks_only || !l->outside.count;
+
+	for (size_t i = 0; i < l->p->row_count && !inside; i++)
+		inside = l->p->rows[i].task != 0;
+	return !inside;
+}
+
 /* Reads the file once. Returns 0, also where it has to be read again; -ENOMEM. */
 static int read_once(struct share *s, struct reader *readers, struct sp_spans *spans,
 	const struct sp_leaks *leaks, struct sp_symbols *symbols)
@@ -264,6 +282,7 @@ static int read_once(struct share *s, struct reader *readers, struct sp_spans *s
 			l, s->opts, needs_tasks(s->opts) ? spans : NULL, symbols, &s->lock);
 		l->leaks = needs_leaks(s->opts) ? leaks : NULL;
 		l->dump_ns = s->dump_ns;
+		l->tasks_only = s->tasks_only && spans->read && only_tasks(s->opts, spans);
 	}
 	return r < 0 ? r : read_all(s, readers);
 }
@@ -297,6 +316,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
 	spans.lock = &share->lock;
+	share->tasks_only = true;
 	spans.fold = may_fold(share->opts);
 	if (needs_leaks(share->opts))
 		r = sp_leaks_read(&leaks, fd);
@@ -309,6 +329,10 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 					     : sp_spans_read(&spans, fd);
 		if (r == 0)
 			r = read_once(share, readers, &spans, &leaks, symbols);
+		if (r == 0 && !share->again && none_inside(&readers[0].l)) {
+			share->tasks_only = false;
+			r = read_once(share, readers, &spans, &leaks, symbols);
+		}
 	}
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sat.h"
 #include "prof/classed.h"
 #include "prof/roots.h"
 #include "prof/timeline.h"
@@ -251,6 +252,12 @@ int sp_loading_flush(struct sp_loading *l)
 				 : sp_profile_add_many_at(l->p, l->pending, l->times, n);
 }
 
+/* On an executor most threads wait for work, in no task. */
+static bool is_outside(const struct sp_loading *l, const struct kind *k, const struct sp_sample *s)
+{
+	return l->tasks_only && !s->task && strcmp(k->event, "wall") == 0;
+}
+
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
@@ -299,6 +306,11 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (r < 0)
 			return r;
 	}
+	if (is_outside(l, k, &s)) {
+		l->outside.count = sp_sat_add(l->outside.count, s.count);
+		l->outside.weight = sp_sat_add(l->outside.weight, s.weight);
+		return 0;
+	}
 	l->pending[l->pending_count] = s;
 	l->times[l->pending_count++] = (struct sp_timed){
 		e->start_ns, (k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0};
@@ -341,6 +353,8 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 
 	if (r == 0)
 		r = sp_losses_join(&l->losses, &other->losses);
+	l->outside.count = sp_sat_add(l->outside.count, other->outside.count);
+	l->outside.weight = sp_sat_add(l->outside.weight, other->outside.weight);
 	l->depth_told |= other->depth_told;
 	if (!l->event[0])
 		snprintf(l->event, sizeof(l->event), "%s", other->event);

@@ -17,6 +17,8 @@ struct sp_loading {
 	struct sp_sample pending[SP_PROFILE_BATCH];
 	struct sp_timed times[SP_PROFILE_BATCH];
 	size_t pending_count;
+	/* Of wall outside of tasks, where only tasks are shown: counted, not kept. */
+	struct sp_tally outside;
 	const struct sp_load_opts *opts; /* borrowed */
 	/* borrowed; NULL: tasks are not asked for. Where they are not read yet, the first event
 	 * that tells of one ends the reading with -EAGAIN. */
@@ -26,6 +28,7 @@ struct sp_loading {
 	 * yet, then the first event of one ends the reading with -EAGAIN. */
 	uint64_t dump_ns;
 	bool dump_met;
+	bool tasks_only;	    /* wall outside of tasks is only counted */
 	struct sp_symbols *symbols; /* borrowed; NULL: modules are not wanted */
 	pthread_mutex_t *lock;	    /* borrowed: around symbols, which readers share */
 	struct sp_jfr_known *known; /* owned */

@@ -288,7 +288,7 @@ static int settle_filter(struct sp_loading *l)
 	struct sp_profile *p = l->p;
 	struct sp_task_filter f;
 	bool ran = false, asked;
-	uint64_t all = 0;
+	uint64_t all = 0, samples = 0;
 	int r;
 
 	set_filter(l->opts, &f);
@@ -302,11 +302,18 @@ static int settle_filter(struct sp_loading *l)
 	f.tasks_only &= ran;
 	if (!asked && !f.tasks_only)
 		return 0;
-	if (f.event >= 0)
-		all = p->events[f.event].weight;
-	r = sp_profile_filter_tasks(p, &f);
-	if (r == 0 && f.event >= 0 && !asked)
+	if (f.event >= 0) {
+		const struct sp_event *e = &p->events[f.event];
+		struct sp_rounding round = sp_rounding_of(e);
+
+		all = sp_sat_add(e->weight, l->outside.weight);
+		samples = sp_round(&round, sp_sat_add(e->count, l->outside.count), all);
+	}
+	r = l->outside.count && !asked ? 0 : sp_profile_filter_tasks(p, &f);
+	if (r == 0 && f.event >= 0 && !asked) {
 		note_idle(l, all, p->events[f.event].weight);
+		p->outside = samples - p->events[f.event].samples;
+	}
 	return r;
 }
 

@@ -140,6 +140,7 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 	for (unsigned i = 0; i < from->note_count; i++)
 		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
 	p->too_deep += from->too_deep;
+	p->outside += from->outside;
 	p->depth_told |= from->depth_told;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
 		p->start_ns = from->start_ns;

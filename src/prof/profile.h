@@ -168,6 +168,7 @@ struct sp_profile {
 	uint64_t too_deep;  /* of them, those with more frames than are kept */
 	bool depth_told;    /* the recording says how many those are */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
+	uint64_t outside;   /* samples that were left out, for their threads were in no task */
 	uint64_t lost_total;
 	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */
 	unsigned lost_count;

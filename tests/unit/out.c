@@ -333,6 +333,10 @@ Test(out, summary_in_a_line)
 	sp_out_summary(p, &b);
 	cr_assert_str_eq(sp_buf_str(&b),
 		"140 samples, 4 lost (ring full 3, thread ended 1), 1 truncated, 1 unknown");
+	p->outside = 1234;
+	sp_buf_clear(&b);
+	sp_out_summary(p, &b);
+	cr_assert(strstr(sp_buf_str(&b), ", 1 unknown; 1,234 outside of tasks left out"));
 	sp_profile_free(p);
 }
 
