@@ -104,7 +104,7 @@ static void write_stage(const struct sp_text *t, const struct sp_view *v, const 
 	sp_sink_puts(t->sink, "  ");
 	sp_text_percent(t, sp_percent(r->weight, v->weight));
 	sp_sink_printf(t->sink, "  %5u  %10s  %-6s  ", r->tasks,
-		sp_duration_format(r->run_ns, n, sizeof(n)), id);
+		r->run_ns ? sp_duration_format(r->run_ns, n, sizeof(n)) : "-", id);
 	sp_sink_puts(t->sink, sp_text_words(t, &fit));
 	/* who lagged goes on where there is room */
 	joined = lag.len && columns(&work) + 2 + columns(&lag) <= room;

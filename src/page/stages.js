@@ -99,7 +99,7 @@ class StageTable {
 		const cell = (className, text, title = '') => element('td', {className, textContent: text, title});
 		body.dataset.stage = s.stage;
 		body.addEventListener('click', () => this.on.pick(s.stage));
-		row.append(element('th', {scope: 'row'}), cell('number', formatNumber(s.tasks)), cell('number', formatDuration(s.run * 1e6)),
+		row.append(element('th', {scope: 'row'}), cell('number', formatNumber(s.tasks)), cell('number', s.run ? formatDuration(s.run * 1e6) : '–', s.run ? '' : 'Known by names of threads alone'),
 			this.slowestCell(s), this.areaCell(s, most));
 		row.firstChild.append(button);
 		body.append(row);

@@ -206,6 +206,12 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 		return -ENOMEM;
 	for (size_t i = 0; i <= p->task_count; i++)
 		pass[i] = passes(p, f, i ? &p->tasks[i - 1] : NULL);
+	/* nor are they in tables and lanes */
+	for (size_t i = 1; i <= p->task_count; i++)
+		if (!pass[i])
+			p->tasks[i - 1] = (struct sp_task_run){.name = {-1, -1, -1, -1, -1},
+				.app = p->tasks[i - 1].app,
+				.executor = p->tasks[i - 1].executor};
 	sp_profile_restart(p);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_sample s = p->rows[i]; /* those read are behind us */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/when.h"
 #include "out/diff.h"
+#include "out/stages.h"
 #include "prof/area.h"
 #include "prof/shortname.h"
 #include "prof/spans.h"
@@ -137,6 +138,30 @@ Test(area, the_frame_nearest_to_the_leaf_decides)
 				->name,
 			cases[i].want);
 	sp_areas_free(a);
+	sp_profile_free(p);
+}
+
+Test(tasks, those_that_do_not_pass_are_in_no_table)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_stages s;
+
+	for (int stage = 0; stage < 3; stage++)
+		cr_assert_eq(sp_profile_add_task(p,
+				     &(struct sp_task_run){
+					     .name = {stage, stage, 0, 0, 0},
+					     .start_ns = 1,
+					     .end_ns = 9,
+				     }),
+			0);
+	p->rows[0].task = 2;
+	sp_profile_reindex(p);
+	cr_assert_eq(
+		sp_profile_filter_tasks(p, &(struct sp_task_filter){1, -1, -1, -1, false, -1}), 0);
+	cr_assert_eq(sp_stages_init(&s, p, 0, NULL), 0);
+	cr_expect_eq(s.count, 1);
+	cr_expect(s.count == 1 && s.rows[0].stage == 1 && s.rows[0].tasks == 1);
+	sp_stages_done(&s);
 	sp_profile_free(p);
 }
 
