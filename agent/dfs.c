@@ -20,7 +20,8 @@
 #define RETRY_NS   2000000000ull
 #define RETRY_MOST 60000000000ull
 #define NAMES	   1000u /* that are tried before giving up */
-#define DOUBTS	   6u	 /* looks at a file that is not as we left it, before another is begun */
+#define DOUBTS	   15u	 /* looks at a file that is not as we left it, before another is begun */
+#define DOUBTS_END 2u	 /* the same where the JVM ends */
 
 struct sp_dfs {
 	_Atomic uint32_t holders; /* the session and the thread */
@@ -77,7 +78,8 @@ static void say_waiting(struct sp_dfs *d, const struct sp_err *err)
 static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 {
 	uint64_t length = 0;
-	int r = sp_hadoop_length(d->fs, env, d->path, &length, err);
+	int released = sp_hadoop_release(d->fs, env, d->path, err);
+	int r = released < 0 ? released : sp_hadoop_length(d->fs, env, d->path, &length, err);
 
 	if (r == -ENOENT) { /* not there after all, or somebody has removed it */
 		d->length = 0;
@@ -87,12 +89,12 @@ static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 	}
 	if (r < 0)
 		return r; /* nobody answers: that says nothing of the file */
-	if (length && length == d->length) {
+	if (released && length && length == d->length) {
 		d->doubts = 0;
 		return 0;
 	}
-	r = sp_hadoop_cut(d->fs, env, d->path, d->length, err);
-	if (++d->doubts > DOUBTS) {
+	r = released ? sp_hadoop_cut(d->fs, env, d->path, d->length, err) : 0;
+	if (++d->doubts > (atomic_load(&d->stop) ? DOUBTS_END : DOUBTS)) {
 		d->begun = false;
 		d->number++;
 		d->doubts = 0;
@@ -181,7 +183,7 @@ static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 /* After a failure a while, longer each time; at the end there is no time for that. */
 static void pause_after(struct sp_dfs *d, int r)
 {
-	uint64_t pause = TICK_NS / 5, end;
+	uint64_t pause = TICK_NS, end;
 
 	if (r != -EAGAIN) {
 		d->retry_ns = d->retry_ns ? d->retry_ns * 2 : RETRY_NS;

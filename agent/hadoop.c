@@ -293,15 +293,24 @@ int sp_hadoop_length(
 	return leave(env, 0, err);
 }
 
-/* HDFS keeps a file for a writer that failed: a lease, also against ourselves. */
-static void recover_lease(JNIEnv *env, jobject fs, jobject path)
+int sp_hadoop_release(struct sp_hadoop *h, JNIEnv *env, const char *path, struct sp_err *err)
 {
-	jclass c = (*env)->GetObjectClass(env, fs);
-	jmethodID m = (*env)->GetMethodID(env, c, "recoverLease", "(" PATH_TYPE ")Z");
+	bool released = true;
+	jmethodID m;
+	jobject p;
+	int r = enter(env, err);
 
-	if (m)
-		(*env)->CallBooleanMethod(env, fs, m, path);
-	sp_jni_failed(env); /* other file systems have no such method */
+	if (r < 0)
+		return r;
+	m = (*env)->GetMethodID(
+		env, (*env)->GetObjectClass(env, h->fs), "recoverLease", "(" PATH_TYPE ")Z");
+	if (!m)
+		sp_jni_failed(env); /* other file systems have no such method */
+	p = m ? new_path(env, path) : NULL;
+	if (p)
+		released = (*env)->CallBooleanMethod(env, h->fs, m, p);
+	r = leave(env, 0, err);
+	return r < 0 ? r : released;
 }
 
 int sp_hadoop_cut(
@@ -316,7 +325,6 @@ int sp_hadoop_cut(
 		return r;
 	p = new_path(env, path);
 	if (p) {
-		recover_lease(env, h->fs, p);
 		c = (*env)->GetObjectClass(env, h->fs);
 		m = (*env)->GetMethodID(env, c, length ? "truncate" : "delete",
 			length ? "(" PATH_TYPE "J)Z" : "(" PATH_TYPE "Z)Z");

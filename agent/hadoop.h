@@ -30,8 +30,13 @@ int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, int fd, bo
 int sp_hadoop_length(
 	struct sp_hadoop *h, JNIEnv *env, const char *path, uint64_t *ret, struct sp_err *err);
 
-/* Lets go of a file whose writer failed, and cuts it back to @length; with 0 it is removed. It may
- * take effect later: ask for the length. Returns 0 or -errno with a sentence. */
+/* Lets go of a file whose writer failed: HDFS keeps it for him, also against ourselves, and across
+ * a restart of its NameNode. Returns 1 where nobody has it, 0 where that takes a while; -ENOENT;
+ * -errno with a sentence. */
+int sp_hadoop_release(struct sp_hadoop *h, JNIEnv *env, const char *path, struct sp_err *err);
+
+/* Cuts a file that nobody has back to @length; with 0 it is removed. It may take effect later: ask
+ * for the length. Returns 0 or -errno with a sentence. */
 int sp_hadoop_cut(
 	struct sp_hadoop *h, JNIEnv *env, const char *path, uint64_t length, struct sp_err *err);
 
