@@ -19,6 +19,8 @@
 #define TICK_NS	   1000000000ull
 #define RETRY_NS   2000000000ull
 #define RETRY_MOST 60000000000ull
+#define TOGETHER   32u	 /* pieces that are sent in one write */
+#define REFUSED	   4u	 /* appends, before another file is begun */
 #define NAMES	   1000u /* that are tried before giving up */
 #define DOUBTS	   15u	 /* looks at a file that is not as we left it, before another is begun */
 #define DOUBTS_END 2u	 /* the same where the JVM ends */
@@ -40,6 +42,7 @@ struct sp_dfs {
 	bool begun;	   /* the file is ours */
 	bool alone;	   /* no append: a file per piece */
 	unsigned doubts;   /* > 0: something may be behind @length */
+	unsigned refused;  /* appends in a row that came to nothing */
 	uint64_t retry_ns; /* after a failure: the pause */
 	bool said;
 	/* under the lock */
@@ -104,7 +107,7 @@ static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 }
 
 /* The first name that nobody has. */
-static int create(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
+static int create(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
 	unsigned tries = 0;
 	bool touched = false;
@@ -113,7 +116,7 @@ static int create(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
 	do {
 		r = sp_pieces_remote(d->pieces, d->number, d->path, sizeof(d->path), err);
 		if (r == 0)
-			r = sp_hadoop_put(d->fs, env, d->path, fd, false, &touched, err);
+			r = sp_hadoop_put(d->fs, env, d->path, fds, n, false, &touched, err);
 		d->number += r == -EEXIST && !touched;
 	} while (r == -EEXIST && !touched && ++tries < NAMES);
 	if (r < 0 && touched) {
@@ -124,32 +127,38 @@ static int create(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
 	return r;
 }
 
-static int send(struct sp_dfs *d, JNIEnv *env, int fd, struct sp_err *err)
+static int send(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
 	bool touched = false;
+	uint64_t bytes = 0;
 	struct stat st;
 	int r = d->doubts ? settle(d, env, err) : 0;
 
 	if (r < 0)
 		return r;
-	if (fstat(fd, &st) < 0)
-		return sp_err_set(err, -errno, "the local copy: %s", strerror(errno));
-	if (d->begun && !d->alone) {
-		r = sp_hadoop_put(d->fs, env, d->path, fd, true, &touched, err);
+	for (size_t i = 0; i < n; i++) {
+		if (fstat(fds[i], &st) < 0)
+			return sp_err_set(err, -errno, "the local copy: %s", strerror(errno));
+		bytes += (uint64_t)st.st_size;
+	}
+	if (d->begun && !d->alone && d->refused < REFUSED) {
+		r = sp_hadoop_put(d->fs, env, d->path, fds, n, true, &touched, err);
 		if (r == 0)
-			d->length += (uint64_t)st.st_size;
+			d->length += bytes;
 		else if (r != -EOPNOTSUPP || touched)
 			d->doubts = 1;
+		d->refused = r == 0 ? 0 : d->refused + 1;
 		if (r != -EOPNOTSUPP)
 			return r;
 		d->alone = true;
 	}
 	d->number += d->begun;
 	d->begun = false;
-	r = create(d, env, fd, err);
+	r = create(d, env, fds, n, err);
 	if (r == 0) {
 		d->begun = true;
-		d->length = (uint64_t)st.st_size;
+		d->refused = 0;
+		d->length = bytes;
 	}
 	return r;
 }
@@ -159,19 +168,22 @@ static bool given_up(const struct sp_dfs *d)
 	return atomic_load(&d->stop) && sp_clock_mono_ns() >= atomic_load(&d->end_ns);
 }
 
-/* Sends all that waits. Returns 0, or -errno after the first failure. */
+/* Sends all that waits, many pieces at a time: each write costs several round trips. Returns 0, or
+ * -errno after the first failure. */
 static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 {
-	int fd, r = 0;
+	int fds[TOGETHER], r = 0;
+	size_t n;
 
 	if (!d->fs) {
 		r = sp_pieces_remote(d->pieces, 0, d->path, sizeof(d->path), err);
 		if (r == 0)
 			r = sp_hadoop_open(&d->fs, env, d->path, err);
 	}
-	while (r == 0 && !given_up(d) && (fd = sp_pieces_take(d->pieces)) >= 0) {
-		r = send(d, env, fd, err);
-		close(fd);
+	while (r == 0 && !given_up(d) && (n = sp_pieces_take(d->pieces, fds, TOGETHER)) > 0) {
+		r = send(d, env, fds, n, err);
+		for (size_t i = 0; i < n; i++)
+			close(fds[i]);
 		if (r == 0)
 			sp_pieces_sent(d->pieces);
 		else

@@ -251,8 +251,8 @@ static void close_out(JNIEnv *env, jobject out, struct sp_err *err, int *r)
 	}
 }
 
-int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, int fd, bool append,
-	bool *ret_touched, struct sp_err *err)
+int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, const int *fds, size_t n,
+	bool append, bool *ret_touched, struct sp_err *err)
 {
 	jobject p, out;
 	int r = enter(env, err);
@@ -264,7 +264,8 @@ int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, int fd, bo
 	out = p ? open_out(env, h->fs, p, append) : NULL;
 	if (out) {
 		*ret_touched = true;
-		r = copy(env, out, fd);
+		for (size_t i = 0; i < n && r == 0 && !(*env)->ExceptionCheck(env); i++)
+			r = copy(env, out, fds[i]);
 		if (r < 0)
 			sp_err_set(err, r, "the local copy: %s", strerror(-r));
 		close_out(env, out, err, &r);

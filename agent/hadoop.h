@@ -18,13 +18,12 @@ struct sp_hadoop;
 int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct sp_err *err);
 void sp_hadoop_close(struct sp_hadoop *h, JNIEnv *env);
 
-/* Writes all of @fd to a new file with its directories, of the modes that Spark's profiler has for
- * them (770 and 660), or with @append behind what is there; the file is closed then. *ret_touched:
- * something of it may be there, also after a failure.
- * Returns 0; -EEXIST: there is such a file; -EOPNOTSUPP: no append there; -errno; all with a
- * sentence. */
-int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, int fd, bool append,
-	bool *ret_touched, struct sp_err *err);
+/* Writes all of @fds, one behind the other, to a new file with its directories, of the modes that
+ * Spark's profiler has for them (770 and 660), or with @append behind what is there; the file is
+ * closed then. *ret_touched: something of it may be there, also after a failure. Returns 0;
+ * -EEXIST: there is such a file; -EOPNOTSUPP: no append there; -errno; all with a sentence. */
+int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, const int *fds, size_t n,
+	bool append, bool *ret_touched, struct sp_err *err);
 
 /* Returns 0; -ENOENT; -errno with a sentence. */
 int sp_hadoop_length(

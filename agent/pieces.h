@@ -35,11 +35,11 @@ void sp_pieces_finish(struct sp_pieces *p, uint64_t bytes, uint64_t samples);
 
 /* For pieces that wait. Any thread, one at a time.
  * wait: until there is one, until @timeout_ns is over, or sp_pieces_wake(). Returns how many there
- * are. take: opens the oldest for reading; the caller closes it, and says sent, which removes it,
- * or keep. Returns -ENOENT where there is none, -errno. */
+ * are. take: opens the oldest, at most @max, for reading; the caller closes them, and says sent,
+ * which removes them, or keep. Returns how many. */
 size_t sp_pieces_wait(struct sp_pieces *p, uint64_t timeout_ns);
 void sp_pieces_wake(struct sp_pieces *p);
-int sp_pieces_take(struct sp_pieces *p);
+size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max);
 void sp_pieces_sent(struct sp_pieces *p);
 void sp_pieces_keep(struct sp_pieces *p);
 

@@ -32,8 +32,8 @@ struct sp_pieces {
 	struct sp_piece now;
 	time_t started;
 	uint64_t began_ns, retry_ns;
-	bool over;  /* there is no piece in hand any more */
-	bool taken; /* the oldest is on its way to the cluster */
+	bool over;    /* there is no piece in hand any more */
+	size_t taken; /* so many, the oldest, are on their way to the cluster */
 	bool woken;
 	_Atomic bool hurry;
 	pthread_cond_t came;

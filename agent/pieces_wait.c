@@ -47,34 +47,46 @@ void sp_pieces_wake(struct sp_pieces *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-int sp_pieces_take(struct sp_pieces *p)
+size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max)
 {
 	char path[SP_PIECES_PATH];
-	int fd = -ENOENT;
+	uint64_t bytes = 0;
+	size_t n = 0;
 
 	pthread_mutex_lock(&p->lock);
-	while (fd < 0 && p->n_done && p->done[0].complete) {
-		if (sp_pieces_name(p, &p->id, &p->done[0], path, NULL) == 0)
+	while (n < max && n < p->n_done && p->done[n].complete) {
+		int fd = -1;
+
+		/* Those that are on their way cannot make room for newer ones. */
+		bytes += p->done[n].bytes;
+		if (n && bytes > p->maxdisk / 4)
+			break;
+
+		if (sp_pieces_name(p, &p->id, &p->done[n], path, NULL) == 0)
 			fd = open(path, O_RDONLY | O_CLOEXEC);
-		p->taken = fd >= 0;
-		if (fd < 0) /* somebody has removed it */
-			sp_pieces_remove(p, 0);
+		if (fd >= 0)
+			ret_fds[n++] = fd;
+		else if (n == 0 || errno == ENOENT) /* somebody has removed it */
+			sp_pieces_remove(p, n);
+		else
+			break;
 	}
+	p->taken = n;
 	pthread_mutex_unlock(&p->lock);
-	return fd < 0 ? -ENOENT : fd;
+	return n;
 }
 
 void sp_pieces_sent(struct sp_pieces *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->taken = false;
-	sp_pieces_remove(p, 0);
+	for (; p->taken; p->taken--)
+		sp_pieces_remove(p, 0);
 	pthread_mutex_unlock(&p->lock);
 }
 
 void sp_pieces_keep(struct sp_pieces *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->taken = false;
+	p->taken = 0;
 	pthread_mutex_unlock(&p->lock);
 }

@@ -234,7 +234,7 @@ Test(pieces, a_directory_has_the_layout_of_sparks_profiler)
 Test(pieces, what_waits_is_taken_in_order)
 {
 	char options[256], want[64];
-	int fd;
+	int fd, fds[8];
 	struct sp_args a;
 	struct sp_pieces *p;
 	struct sp_err err = {{0}};
@@ -244,30 +244,33 @@ Test(pieces, what_waits_is_taken_in_order)
 		dir);
 	cr_assert_eq(sp_args_parse(&a, options, &err), 0);
 	cr_assert_eq(sp_pieces_new(&p, &a, &known, &fd, &err), 0, "%s", err.text);
-	cr_expect_eq(sp_pieces_take(p), -ENOENT);
+	cr_expect_eq(sp_pieces_take(p, fds, 8), 0);
 	cr_expect_eq(sp_pieces_wait(p, 1000000), 0);
 	cr_expect_not(sp_pieces_due(p, sp_clock_mono_ns(), 0));
 	sp_pieces_hurry(p);
 	cr_expect(sp_pieces_due(p, sp_clock_mono_ns(), 0));
 	close(fd);
 	fd = sp_pieces_next(p, sp_clock_mono_ns(), &err);
-	cr_expect_eq(sp_pieces_take(p), -ENOENT, "it is not complete yet");
+	cr_expect_eq(sp_pieces_take(p, fds, 8), 0, "it is not complete yet");
 	sp_pieces_ended(p, 600000, 1);
 	close(fd);
 	close(turn(p, 600000, 2));
-	fd = sp_pieces_take(p);
-	cr_assert(fd >= 0);
+	cr_assert_eq(sp_pieces_take(p, fds, 8), 1, "both are more than a quarter of maxdisk=");
 	cr_expect_eq(sp_pieces_fit(p, 0), 2, "what is on its way stays");
 	sp_pieces_keep(p);
-	close(fd);
-	fd = sp_pieces_take(p);
+	close(fds[0]);
+	cr_assert_eq(sp_pieces_take(p, fds, 8), 1);
 	sp_pieces_sent(p);
-	close(fd);
+	close(fds[0]);
+	close(turn(p, 10, 1));
 	sp_pieces_finish(p, 10, 3);
-	snprintf(want, sizeof(want), "sparkprof-%d.3.jfr ", (int)getpid());
+	snprintf(want, sizeof(want), "sparkprof-%d.3.jfr sparkprof-%d.4.jfr ", (int)getpid(),
+		(int)getpid());
 	cr_expect_str_eq(listing(), want);
-	cr_expect_eq(sp_pieces_wait(p, 0), 1);
-	close(sp_pieces_take(p));
+	cr_expect_eq(sp_pieces_wait(p, 0), 2);
+	cr_assert_eq(sp_pieces_take(p, fds, 8), 2, "small ones go together");
+	close(fds[0]);
+	close(fds[1]);
 	sp_pieces_sent(p);
 	cr_expect_str_eq(listing(), "");
 	sp_pieces_free(p);
