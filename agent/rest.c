@@ -30,7 +30,8 @@ struct sp_rest {
 	unsigned searches;
 	uint64_t searched_ns;
 	struct sp_stage_about about;
-	struct sp_buf text;
+	struct sp_buf text, jobs; /* jobs: the driver's, as of this round */
+	bool jobs_known;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -62,12 +63,17 @@ static bool wait_stop(struct sp_rest *r)
 	return stop;
 }
 
-static bool get(struct sp_rest *r, JNIEnv *env, const char *path)
+static bool get_to(struct sp_rest *r, JNIEnv *env, const char *path, struct sp_buf *to)
 {
 	char url[SP_REST_URL + 256];
 
 	sp_rest_url(r->base, &r->id, path, url, sizeof(url));
-	return !stopped(r) && sp_rest_get(env, url, ANSWER_MAX, &r->text);
+	return !stopped(r) && sp_rest_get(env, url, ANSWER_MAX, to);
+}
+
+static bool get(struct sp_rest *r, JNIEnv *env, const char *path)
+{
+	return get_to(r, env, path, &r->text);
 }
 
 /* The UI that knows our application; others may listen at the ports as well. */
@@ -89,30 +95,38 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 	return false;
 }
 
-static void ask(struct sp_rest *r, JNIEnv *env)
+/* Returns whether the driver told of the stage: it may be slow, and hears of a stage from a queue.
+ */
+static bool ask(struct sp_rest *r, JNIEnv *env)
 {
 	struct sp_stage_about *a = &r->about;
-	bool any = false;
 	char path[128];
 
 	snprintf(path, sizeof(path), "/stages/%d?details=false", a->stage);
-	if (get(r, env, path))
-		any |= sp_rest_stage(r->text.data, r->text.len, a);
-	if (get(r, env, "/jobs?status=running"))
-		any |= sp_rest_job(r->text.data, r->text.len, a);
+	if (!get(r, env, path) || !sp_rest_stage(r->text.data, r->text.len, a))
+		return false;
+	/* All of them: the one that ran the stage may have ended. */
+	if (!r->jobs_known)
+		r->jobs_known = get_to(r, env, "/jobs", &r->jobs);
+	if (r->jobs_known && !sp_rest_job(r->jobs.data, r->jobs.len, a))
+		r->jobs_known = false; /* older than the stage */
 	snprintf(path, sizeof(path), "/sql/%lld?details=false&planDescription=false",
 		(long long)a->sql);
 	if (a->sql >= 0 && get(r, env, path))
-		any |= sp_rest_sql(r->text.data, r->text.len, a);
-	if (any)
-		sp_tasks_named(r->tasks, a);
+		sp_rest_sql(r->text.data, r->text.len, a);
+	sp_tasks_named(r->tasks, a);
+	return true;
 }
 
 static void ask_all(struct sp_rest *r, JNIEnv *env)
 {
+	r->jobs_known = false;
 	while (!stopped(r) && sp_tasks_wants_name(r->tasks) && search(r, env) &&
 		sp_tasks_next_wanted(r->tasks, &r->about))
-		ask(r, env);
+		if (!ask(r, env)) {
+			sp_tasks_want_again(r->tasks, &r->about);
+			return;
+		}
 }
 
 static void *run(void *arg)
@@ -150,6 +164,7 @@ static void dispose(struct sp_rest *r)
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->cond);
 	sp_buf_done(&r->text);
+	sp_buf_done(&r->jobs);
 	free(r);
 }
 
@@ -172,6 +187,7 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	r->id = *id;
 	snprintf(r->ui, sizeof(r->ui), "%s", ui);
 	sp_buf_init(&r->text);
+	sp_buf_init(&r->jobs);
 	init_lock(r);
 	if (!sp_rest_base(id, r->ui, 0, r->base, sizeof(r->base))) {
 		dispose(r);

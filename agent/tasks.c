@@ -12,6 +12,7 @@
 #define QUEUE  8192 /* ended tasks between two looks of the collector; a power of two */
 #define STAGES 4096 /* stage attempts remembered as known; a power of two */
 #define ABOUTS 64
+#define TRIES  8
 #define WANTED 256 /* stages that the driver may be asked for; a power of two */
 
 struct sp_tasks {
@@ -23,6 +24,7 @@ struct sp_tasks {
 	struct {
 		int32_t stage, attempt;
 		int64_t sql;
+		uint32_t tries;
 	} wanted[WANTED];
 	uint64_t wanted_head, wanted_tail;
 	uint64_t head, tail, lost;
@@ -131,6 +133,7 @@ static void want(struct sp_tasks *ts, const struct sp_stage_about *about)
 	ts->wanted[i].stage = about->stage;
 	ts->wanted[i].attempt = about->attempt;
 	ts->wanted[i].sql = about->sql;
+	ts->wanted[i].tries = about->tries;
 }
 
 bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
@@ -299,10 +302,22 @@ bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret)
 		ret->stage = ts->wanted[i].stage;
 		ret->attempt = ts->wanted[i].attempt;
 		ret->sql = ts->wanted[i].sql;
+		ret->tries = ts->wanted[i].tries;
 		ret->job = -1;
 	}
 	pthread_mutex_unlock(&ts->lock);
 	return any;
+}
+
+void sp_tasks_want_again(struct sp_tasks *ts, const struct sp_stage_about *about)
+{
+	struct sp_stage_about again = *about;
+
+	if (++again.tries >= TRIES)
+		return;
+	pthread_mutex_lock(&ts->lock);
+	want(ts, &again);
+	pthread_mutex_unlock(&ts->lock);
 }
 
 void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about)

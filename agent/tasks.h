@@ -28,7 +28,8 @@ struct sp_stage_about {
 	int64_t sql; /* execution id, -1: none */
 	int64_t job; /* -1: not known */
 	char group[SP_STAGE_TEXT], description[SP_STAGE_TEXT], call_site[SP_STAGE_TEXT];
-	char pool[64], batch[64], query[64];		   /* scheduler pool; streaming */
+	uint32_t tries;			     /* how often the driver was asked in vain */
+	char pool[64], batch[64], query[64]; /* scheduler pool; streaming */
 	char name[SP_STAGE_TEXT], sql_text[SP_STAGE_TEXT]; /* as the driver has them */
 };
 
@@ -71,6 +72,9 @@ void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about);
  * once. Of more than a few hundred that wait, the oldest are not asked for. */
 bool sp_tasks_wants_name(struct sp_tasks *ts);
 bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret);
+
+/* The driver did not tell: once more, behind the others, and a few times only. */
+void sp_tasks_want_again(struct sp_tasks *ts, const struct sp_stage_about *about);
 
 /* What the driver said of a stage. */
 void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about);

@@ -241,6 +241,29 @@ Test(tasks, what_has_no_place_is_counted)
 	sp_tasks_free(ts);
 }
 
+Test(tasks, the_driver_is_asked_again_a_few_times)
+{
+	struct sp_stage_about a = {.stage = 5, .sql = 12}, b = {.stage = 6, .sql = -1}, got;
+	struct sp_tasks *ts;
+	int asked = 0;
+
+	cr_assert_eq(sp_tasks_new(&ts), 0);
+	sp_tasks_stage(ts, &a);
+	sp_tasks_stage(ts, &b);
+	cr_assert(sp_tasks_next_wanted(ts, &got));
+	cr_expect_eq(got.stage, 5);
+	sp_tasks_want_again(ts, &got);
+	cr_assert(sp_tasks_next_wanted(ts, &got));
+	cr_expect_eq(got.stage, 6); /* the others first */
+	for (; sp_tasks_next_wanted(ts, &got) && asked < 100; asked++) {
+		cr_expect_eq(got.stage, 5);
+		cr_expect_eq(got.sql, 12);
+		sp_tasks_want_again(ts, &got);
+	}
+	cr_expect(asked > 1 && asked < 10, "%d", asked);
+	sp_tasks_free(ts);
+}
+
 Test(namelog, the_name_at_a_time)
 {
 	struct sp_namelog *l;

@@ -28,7 +28,7 @@ public class SparkEnv {
             return "{}";
         case "/api/v1/applications/app-late/stages/5?details=false":
             return "[{\"stageId\":5,\"attemptId\":0,\"name\":\"collect at Main.java:7\"}]";
-        case "/api/v1/applications/app-late/jobs?status=running":
+        case "/api/v1/applications/app-late/jobs":
             return "[{\"jobId\":3,\"stageIds\":[5]}]";
         case "/api/v1/applications/app-late/sql/12?details=false&planDescription=false":
             return "{\"description\":\"SELECT 1\"}";

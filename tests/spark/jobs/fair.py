@@ -49,6 +49,8 @@ def together(n, times):
 
 
 together(1000, 1)
+if sc.getConf().get("spark.ui.enabled") != "false":  # 3.0 fails where there is none
+    print("ui", sc.uiWebUrl)
 print("ready", sc.applicationId, flush=True)
 for line in sys.stdin:
     together(rows, rounds)
