@@ -3,13 +3,14 @@
 #include "sparkside.h"
 
 #include "base/clock.h"
+#include "runners.h"
 #include "taskcontext.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define POLL_NS	   5000000ull /* how late the end of a task may be seen before Spark 4.2 */
+#define POLL_NS	   5000000ull /* how late the end of a task may be seen */
 #define CONTEXT_NS 2000000ull /* Spark sets the context a moment after the name */
 #define TRIES	   100	      /* for the context of one task */
 
@@ -90,7 +91,6 @@ bool sp_sparkside_named(
 	JNIEnv *env, jobject thread, uint32_t tid, const char *name, uint64_t now_ns, bool begun)
 {
 	struct sp_task task = {.tid = tid, .start_ns = now_ns, .begun = begun};
-	bool unknown;
 
 	if (sp_taskname_engine(name, &task.name)) {
 		task.feeder = true;
@@ -105,9 +105,8 @@ bool sp_sparkside_named(
 		task.name = (struct sp_taskname){-1, -1, -1, -1, -1};
 	}
 	remember(env, thread, tid);
-	unknown = sp_tasks_begin(ss.tasks, &task);
-	return (unknown || !atomic_load_explicit(&ss.exact, memory_order_relaxed)) &&
-	       !atomic_load_explicit(&ss.polling, memory_order_relaxed);
+	sp_tasks_begin(ss.tasks, &task);
+	return !atomic_load_explicit(&ss.polling, memory_order_relaxed);
 }
 
 void sp_sparkside_found(
@@ -211,20 +210,23 @@ static bool learn(
 	return false;
 }
 
-/* Before Spark 4.2 the name stays when the task is over: the pool's own lock tells. */
+/* The executor tells, some time before the thread takes another name (Spark 4.2 on) or leaves the
+ * pool's job (before). The end is put late rather than early: what is left of the thread's time
+ * until then is idle, what came before is the task's. */
 static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobject thread)
 {
+	int finished = sp_runners_finished(env, t->name.task_id);
 	uint64_t now = sp_clock_mono_ns();
+	bool exact = atomic_load(&ss.exact);
 
-	if (sp_taskcontext_busy(env, thread) != 0) {
+	if (finished == 0 || (finished < 0 && (exact || sp_taskcontext_busy(env, thread) != 0))) {
 		w->seen_ns = now;
 		return false;
 	}
-	if (!t->begun && !w->seen_ns)
+	if (!t->begun && !w->seen_ns && finished != 1)
 		sp_tasks_forget(ss.tasks, t->tid, t->name.task_id);
 	else
-		sp_tasks_end(ss.tasks, t->tid, t->name.task_id,
-			w->seen_ns ? w->seen_ns + (now - w->seen_ns) / 2 : now);
+		sp_tasks_end(ss.tasks, t->tid, t->name.task_id, now);
 	return true;
 }
 
@@ -262,7 +264,7 @@ static uint64_t give_up(const struct sp_task *t)
 /* Returns when it wants to be looked at again, 0: it need not. */
 static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 {
-	bool watch = !t->feeder && !atomic_load(&ss.exact), again;
+	bool watch = !t->feeder, again;
 	struct worker w;
 	jobject thread;
 
@@ -310,4 +312,5 @@ void sp_sparkside_stop(JNIEnv *env)
 		bury(&ss.workers[0]);
 	delete_dead(env);
 	sp_taskcontext_done(env);
+	sp_runners_done(env);
 }

@@ -136,10 +136,9 @@ static void want(struct sp_tasks *ts, const struct sp_stage_about *about)
 	ts->wanted[i].tries = about->tries;
 }
 
-bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
+void sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
 {
 	struct sp_task *t;
-	bool unknown;
 
 	pthread_mutex_lock(&ts->lock);
 	t = find(ts, task->tid, -2);
@@ -149,9 +148,7 @@ bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
 		ts->open[ts->open_count++] = whole(ts, task);
 	else
 		ts->lost++;
-	unknown = !is_known(ts, task->name.stage, task->name.stage_attempt);
 	pthread_mutex_unlock(&ts->lock);
-	return unknown;
 }
 
 void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t end_ns)

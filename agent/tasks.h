@@ -38,9 +38,8 @@ struct sp_tasks;
 int sp_tasks_new(struct sp_tasks **ret);
 void sp_tasks_free(struct sp_tasks *ts);
 
-/* @task begins on its thread; one that was open there ends at the same moment. Returns true where
- * nothing is known of its stage yet. */
-bool sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task);
+/* @task begins on its thread; one that was open there ends at the same moment. */
+void sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task);
 
 /* The task that is open on the thread ends. @task_id: only if it is this one; -2: whichever. */
 void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t end_ns);

@@ -195,12 +195,14 @@ Test(tasks, a_stage_is_told_once)
 	struct sp_tasks *ts;
 
 	cr_assert_eq(sp_tasks_new(&ts), 0);
-	cr_assert(sp_tasks_begin(ts, &a));
+	sp_tasks_begin(ts, &a);
+	cr_assert_not(sp_tasks_stage_known(ts, a.name.stage, a.name.stage_attempt));
 	sp_tasks_stage(ts, &about);
 	sp_tasks_stage(ts, &about);
 	cr_assert(sp_tasks_stage_known(ts, 5, 0));
 	cr_assert_not(sp_tasks_stage_known(ts, 5, 1));
-	cr_assert_not(sp_tasks_begin(ts, &b));
+	sp_tasks_begin(ts, &b);
+	cr_assert(sp_tasks_stage_known(ts, b.name.stage, b.name.stage_attempt));
 	cr_assert(sp_tasks_next_stage(ts, &got));
 	cr_assert_eq(got.sql, 7);
 	cr_assert_not(sp_tasks_next_stage(ts, &got));
