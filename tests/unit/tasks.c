@@ -103,6 +103,10 @@ Test(taskname, threads_beside_the_tasks)
 	cr_assert(sp_taskname_idle("Executor task idle worker#51"));
 	cr_assert_not(sp_taskname_idle(WORKER "345"));
 	cr_assert(sp_taskname_feeder("stdout writer for /usr/bin/python3"));
+	cr_assert(sp_taskname_feeder("stdin writer for List(cat)"));
+	cr_assert(sp_taskname_feeder("Thread-ScriptTransformation-Feed"));
+	cr_assert(sp_taskname_feeder("Thread-SparkScriptTransformationWriterThread-Feed"));
+	cr_assert_not(sp_taskname_feeder("Thread-4"));
 	cr_assert_not(sp_taskname_feeder("shuffle-client-4-1"));
 }
 
