@@ -339,6 +339,8 @@ static void json_row(const struct sp_stages *s, const struct sp_profile *p,
 		json_text(sink, "call_site", p, r->about->call_site);
 		json_text(sink, "job_group", p, r->about->group);
 		json_text(sink, "sql_text", p, r->about->sql_text);
+		json_text(sink, "query", p, r->about->query);
+		json_text(sink, "batch", p, r->about->batch);
 	}
 	json_areas(s, r, sink);
 	if (s->timed)

@@ -213,6 +213,8 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 		to->description = s->description ? string(m, s->description) : to->description;
 		to->call_site = s->call_site ? string(m, s->call_site) : to->call_site;
 		to->sql_text = s->sql_text ? string(m, s->sql_text) : to->sql_text;
+		to->query = s->query ? string(m, s->query) : to->query;
+		to->batch = s->batch ? string(m, s->batch) : to->batch;
 	}
 	return r;
 }

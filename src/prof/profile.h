@@ -138,6 +138,7 @@ struct sp_stage {
 	uint32_t app;
 	uint32_t name; /* as the driver has it */
 	uint32_t group, description, call_site, sql_text;
+	uint32_t query, batch; /* of structured streaming: its id, and the batch's number */
 };
 
 /* Where a row is, with the hash of its key: most rows that are not it need not be looked at. */

@@ -135,6 +135,10 @@ static int read_stage(struct sp_spans *s, const struct sp_jfr_event *e)
 		r = keep(e, "sqlText", &x->sql_text);
 	if (r == 0)
 		r = keep(e, "description", &x->description);
+	if (r == 0)
+		r = keep(e, "streamingQuery", &x->query);
+	if (r == 0)
+		r = keep(e, "streamingBatch", &x->batch);
 	return r < 0 ? r : keep(e, "callSite", &x->call_site);
 }
 
@@ -281,6 +285,8 @@ void sp_spans_done(struct sp_spans *s)
 		free(s->stages[i].call_site);
 		free(s->stages[i].name);
 		free(s->stages[i].sql_text);
+		free(s->stages[i].query);
+		free(s->stages[i].batch);
 	}
 	free(s->list);
 	free(s->named);
@@ -455,6 +461,8 @@ static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
 		learn(p, from->call_site, &to->call_site);
 		learn(p, from->name, &to->name);
 		learn(p, from->sql_text, &to->sql_text);
+		learn(p, from->query, &to->query);
+		learn(p, from->batch, &to->batch);
 	}
 	return 0;
 }

@@ -18,6 +18,7 @@ struct sp_span_stage {
 	int32_t stage, attempt;
 	int64_t sql, job;					 /* -1: none */
 	char *group, *description, *call_site, *name, *sql_text; /* owned; NULL */
+	char *query, *batch;					 /* the same: of streaming */
 };
 
 struct sp_spans {
