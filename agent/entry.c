@@ -4,6 +4,7 @@
 #include "owner.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <jni.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,10 +40,11 @@ JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options)
 {
 	struct sp_control_call call = {.vm = vm};
 
+	/* The launcher learns the reason by the JVM's "return code: -11". */
 	if (!options || sp_control_parse(options, &call) < 0)
-		return JNI_ERR;
+		return -EINVAL;
 	read_jdk(call.jdk, sizeof(call.jdk));
-	return sp_control_start(&call) < 0 ? JNI_ERR : JNI_OK;
+	return sp_control_start(&call);
 }
 
 /* A JVM that was started with -agentpath has this build mapped from another file already, and that

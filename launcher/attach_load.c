@@ -28,6 +28,22 @@ static void tidy(char *ret, size_t cap, const char *text, size_t len)
 	ret[n] = '\0';
 }
 
+/* What the agent's entry returns is -errno; JDK 21 and later say -1 of their own where it threw. */
+static const char *start_reason(int code)
+{
+	switch (-code) {
+	case EAGAIN:
+		return "no thread could be made in it: a limit of threads or tasks is reached";
+	case ENOMEM:
+		return "it has no memory left";
+	case EINVAL:
+		return "it did not understand what it was told";
+	default:
+		return code < -1 && code > -4096 ? strerror(-code)
+						 : "the JVM gives no reason; its own log may";
+	}
+}
+
 int sp_attach_answer(const char *text, size_t len, struct sp_err *err)
 {
 	char all[512];
@@ -44,7 +60,8 @@ int sp_attach_answer(const char *text, size_t len, struct sp_err *err)
 	if (code && atoi(code + 13) == 0 && first == 0)
 		return 0;
 	if (code)
-		return sp_err_set(err, -EREMOTEIO, "the agent could not start there (%.80s)", code);
+		return sp_err_set(err, -EREMOTEIO, "the agent could not start there: %s (%.80s)",
+			start_reason(atoi(code + 13)), code);
 	if (strstr(rest, "Dynamic agent loading is not enabled"))
 		return sp_err_set(err, -EPERM,
 			"agent loading is switched off there: -XX:-EnableDynamicAgentLoading");

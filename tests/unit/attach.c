@@ -8,6 +8,27 @@
 #include <errno.h>
 #include <string.h>
 
+Test(attach, why_the_agent_did_not_start)
+{
+	static const struct {
+		const char *text, *word;
+	} cases[] = {
+		{"0\nreturn code: -11\n", "no thread could be made"},
+		{"0\nreturn code: -12\n", "no memory left"},
+		{"0\nreturn code: -13\n", "Permission denied"},
+		{"0\nreturn code: -1\n", "no reason"},
+		{"0\nreturn code: 102\n", "no reason"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_err err = {""};
+
+		cr_expect_eq(
+			sp_attach_answer(cases[i].text, strlen(cases[i].text), &err), -EREMOTEIO);
+		cr_expect(strstr(err.text, cases[i].word), "%s", err.text);
+	}
+}
+
 /* Answers as the JDKs give them (jvmtiExport.cpp, jvmtiAgent.cpp, attachListener.cpp). */
 Test(attach, answers_of_jdk_11_to_25)
 {
