@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 
 struct group {
-	int version; /* 1 or 2 */
+	const char *controller; /* NULL: memory */
+	int version;		/* 1 or 2 */
 	char path[PATH_MAX];
 };
 
@@ -22,6 +23,11 @@ struct mount {
 };
 
 static const uint64_t UNLIMITED = UINT64_MAX;
+
+static const char *controller_of(const struct group *g)
+{
+	return g->controller ? g->controller : "memory";
+}
 
 /* Whether @word is one of the names parted by commas. */
 static bool in_list(const char *list, size_t len, const char *word)
@@ -37,7 +43,7 @@ static bool in_list(const char *list, size_t len, const char *word)
 }
 
 /* Lines are "4:memory:/path", "2:cpu,cpuacct:/path" and, for version 2, "0::/path". Where version 1
- * has the memory controller, version 2 has it not. */
+ * has the controller, version 2 has it not. */
 static int parse_groups(char *text, struct group *ret)
 {
 	ret->version = 0;
@@ -50,7 +56,7 @@ static int parse_groups(char *text, struct group *ret)
 		path = list ? strchr(list + 1, ':') : NULL;
 		if (!path)
 			continue;
-		bool v1 = in_list(list + 1, (size_t)(path - list - 1), "memory");
+		bool v1 = in_list(list + 1, (size_t)(path - list - 1), controller_of(ret));
 		bool v2 = strncmp(line, "0::", 3) == 0 && ret->version == 0;
 		if (v1 || v2) {
 			ret->version = v1 ? 1 : 2;
@@ -73,7 +79,7 @@ static int read_group(const struct sp_proc *p, struct group *ret)
 
 int sp_cgroup_path(const struct sp_proc *p, char *ret, size_t len)
 {
-	struct group g;
+	struct group g = {0};
 	int r = read_group(p, &g);
 
 	snprintf(ret, len, "%s", r < 0 ? "" : g.path);
@@ -99,16 +105,16 @@ static void unescape(char *s)
 }
 
 /* "36 35 98:0 /root /mount/point rw,noatime shared:1 - cgroup cgroup rw,memory" */
-static bool parse_mount(const char *line, int version, struct mount *ret)
+static bool parse_mount(const char *line, const struct group *g, struct mount *ret)
 {
 	const char *dash = strstr(line, " - ");
 	char type[32], options[1024];
 
 	if (!dash || sscanf(dash, " - %31s %*s %1023s", type, options) != 2)
 		return false;
-	if (strcmp(type, version == 2 ? "cgroup2" : "cgroup") != 0)
+	if (strcmp(type, g->version == 2 ? "cgroup2" : "cgroup") != 0)
 		return false;
-	if (version == 1 && !in_list(options, strlen(options), "memory"))
+	if (g->version == 1 && !in_list(options, strlen(options), controller_of(g)))
 		return false;
 	_Static_assert(PATH_MAX == 4096, "width of the fields below");
 	if (sscanf(line, "%*d %*d %*s %4095s %4095s", ret->root, ret->at) != 2)
@@ -118,7 +124,7 @@ static bool parse_mount(const char *line, int version, struct mount *ret)
 	return true;
 }
 
-static int find_mount(int procfd, int version, struct mount *ret)
+static int find_mount(int procfd, const struct group *g, struct mount *ret)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 	SP_AUTO_CLOSE int fd = openat(procfd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -136,7 +142,7 @@ static int find_mount(int procfd, int version, struct mount *ret)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (parse_mount(line, version, ret))
+		if (parse_mount(line, g, ret))
 			return 0;
 	}
 	return -ENODATA;
@@ -183,8 +189,8 @@ static uint64_t read_stat(int dir, const char *key, uint64_t otherwise)
 	return otherwise;
 }
 
-/* What one group may still take. */
-static uint64_t left_in(int dir, int version)
+/* What one group may take and what it has taken of it; UNLIMITED where that is not told. */
+static uint64_t limit_in(int dir, int version, uint64_t *ret_used)
 {
 	bool v2 = version == 2;
 	uint64_t max = read_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes");
@@ -196,11 +202,8 @@ static uint64_t left_in(int dir, int version)
 		high = read_stat(dir, "hierarchical_memory_limit", UNLIMITED);
 	if (high > (uint64_t)INT64_MAX - (64 << 10))
 		high = UNLIMITED;
-	max = high < max ? high : max;
-	if (max == UNLIMITED || used == UNLIMITED)
-		return UNLIMITED;
-	used -= drop < used ? drop : used;
-	return used < max ? max - used : 0;
+	*ret_used = used - (drop < used ? drop : used);
+	return used == UNLIMITED ? UNLIMITED : high < max ? high : max;
 }
 
 /* Opens the directory of a group: @at and @path are walked below @rootfd. */
@@ -222,18 +225,29 @@ static int locate(int procfd, pid_t pid, struct group *g, struct mount *m, char 
 	if (r == 0)
 		r = read_group(&p, g);
 	if (r == 0)
-		r = find_mount(procfd, g->version, m);
+		r = find_mount(procfd, g, m);
 	if (r == 0)
 		relative(m, g->path, rel, len);
 	return r;
 }
 
-int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_bytes)
+static uint64_t threads_in(int dir, uint64_t *ret_used)
+{
+	*ret_used = read_number(dir, "pids.current");
+	return *ret_used == UNLIMITED ? UNLIMITED : read_number(dir, "pids.max");
+}
+
+/* The group with the least left. */
+struct least {
+	uint64_t left, used, limit;
+};
+
+static int least_left(int procfd, int rootfd, pid_t pid, const char *controller, struct least *ret)
 {
 	char rel[PATH_MAX];
-	struct group g = {0};
+	struct group g = {.controller = controller};
 	struct mount m;
-	uint64_t least = UNLIMITED;
+	struct least least = {.left = UNLIMITED};
 	int r = locate(procfd, pid, &g, &m, rel, sizeof(rel));
 
 	if (r < 0)
@@ -243,17 +257,55 @@ int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_by
 		char *slash = strrchr(rel, '/');
 
 		if (dir >= 0) {
-			uint64_t left = left_in(dir, g.version);
-			least = left < least ? left : least;
+			uint64_t used, limit = controller ? threads_in(dir, &used)
+							  : limit_in(dir, g.version, &used);
+			uint64_t left = limit == UNLIMITED ? UNLIMITED
+					: used < limit	   ? limit - used
+							   : 0;
+
+			if (left < least.left)
+				least = (struct least){left, used, limit};
 		}
 		if (!slash)
 			break;
 		*slash = '\0';
 	}
-	if (least == UNLIMITED)
+	if (least.left == UNLIMITED)
 		return -ENODATA;
-	*ret_bytes = least;
+	*ret = least;
 	return 0;
+}
+
+int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_bytes)
+{
+	struct least least;
+	int r = least_left(procfd, rootfd, pid, NULL, &least);
+
+	if (r == 0)
+		*ret_bytes = least.left;
+	return r;
+}
+
+int sp_cgroup_memory_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_used, uint64_t *ret_limit)
+{
+	struct least least;
+	int r = least_left(procfd, rootfd, pid, NULL, &least);
+
+	if (r == 0) {
+		*ret_used = least.used;
+		*ret_limit = least.limit;
+	}
+	return r;
+}
+
+int sp_cgroup_threads_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_threads)
+{
+	struct least least;
+	int r = least_left(procfd, rootfd, pid, "pids", &least);
+
+	if (r == 0)
+		*ret_threads = least.left;
+	return r;
 }
 
 /* Only the root of a hierarchy has release_agent (version 1) and lacks cgroup.events (version 2).
@@ -318,6 +370,16 @@ bool sp_cgroup_is_limited_at(int procfd, int rootfd, pid_t pid)
 	}
 }
 
+int sp_cgroup_memory(pid_t pid, uint64_t *ret_used, uint64_t *ret_limit)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (procfd < 0 || rootfd < 0)
+		return procfd < 0 ? procfd : -errno;
+	return sp_cgroup_memory_at(procfd, rootfd, pid, ret_used, ret_limit);
+}
+
 int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
@@ -326,6 +388,16 @@ int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes)
 	if (procfd < 0 || rootfd < 0)
 		return procfd < 0 ? procfd : -errno;
 	return sp_cgroup_memory_left_at(procfd, rootfd, pid, ret_bytes);
+}
+
+int sp_cgroup_threads_left(pid_t pid, uint64_t *ret_threads)
+{
+	SP_AUTO_CLOSE int procfd = sp_proc_root();
+	SP_AUTO_CLOSE int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (procfd < 0 || rootfd < 0)
+		return procfd < 0 ? procfd : -errno;
+	return sp_cgroup_threads_left_at(procfd, rootfd, pid, ret_threads);
 }
 
 bool sp_cgroup_is_guest(pid_t pid)

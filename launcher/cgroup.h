@@ -17,6 +17,15 @@ int sp_cgroup_path(const struct sp_proc *p, char *ret, size_t len);
 int sp_cgroup_memory_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_bytes);
 int sp_cgroup_memory_left(pid_t pid, uint64_t *ret_bytes); /* this machine's */
 
+/* The group of those that has the least left: its limit, and what it uses of it, counted as above.
+ * Returns as above. */
+int sp_cgroup_memory_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_used, uint64_t *ret_limit);
+int sp_cgroup_memory(pid_t pid, uint64_t *ret_used, uint64_t *ret_limit);
+
+/* Threads that may still be started in the group of @pid (pids.max); returns as above. */
+int sp_cgroup_threads_left_at(int procfd, int rootfd, pid_t pid, uint64_t *ret_threads);
+int sp_cgroup_threads_left(pid_t pid, uint64_t *ret_threads);
+
 /* Whether the caller is a guest in the group of @pid: both are in the same one, and it is not the
  * root of all. What the caller allocates is then taken from the target. */
 bool sp_cgroup_is_guest_at(int procfd, int rootfd, pid_t pid);

@@ -108,12 +108,17 @@ Test(cgroup, v2_in_a_container_that_sees_its_own_subtree)
 
 Test(cgroup, no_limit_is_no_data)
 {
-	uint64_t v = 5;
+	uint64_t v = 5, used = 0, limit = 0;
 
 	mount_v2("/");
 	tree_put(&t, "7/cgroup", "0::/c\n");
 	cr_expect_eq(left(&v), -ENODATA, "the controller is not enabled");
+	group_v2("/c", "200000000", "max", 90 * MB, 10 * MB);
+	cr_expect_eq(sp_cgroup_memory_at(t.fd, t.fd, 7, &used, &limit), 0);
+	cr_expect(used == 80 * MB && limit == 200000000, "%llu of %llu", (unsigned long long)used,
+		(unsigned long long)limit);
 	group_v2("/c", "max", "max", 90 * MB, 0);
+	cr_expect_eq(sp_cgroup_memory_at(t.fd, t.fd, 7, &used, &limit), -ENODATA);
 	cr_expect_eq(left(&v), -ENODATA);
 	cr_expect_eq(v, 5);
 	cr_expect_eq(sp_cgroup_memory_left_at(t.fd, t.fd, 8, &v), -ESRCH);
@@ -288,4 +293,20 @@ Test(real_cgroup, what_a_member_takes_is_missing)
 	waitpid(member, NULL, 0);
 	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
 		usleep(10000);
+}
+
+Test(cgroup, threads_left_are_the_least_of_all_groups)
+{
+	uint64_t v;
+
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/a/b\n");
+	tree_put(&t, "sys/fs/cgroup/a/pids.max", "30\n");
+	tree_put(&t, "sys/fs/cgroup/a/pids.current", "27\n");
+	tree_put(&t, "sys/fs/cgroup/a/b/pids.max", "max\n");
+	tree_put(&t, "sys/fs/cgroup/a/b/pids.current", "20\n");
+	cr_assert_eq(sp_cgroup_threads_left_at(t.fd, t.fd, 7, &v), 0);
+	cr_expect_eq(v, 3);
+	tree_put(&t, "sys/fs/cgroup/a/pids.max", "max\n");
+	cr_expect_eq(sp_cgroup_threads_left_at(t.fd, t.fd, 7, &v), -ENODATA);
 }
