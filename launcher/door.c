@@ -5,6 +5,7 @@
 #include "door_target.h"
 #include "jvm.h"
 #include "proc.h"
+#include "room.h"
 #include "who.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -202,6 +203,8 @@ int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *no
 	bool listening = false;
 	int r = preflight(pid, deadline_ns, &listening, err);
 
+	if (r == 0 && !listening)
+		r = sp_room_check(pid, err);
 	if (r == 0)
 		r = sp_door_target_read(pid, &t, err);
 	if (r < 0)

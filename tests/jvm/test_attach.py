@@ -145,6 +145,47 @@ def test_what_is_not_a_jvm(sparkprof):
     assert "JVM" in r.stderr
 
 
+def test_a_jvm_that_cannot_start_a_thread_is_not_made_to(target, sparkprof):
+    """It would exit: the JDK's attach listener ends the VM where it gets no thread."""
+    group = pathlib.Path("/sys/fs/cgroup/pids" if os.path.isdir("/sys/fs/cgroup/pids") else "/sys/fs/cgroup",
+                         f"sparkprof-test-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError as e:
+        pytest.skip(f"no cgroup for processes can be made here: {e}")
+    try:
+        t = target("Idle")
+        (group / "cgroup.procs").write_text(str(t.pid))
+        (group / "pids.max").write_text((group / "pids.current").read_text())
+        r = sparkprof("status", t.pid)
+        assert r.returncode == 3
+        assert "pids.max" in r.stderr
+        assert t.alive() and t.stdout() == "ready\n"
+        (group / "pids.max").write_text("max")
+        assert sparkprof("status", t.pid).returncode == 0
+        t.close()
+    finally:
+        group.rmdir()
+
+
+@pytest.mark.parametrize("limit, name", [("nproc", "ulimit -u"), ("as", "ulimit -v")])
+def test_a_jvm_at_its_limits_is_not_made_to_start_a_thread(target, sparkprof, limit, name):
+    t = target("Idle", user=65534)
+    if limit == "nproc":
+        mine = [p for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and p.stat().st_uid == 65534]
+        used, room = sum(len(list((p / "task").iterdir())) for p in mine), 3
+    else:
+        used, room = int(pathlib.Path(f"/proc/{t.pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE"), 4 << 20
+    subprocess.run(["prlimit", "--pid", str(t.pid), f"--{limit}={used + room}:"], check=True, user=65534, group=65534)
+    r = sparkprof("status", t.pid)
+    assert r.returncode == 3
+    assert name in r.stderr
+    assert t.alive() and t.stdout() == "ready\n"
+    more = used + (1000 if limit == "nproc" else 1 << 32)
+    subprocess.run(["prlimit", "--pid", str(t.pid), f"--{limit}={more}:"], check=True, user=65534, group=65534)
+    assert sparkprof("status", t.pid).returncode == 0
+
+
 def test_a_pid_that_is_gone(sparkprof):
     p = subprocess.Popen(["true"])
     p.wait()
