@@ -83,7 +83,7 @@ static int read_start(pid_t pid, uint64_t *ret)
 static int read_status(pid_t pid, struct sp_door_target *t)
 {
 	char status[8192];
-	const char *state, *uid, *gid, *nspid, *caught;
+	const char *state, *uid, *gid, *nspid, *caught, *tgid;
 	unsigned real, effective;
 	int r = read_text(pid, "status", status, sizeof(status));
 
@@ -94,8 +94,11 @@ static int read_status(pid_t pid, struct sp_door_target *t)
 	gid = field(status, "Gid");
 	caught = field(status, "SigCgt");
 	nspid = field(status, "NSpid"); /* Linux 4.1; before: the same pid, or no way to know */
+	tgid = field(status, "Tgid");
 	if (!state || !uid || !gid || !caught)
 		return -EINVAL;
+	if (tgid && strtol(tgid, NULL, 10) != pid)
+		return -ESRCH; /* a thread: its process would take the signal for a wish to dump */
 	t->state = state[strspn(state, "\t ")];
 	if (sscanf(uid, "%u %u", &real, &effective) != 2)
 		return -EINVAL;

@@ -63,6 +63,7 @@ static int read_first(struct sp_look *l, struct sp_jvm *j)
 		return r;
 	j->nspid = l->status.nspid;
 	j->ns_depth = l->status.ns_depth;
+	j->tgid = l->status.tgid;
 	j->ppid = l->status.ppid;
 	j->uid = l->status.uid;
 	j->gid = l->status.gid;

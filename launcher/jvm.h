@@ -56,6 +56,7 @@ enum sp_jvm_block {
  * fit. */
 struct sp_jvm {
 	pid_t pid;    /* as seen from here */
+	pid_t tgid;   /* another one: pid is a thread of it; 0: not known */
 	pid_t nspid;  /* in its own pid namespace: the number in its attach files */
 	int ns_depth; /* more than 1: in another pid namespace than ours */
 	pid_t ppid;

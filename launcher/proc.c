@@ -143,6 +143,7 @@ int sp_proc_read_status(const struct sp_proc *p, struct sp_proc_status *ret)
 	s = status_field(text, "Name");
 	if (s)
 		snprintf(st.name, sizeof(st.name), "%.*s", (int)strcspn(s, "\n"), s);
+	st.tgid = (pid_t)status_number(text, "Tgid", 0, 0);
 	st.ppid = (pid_t)status_number(text, "PPid", 0, 0);
 	st.threads = (int)status_number(text, "Threads", 0, 0);
 	st.tracer = (pid_t)status_number(text, "TracerPid", 0, 0);

@@ -29,6 +29,7 @@ void sp_proc_done(struct sp_proc *p);
 /* Fields of /proc/PID/status; what an old kernel does not say is 0. */
 struct sp_proc_status {
 	char state; /* R S D T t Z X */
+	pid_t tgid; /* the process it is a thread of: itself, if it is none; 0: not told */
 	pid_t ppid;
 	int threads;	 /* how many it has */
 	pid_t tracer;	 /* 0: none */

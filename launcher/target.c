@@ -212,6 +212,11 @@ static int add_pid(int procfd, const char *word, struct sp_targets *ret, struct 
 
 	if (r == 0)
 		r = pid && pid <= INT_MAX ? sp_jvm_inspect(procfd, (pid_t)pid, &j) : -ESRCH;
+	/* SIGQUIT to a thread goes to its process, which finds no attach file of its own number and
+	 * prints a thread dump. */
+	if (r == 0 && j.tgid && j.tgid != j.pid)
+		return sp_err_set(
+			err, -ESRCH, "%s: is a thread of pid %d: name that", word, (int)j.tgid);
 	if (r == 0)
 		r = add(ret, &j);
 	if (r == -ESRCH || r == -ERANGE)

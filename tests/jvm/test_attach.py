@@ -145,6 +145,16 @@ def test_what_is_not_a_jvm(sparkprof):
     assert "JVM" in r.stderr
 
 
+def test_a_thread_is_no_process_and_its_jvm_dumps_nothing(target, sparkprof):
+    t = target("Idle")
+    tid = next(tid for tid in t.threads() if int(tid) != t.pid)
+    r = sparkprof("status", tid)
+    assert r.returncode == 3
+    assert f"thread of pid {t.pid}" in r.stderr
+    assert t.stdout() == "ready\n"
+    assert droppings(t.pid) == []
+
+
 def test_a_jvm_that_cannot_start_a_thread_is_not_made_to(target, sparkprof):
     """It would exit: the JDK's attach listener ends the VM where it gets no thread."""
     group = pathlib.Path("/sys/fs/cgroup/pids" if os.path.isdir("/sys/fs/cgroup/pids") else "/sys/fs/cgroup",

@@ -14,7 +14,7 @@ static void make(void)
 {
 	t = tree_new();
 	tree_put(&t, "7/status",
-		"Name:\ta) b\nState:\tT (stopped)\nPPid:\t3\nTracerPid:\t0\n"
+		"Name:\ta) b\nState:\tT (stopped)\nTgid:\t7\nPPid:\t3\nTracerPid:\t0\n"
 		"Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t7\t70\t1\nSigCgt:"
 		"\t0000000000000004\n");
 	tree_put(&t, "7/stat",
@@ -38,6 +38,7 @@ Test(proc, status_gives_effective_ids_and_the_innermost_pid)
 
 	cr_assert_eq(sp_proc_read_status(&p, &st), 0);
 	cr_expect_eq(st.state, 'T');
+	cr_expect_eq(st.tgid, 7);
 	cr_expect_eq(st.ppid, 3);
 	cr_expect_eq(st.uid, 2);
 	cr_expect_eq(st.gid, 6);
