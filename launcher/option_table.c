@@ -203,17 +203,22 @@ bool sp_option_is_beside(const struct sp_option *o)
 const char *sp_action_nearest(const char *word)
 {
 	size_t len = strlen(word);
+	unsigned least = len < 6 ? 2 : 3; /* errors that are too many */
 	const char *near = NULL;
 
 	for (int i = 0; i < SP_ACTION_COUNT && len >= 3; i++) {
 		const struct sp_action_info *a = &actions_by_id[i];
+		unsigned errors;
 
 		if (a->refused)
 			continue;
 		if (strncmp(a->name, word, len) == 0)
 			return a->name;
-		if (typing_errors(word, len, a->name, strlen(a->name)) <= 1)
-			near = near ? near : a->name;
+		errors = typing_errors(word, len, a->name, strlen(a->name));
+		if (errors < least) {
+			least = errors;
+			near = a->name;
+		}
 	}
 	return near;
 }

@@ -248,12 +248,26 @@ static void drop_twins(struct sp_call *call)
 	call->n_targets = n;
 }
 
-/* "stat 4711": two targets by the letter, but hardly what was meant. */
-static const char *meant_action(const struct sp_parser *p)
+/* "stat 4711", "profile executor": two targets by the letter, but hardly what was meant. */
+static int check_meant_action(const struct sp_parser *p)
 {
 	const struct sp_call *call = p->call;
+	const char *word = call->n_targets < 2 || p->action_given ? "" : call->targets[0], *near;
+	bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")];
 
-	return p->action_given || call->n_targets < 2 ? NULL : sp_action_nearest(call->targets[0]);
+	if (!plain || strcmp(word, "driver") == 0 || strncmp(word, "executor", 8) == 0)
+		return 0;
+	near = sp_action_nearest(word);
+	if (near)
+		return sp_err_set(
+			p->err, -EINVAL, "'%s' is not an action; did you mean %s?", word, near);
+	if (call->targets[1][strspn(call->targets[1], "0123456789")] &&
+		strncmp(call->targets[1], "executor", 8) != 0 &&
+		strcmp(call->targets[1], "driver") != 0)
+		return 0; /* parts of the names of two main classes */
+	return sp_err_set(p->err, -EINVAL,
+		"'%s' is not an action; without one it is collect, and --help lists the others",
+		word);
 }
 
 static int check_targets(struct sp_parser *p)
@@ -261,9 +275,10 @@ static int check_targets(struct sp_parser *p)
 	struct sp_call *call = p->call;
 	const struct sp_action_info *info = sp_action_info(call->action);
 
-	if (meant_action(p))
-		return sp_err_set(p->err, -EINVAL, "'%s' is not an action; did you mean %s?",
-			call->targets[0], meant_action(p));
+	int r = check_meant_action(p);
+
+	if (r < 0)
+		return r;
 	if (!reads_files(call))
 		drop_twins(call);
 	if (reads_files(call) && (call->n_targets < info->least || call->n_targets > info->most))
