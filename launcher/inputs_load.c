@@ -71,8 +71,8 @@ static int open_input(const char *path, int *ret_fd, enum sp_in_kind *ret_kind,
 	return sp_in_open(fd, ret_fd, ret_kind, ret_note, err);
 }
 
-/* "profile-nightly-exec-3.jfr", as Spark's profiler plugin calls it, is executor 3; else the file's
- * name without what is behind its first dot. */
+/* "profile-nightly-exec-3.jfr", as Spark's profiler plugin calls it, is executor 3, and
+ * "profile-driver.jfr" the driver; else the file's name without what is behind its first dot. */
 static void name_executor(const char *path, char *buf, size_t size)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -88,6 +88,10 @@ static void name_executor(const char *path, char *buf, size_t size)
 		return;
 	}
 	n = strcspn(base, ".");
+	if (n == strlen("profile-driver") && strncmp(base, "profile-driver", n) == 0) {
+		base += strlen(plugin);
+		n -= strlen(plugin);
+	}
 	snprintf(buf, size, "%.*s", (int)(n ? n : strlen(base)), base);
 }
 

@@ -17,8 +17,12 @@ static uint32_t keep(struct sp_profile *p, struct sp_buf *text, uint32_t otherwi
 	return id ? id : otherwise;
 }
 
-static void add_target(struct sp_buf *b, const struct sp_jvm *t)
+/* An executor's command line has no name of its application: the recording may tell it. */
+static void add_target(struct sp_buf *b, const struct sp_profile *p, const struct sp_jvm *t)
 {
+	const char *app =
+		t->app_name[0] ? t->app_name : sp_dict_get_string(p->dict, p->app_name, NULL);
+
 	if (t->executor_id[0] && strcmp(t->executor_id, "driver") != 0)
 		sp_buf_addf(b, "executor %s", t->executor_id);
 	else if (t->role == SP_ROLE_DRIVER)
@@ -27,8 +31,8 @@ static void add_target(struct sp_buf *b, const struct sp_jvm *t)
 		sp_buf_adds(b, t->main_class);
 	if (t->app_id[0])
 		sp_buf_addf(b, " of %s", t->app_id);
-	if (t->app_name[0])
-		sp_buf_addf(b, " \"%s\"", t->app_name);
+	if (app[0])
+		sp_buf_addf(b, " \"%s\"", app);
 	sp_buf_addf(b, b->len ? " (pid %d)" : "pid %d", (int)t->pid);
 	if (t->pod[0])
 		sp_buf_addf(b, " in pod %s", t->pod);
@@ -64,7 +68,7 @@ void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target)
 
 	sp_buf_init(&b);
 	if (target->pid > 0)
-		add_target(&b, target);
+		add_target(&b, p, target);
 	p->target_id = keep(p, &b, p->target_id);
 	add_runtime(&b, p, target);
 	p->runtime_id = keep(p, &b, p->runtime_id);
