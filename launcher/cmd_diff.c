@@ -103,10 +103,10 @@ int sp_cmd_diff(const struct sp_call *given)
 
 	if (r == 0)
 		r = sp_names_expand(&names, &named, &err);
-	sp_interrupt_mind();
 	sp_shrunk_mind();
 	for (size_t i = 0; i < 2 && r == 0; i++)
 		r = load_side(call, call->targets[i], &s.p[i], &err);
+	sp_interrupt_mind();
 	if (r == 0)
 		r = compare(call, &s, &err);
 	if (r < 0) {

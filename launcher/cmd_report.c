@@ -129,6 +129,7 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 	struct sp_profile *p = NULL;
 	int r = needs_profile(call) ? sp_inputs_load(in, call, &p, err) : 0;
 
+	sp_interrupt_mind(); /* from here on there is something to clean up */
 	for (size_t i = 0; i < call->n_outputs && r == 0; i++) {
 		const struct sp_call_output *o = &call->outputs[i];
 
@@ -160,7 +161,6 @@ int sp_cmd_report(const struct sp_call *given)
 		sp_message_error("%s", err.text);
 		return SP_EXIT_USAGE;
 	}
-	sp_interrupt_mind();
 	sp_shrunk_mind();
 	for (size_t i = 0; i < call->n_targets && r == 0; i++)
 		r = sp_inputs_add(&in, call->targets[i], &err);

@@ -12,6 +12,10 @@
 #include "base/cleanup.h"
 
 #define PIECE (128u << 10)
+/* Stacks as text pack well, up to some hundred to one; a file that unpacks to more than that and to
+ * a lot is made to fill the disk. */
+#define MOST_TIMES 250
+#define ALWAYS	   (1ull << 30)
 
 static int write_all(int fd, const uint8_t *p, size_t n)
 {
@@ -33,6 +37,7 @@ struct state {
 	uint8_t in[PIECE], out[PIECE];
 	int to;
 	bool ended; /* behind a whole member */
+	uint64_t read, written;
 };
 
 /* Unpacks what is in s->in. */
@@ -59,6 +64,9 @@ static int inflate_piece(struct state *s, size_t n)
 		e = write_all(s->to, s->out, PIECE - s->z.avail_out);
 		if (e < 0)
 			return e;
+		s->written += PIECE - s->z.avail_out;
+		if (s->written > ALWAYS && s->written / MOST_TIMES > s->read)
+			return -EFBIG;
 		if (r == Z_STREAM_END)
 			s->ended = true;
 		else if (r == Z_BUF_ERROR)
@@ -83,6 +91,7 @@ int sp_gunzip(int from, int to, struct sp_err *err)
 	while (r == 0 && (n = read(from, s->in, PIECE)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
+		s->read += n > 0 ? (uint64_t)n : 0;
 		r = n < 0 ? -errno : inflate_piece(s, (size_t)n);
 		offset += n > 0 ? (uint64_t)n - s->z.avail_in : 0;
 	}
@@ -93,5 +102,10 @@ int sp_gunzip(int from, int to, struct sp_err *err)
 	if (r == -EBADMSG)
 		return sp_err_set(err, r, "its gzip packing is damaged near offset %llu",
 			(unsigned long long)offset);
+	if (r == -EFBIG)
+		return sp_err_set(err, r,
+			"unpacks to more than %d times its size: no recording does, so it is not "
+			"read",
+			MOST_TIMES);
 	return r < 0 ? sp_err_set(err, r, "cannot be unpacked: %s", strerror(-r)) : 0;
 }

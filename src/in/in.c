@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -45,6 +46,13 @@ static int copy(int from, int to)
 	return 0;
 }
 
+/* Devices have no end, but for the empty one and terminals. */
+static bool is_endless(int fd, const struct stat *st)
+{
+	return S_ISBLK(st->st_mode) ||
+	       (S_ISCHR(st->st_mode) && st->st_rdev != makedev(1, 3) && !isatty(fd));
+}
+
 /* Makes *fd a regular file of its own at its start. */
 static int settle(int fd, int *ret, struct sp_err *err)
 {
@@ -58,6 +66,8 @@ static int settle(int fd, int *ret, struct sp_err *err)
 		return *ret < 0 ? sp_err_set(err, -errno, "cannot be read: %s", strerror(errno))
 				: 0;
 	}
+	if (is_endless(fd, &st))
+		return sp_err_set(err, -EINVAL, "is a device, not a recording");
 	*ret = sp_in_temporary();
 	r = *ret < 0 ? -errno : copy(fd, *ret);
 	return r < 0 ? sp_err_set(err, r, "cannot be read: %s", strerror(-r)) : 0;
@@ -112,22 +122,28 @@ static bool is_perf(const char *s, ssize_t n)
 	return false;
 }
 
-/* A line that ends in a blank and a number. */
+/* Lines that end in a blank and a number, no fewer of them than others: sources and logs have some.
+ */
 static bool is_collapsed(const char *s, ssize_t n)
 {
+	size_t stacks = 0, others = 0;
+
 	for (ssize_t i = 0; i < n;) {
 		const char *nl = memchr(s + i, '\n', (size_t)(n - i));
 		ssize_t end = nl ? nl - s : n, at = end;
 
+		if (!nl && n == HEAD) /* cut off; or a very long line */
+			return (stacks && stacks >= others) ||
+			       (stacks + others == 0 && memchr(s + i, ';', (size_t)(n - i)));
 		while (at > i && strchr("0123456789.\r", s[at - 1]))
 			at--;
 		if (at < end && at > i + 1 && s[at - 1] == ' ')
-			return true;
-		if (!nl && n == HEAD)
-			return memchr(s + i, ';', (size_t)(n - i)) != NULL; /* a very long line */
+			stacks++;
+		else if (end > i + (end > i && s[end - 1] == '\r'))
+			others++;
 		i = end + 1;
 	}
-	return false;
+	return stacks && stacks >= others;
 }
 
 static enum sp_in_kind kind_of(const char *s, ssize_t n)

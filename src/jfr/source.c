@@ -17,6 +17,8 @@
 #define PAGE	 4096u
 #define QUIET_S	 10
 #define MAP_FROM (1u << 20) /* smaller chunks are read: that is quicker */
+#define HOLE	 (1l << 20)
+#define READ_MAX (512ull << 20) /* no chunk is as large: its header is damaged */
 
 int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
 {
@@ -72,6 +74,21 @@ void sp_jfr_source_done(struct sp_jfr_source *s)
 	free(s->piece);
 }
 
+/* Where the first long hole behind @at begins, or the file's end. Copies may have short ones, where
+ * a chunk has zeros. */
+static uint64_t hole_from(const struct sp_jfr_source *s, uint64_t at)
+{
+	off_t hole, data = (off_t)at;
+
+	do {
+		hole = s->whole ? -1 : lseek(s->fd, data, SEEK_HOLE);
+		if (hole < data || (uint64_t)hole >= s->size)
+			return s->size;
+		data = lseek(s->fd, hole, SEEK_DATA);
+	} while (data > hole && data - hole < HOLE);
+	return (uint64_t)hole;
+}
+
 /* @len bytes at @offset, fewer if the file has become shorter. Returns how many, or -errno. */
 static int64_t source_get(
 	struct sp_jfr_source *s, uint64_t offset, uint64_t len, const uint8_t **ret)
@@ -110,8 +127,15 @@ int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at)
 	const uint8_t *p = NULL, *hit;
 
 	while (at + SP_JFR_HEADER <= s->size) {
-		uint64_t len = s->size - at < 1 << 20 ? s->size - at : 1 << 20;
-		int64_t got = source_get(s, at, len, &p);
+		off_t data = s->whole ? (off_t)at : lseek(s->fd, (off_t)at, SEEK_DATA);
+		uint64_t len;
+		int64_t got;
+
+		if (data < 0 && errno == ENXIO)
+			break; /* nothing but a hole to the end */
+		at = data > (off_t)at ? (uint64_t)data : at;
+		len = s->size - at < 1 << 20 ? s->size - at : 1 << 20;
+		got = source_get(s, at, len, &p);
 
 		if (got < 6)
 			return got < 0 ? got : (int64_t)s->size;
@@ -130,12 +154,12 @@ int64_t sp_jfr_source_chunk(struct sp_jfr_source *s, uint64_t at, const uint8_t 
 	struct sp_jfr_cursor h;
 	int64_t got;
 	const uint8_t *mapped;
-	uint64_t size;
+	uint64_t size, hole;
 	bool finished;
 
 	unmap(s);
 	got = source_get(s, at, SP_JFR_HEADER < s->size - at ? SP_JFR_HEADER : s->size - at, ret);
-	if (got < SP_JFR_HEADER)
+	if (got < SP_JFR_HEADER || memcmp(*ret, "FLR", 4) != 0)
 		return got;
 	h = (struct sp_jfr_cursor){.p = *ret + 8, .end = *ret + SP_JFR_HEADER};
 	size = sp_jfr_get_be(&h, 8);
@@ -148,5 +172,7 @@ int64_t sp_jfr_source_chunk(struct sp_jfr_source *s, uint64_t at, const uint8_t 
 		*ret = mapped;
 		return (int64_t)size;
 	}
-	return source_get(s, at, size, ret);
+	hole = hole_from(s, at) - at;
+	size = size < hole ? size : hole;
+	return source_get(s, at, size < READ_MAX ? size : READ_MAX, ret);
 }

@@ -5,7 +5,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -221,6 +223,36 @@ def test_a_cut_file_gives_a_sentence_and_the_rest(sparkprof, recordings, tmp_pat
     assert total(tmp_path / "x.collapsed") >= total(tmp_path / "one.collapsed")
 
 
+def test_what_has_no_end_is_not_waited_for(sparkprof):
+    for device in ("/dev/zero", "/dev/full"):
+        r = sparkprof("report", device)
+        assert r.returncode != 0 and f"{device}: is a device" in r.stderr, r.stderr
+    pipe = subprocess.Popen([SPARKPROF, "report", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipe.stdin.write(b"a;b 1\n")
+    pipe.stdin.flush()
+    pipe.terminate()
+    assert pipe.wait(30) == -signal.SIGTERM
+    pipe.stdin.close()
+    pipe.stderr.close()
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_memory_does_not_grow_with_a_sparse_file(recordings, tmp_path, header):
+    """Nothing but a hole behind a recording, and behind a header that has it for its chunk."""
+    data = bytearray((recordings / "wall.jfr").read_bytes())
+    if header:
+        data = data[:68]
+        data[8:16] = (3 << 30).to_bytes(8, "big")
+    (tmp_path / "x.jfr").write_bytes(data)
+    os.truncate(tmp_path / "x.jfr", 3 << 30)
+    small = ("import resource, subprocess, sys; r = subprocess.call(sys.argv[1:]); "
+             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(r)")  # it has the starter's peak for its own
+    r = subprocess.run([sys.executable, "-c", small, SPARKPROF, "report", tmp_path / "x.jfr"], capture_output=True, text=True)
+    assert r.returncode == (1 if header else 0) and "offset" in r.stdout + r.stderr, r.stdout + r.stderr
+    assert header or "Hot methods" in r.stdout
+    assert int(r.stdout.split()[-1]) < 64 << 10, r.stdout[-100:]  # KiB
+
+
 def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordings, tmp_path):
     data = bytearray((recordings / "cpu.jfr").read_bytes() * 3)
     place = len(data) // 2  # in the second of three chunks
@@ -229,7 +261,7 @@ def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordin
     r = sparkprof("report", tmp_path / "bad.jfr", "-e", "cpu", "-f", tmp_path / "x.collapsed")
     said = re.search(r"bad.jfr: .* at offset (\d+) cannot be read; the rest is shown: (\d+) events of (\d+) chunks", r.stderr)
     assert r.returncode == 0 and said, r.stderr
-    assert len(data) // 3 <= int(said[1]) <= place and int(said[3]) == 3
+    assert len(data) // 3 <= int(said[1]) < place + 64 and int(said[3]) == 3  # the event that was hit, or the first inside
     sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-f", tmp_path / "one.collapsed")
     one = total(tmp_path / "one.collapsed")
     assert 2 * one <= total(tmp_path / "x.collapsed") <= 3 * one and int(said[2]) >= 2 * one
@@ -287,6 +319,23 @@ def test_by_state(sparkprof, recordings, tmp_path):
     out = tmp_path / "x.collapsed"
     assert sparkprof("report", recordings / "wall.jfr", "--by", "state", "-f", out).returncode == 0
     assert {line.split(b";")[0] for line in lines(out)} >= {b"running", b"sleep"}
+
+
+def test_inputs_that_are_none_are_refused(sparkprof, recordings, tmp_path):
+    """Sources and logs have lines that end in a number; a bomb unpacks to anything."""
+    source = tmp_path / "job.py"
+    source.write_text("import sys\n\nrows = 100\nfor i in range(rows):\n    print(i)\nx = 5\n")
+    r = sparkprof("report", source)
+    assert r.returncode != 0 and r.stdout == "" and str(source) in r.stderr, r.stderr
+    bomb = tmp_path / "bomb.collapsed.gz"
+    with gzip.open(bomb, "wb", compresslevel=9) as f:
+        for _ in range(1100):
+            f.write(b"a;b 1\n" * (1 << 20 >> 3))
+            f.write(b"\n" * (1 << 18))
+    r = sparkprof("report", bomb)
+    assert r.returncode != 0 and "times its size" in r.stderr, r.stderr
+
+
 def test_a_file_given_twice_counts_once(sparkprof, recordings, tmp_path):
     (tmp_path / "link.jfr").symlink_to(recordings / "wall.jfr")
     once = sparkprof("report", recordings / "wall.jfr", "-o", "collapsed", "-f", "-")
