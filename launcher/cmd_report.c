@@ -80,30 +80,22 @@ static bool finds_all(const struct sp_call *call, const struct sp_profile *p)
 	return true;
 }
 
-/* Says which events there are instead of those that were asked for and have no samples: the inputs
- * are read once more, without -e. */
-static bool say_events(
-	const struct sp_call *call, const struct sp_inputs *in, const struct sp_profile *p)
+/* Names of the events that the inputs have samples of: these are read once more, without -e. */
+static void name_events(const struct sp_call *call, const struct sp_inputs *in, struct sp_buf *ret)
 {
 	struct sp_call whole = *call;
 	struct sp_profile *all = NULL;
-	SP_AUTO_BUF struct sp_buf there = {0};
 	struct sp_err err;
 
 	whole.n_events = 0;
 	whole.quiet = true;
 	if (sp_inputs_load(in, &whole, &all, &err) < 0)
-		return false;
+		return;
 	for (unsigned i = 0; i < all->event_count; i++)
 		if (all->events[i].samples)
-			sp_buf_addf(&there, "%s%s", there.len ? ", " : "",
+			sp_buf_addf(ret, "%s%s", ret->len ? ", " : "",
 				sp_dict_get_string(all->dict, all->events[i].name_id, NULL));
-	for (size_t i = 0; i < call->n_events && there.len; i++)
-		if (!has_event(p, call->events[i].name))
-			sp_message_warn("-e %s: no samples of it; there are %s",
-				call->events[i].name, sp_buf_str(&there));
 	sp_profile_free(all);
-	return there.len > 0;
 }
 
 static bool is_filtered(const struct sp_call *call)
@@ -113,15 +105,29 @@ static bool is_filtered(const struct sp_call *call)
 	       call->tasks_only;
 }
 
-static void say_missing(
-	const struct sp_call *call, const struct sp_inputs *in, const struct sp_profile *p)
+/* A report with nothing in it is not what was asked for, unless there is nothing in the inputs:
+ * says what is missing. Returns 0 where there is something to write, else -ENODATA. */
+static int check_found(const struct sp_call *call, const struct sp_inputs *in,
+	const struct sp_profile *p, struct sp_err *err)
 {
-	if (!finds_all(call, p) && say_events(call, in, p))
-		return;
+	SP_AUTO_BUF struct sp_buf there = {0};
+
+	if (!finds_all(call, p))
+		name_events(call, in, &there);
+	for (size_t i = 0; i < call->n_events && there.len; i++) {
+		if (has_event(p, call->events[i].name))
+			continue;
+		sp_err_set(err, -ENODATA, "-e %s: no samples of it; there are %s",
+			call->events[i].name, sp_buf_str(&there));
+		if (p->samples == 0)
+			return -ENODATA;
+		sp_message_warn("%s", err->text);
+	}
+	if (p->samples == 0 && is_filtered(call))
+		return sp_err_set(err, -ENODATA, "no samples: nothing passes the filters");
 	if (p->samples == 0)
-		sp_message_warn("no samples: %s", is_filtered(call)
-							  ? "nothing passes the filters"
-							  : "there are none in what was read");
+		sp_message_warn("no samples: there are none in what was read");
+	return 0;
 }
 
 static int write_all(const struct sp_call *call, const struct sp_inputs *in, struct sp_err *err)
@@ -129,6 +135,8 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 	struct sp_profile *p = NULL;
 	int r = needs_profile(call) ? sp_inputs_load(in, call, &p, err) : 0;
 
+	if (r == 0 && p)
+		r = check_found(call, in, p, err);
 	sp_interrupt_mind(); /* from here on there is something to clean up */
 	for (size_t i = 0; i < call->n_outputs && r == 0; i++) {
 		const struct sp_call_output *o = &call->outputs[i];
@@ -138,8 +146,6 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 		else
 			r = sp_report_write(o->path, o->format, call, p, err);
 	}
-	if (r == 0 && p)
-		say_missing(call, in, p);
 	if (r == 0)
 		tell(call, p);
 	sp_profile_free(p);

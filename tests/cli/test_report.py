@@ -141,11 +141,15 @@ def test_times_split_a_recording(sparkprof, recordings, tmp_path):
     assert r.returncode == 2 and "lasts" in r.stderr
 
 
-def test_an_event_that_is_not_there_is_answered_by_those_that_are(sparkprof, recordings):
+def test_an_event_that_is_not_there_is_answered_by_those_that_are(sparkprof, recordings, tmp_path):
     r = sparkprof("report", recordings / "wall.jfr", "-e", "alloc,wall")
     assert r.returncode == 0 and "-e alloc: no samples of it; there are wall" in r.stderr and "-e wall" not in r.stderr
-    r = sparkprof("report", recordings, "-e", "cycles", "-o", "collapsed")
-    assert r.stdout == "" and re.search(r"-e cycles: no samples of it; there are (cpu|wall|alloc|lock)(, (cpu|wall|alloc|lock)){3}\n", r.stderr)
+    r = sparkprof("report", recordings, "-e", "cycles", "-f", "-", "-f", tmp_path / "x.html")
+    assert r.returncode == 1 and r.stdout == "" and not list(tmp_path.iterdir())
+    assert re.search(r"-e cycles: no samples of it; there are (cpu|wall|alloc|lock)(, (cpu|wall|alloc|lock)){3}\n", r.stderr)
+    for nothing in (["--thread", "no such thread"], ["--stage", "77"], ["--min-duration", "1h", "-e", "lock"]):
+        r = sparkprof("report", recordings, *nothing, "-f", tmp_path / "x.html")
+        assert r.returncode == 1 and "no samples" in r.stderr and not list(tmp_path.iterdir())
     r = sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "-o", "collapsed")
     assert r.stdout and "no samples" not in r.stderr
 
