@@ -12,7 +12,7 @@
 #include "out/json.h"
 #include "out/number.h"
 
-enum { ROWS = 25, COLUMNS = 47 /* of numbers before the name */ };
+enum { ROWS = 25, WIDTH = 80, COLUMNS = 45 /* of numbers before the name */ };
 
 static uint64_t scaled(const struct sp_diff *d, uint64_t base)
 {
@@ -58,6 +58,8 @@ static void add_value(const struct sp_diff *d, double v, bool sign, struct sp_si
 static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, unsigned width,
 	struct sp_sink *sink)
 {
+	const char *note = !m->samples[0] ? " (new)" : !m->samples[1] ? " (vanished)" : "";
+	size_t used = COLUMNS + strlen(note);
 	SP_AUTO_BUF struct sp_buf name = {0};
 
 	add_value(d, m->share[0], false, sink);
@@ -65,18 +67,15 @@ static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, u
 	add_value(d, m->change, true, sink);
 	sp_sink_puts(sink, "  ±");
 	add_value(d, m->noise, false, sink);
-	sp_fit(m->name, width > COLUMNS + 20 ? width - COLUMNS : 20, &name);
-	sp_sink_printf(sink, "  %s%s\n", sp_buf_str(&name),
-		!m->samples[0]	 ? " (new)"
-		: !m->samples[1] ? " (vanished)"
-				 : "");
+	sp_fit(m->name, width > used + 20 ? width - used : 20, &name);
+	sp_sink_printf(sink, "  %s%s\n", sp_buf_str(&name), note);
 }
 
 /* Methods that changed beyond noise, in one direction. Returns how many there are. */
 static size_t write_changes(const struct sp_diff *d, const char *title, int direction,
 	const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	unsigned width = opts->width ? opts->width : 100;
+	unsigned width = opts->width ? opts->width : WIDTH;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
@@ -98,24 +97,30 @@ static size_t write_changes(const struct sp_diff *d, const char *title, int dire
 int sp_diff_text(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
 	char a[SP_NUMBER_SIZE], b[SP_NUMBER_SIZE];
-	size_t changed, vanished = 0, new = 0;
+	SP_AUTO_BUF struct sp_buf words = {0}, lines = {0};
+	size_t width = opts->width ? opts->width : WIDTH, changed, vanished = 0, new = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
 		vanished += d->methods[i].samples[1] == 0;
 		new += d->methods[i].samples[0] == 0;
 	}
-	sp_sink_printf(sink, "%s: %s samples in the base, %s in the new one; %s\n",
+	sp_buf_addf(&words, "%s: %s samples in the base, %s in the new one; compared as %s",
 		sp_diff_event(d), sp_number(d->views[0]->samples, a),
-		sp_number(d->views[1]->samples, b),
-		d->absolute ? "compared as numbers" : "compared as shares of each");
+		sp_number(d->views[1]->samples, b), d->absolute ? "numbers" : "shares of each");
+	sp_fit_wrap(sp_buf_str(&words), 0, 2, width, &lines);
+	sp_sink_printf(sink, "%s\n", sp_buf_str(&lines));
+	sp_buf_clear(&words);
+	sp_buf_clear(&lines);
 	changed = write_changes(d, "Grew", 1, opts, sink);
 	changed += write_changes(d, "Shrank", -1, opts, sink);
-	sp_sink_printf(sink,
-		"\n%zu of %zu methods changed by more than chance makes of equal programs (%.1f "
-		"standard errors: one\nmethod in twenty such tables would pass by chance; samples "
-		"of one stack come in bursts, so take\nsmall changes with care). %zu vanished, %zu "
-		"are new, whatever their size.\n",
+	sp_buf_addf(&words,
+		"%zu of %zu methods changed by more than chance makes of equal programs (%.1f "
+		"standard errors: one method in twenty such tables would pass by chance; samples "
+		"of one stack come in bursts, so take small changes with care). %zu vanished, %zu "
+		"are new, whatever their size.",
 		changed, d->count, d->sigmas, vanished, new);
+	sp_fit_wrap(sp_buf_str(&words), 0, 0, width, &lines);
+	sp_sink_printf(sink, "\n%s\n", sp_buf_str(&lines));
 	return 0;
 }
 

@@ -92,6 +92,33 @@ void sp_fit(const char *name, size_t width, struct sp_buf *out)
 	cut_start(out, start, width);
 }
 
+/* Steps over @columns code points. */
+static char *step(char *s, const char *end, size_t columns)
+{
+	for (; s < end && (columns > 0 || is_continuation(*s)); s++)
+		columns -= !is_continuation(*s);
+	return s;
+}
+
+void sp_fit_middle(const char *name, size_t width, struct sp_buf *out)
+{
+	size_t start = out->len, have, tail = width / 3;
+	const char *end, *rest;
+	char *cut;
+
+	for (; *name; name++)
+		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
+	have = out->failed ? 0 : sp_fit_columns(out->data + start, out->len - start);
+	if (have <= width || width < 4)
+		return;
+	end = out->data + out->len;
+	cut = step(out->data + start, end, width - 3 - tail);
+	rest = step(out->data + start, end, have - tail);
+	memmove(cut + 3, rest, (size_t)(end - rest));
+	memcpy(cut, "...", 3);
+	out->len = (size_t)(cut + 3 - out->data) + (size_t)(end - rest);
+}
+
 void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out)
 {
 	bool first = true;

@@ -12,6 +12,10 @@
  * Control characters become blanks. */
 void sp_fit(const char *name, size_t width, struct sp_buf *out);
 
+/* The same for words that are no method's name: what is in the middle becomes "...", for both ends
+ * may be what tells two of them apart ("SQL 4: collect at ...job.py:31"). */
+void sp_fit_middle(const char *name, size_t width, struct sp_buf *out);
+
 /* Columns of UTF-8 text, one per code point. */
 size_t sp_fit_columns(const char *s, size_t len);
 

@@ -99,7 +99,7 @@ static void write_stage(const struct sp_text *t, const struct sp_view *v, const 
 	add_name(t, r, &name);
 	add_work(s, r, room, &work);
 	add_lag(r, &lag);
-	sp_fit(sp_text_words(t, &name), l->name, &fit);
+	sp_fit_middle(sp_text_words(t, &name), l->name, &fit);
 	snprintf(id, sizeof(id), "%d.%d", r->stage, r->attempt);
 	sp_sink_puts(t->sink, "  ");
 	sp_text_percent(t, sp_percent(r->weight, v->weight));

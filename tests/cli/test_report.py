@@ -284,12 +284,14 @@ def test_wrong_calls(sparkprof, recordings, tmp_path):
 
 
 def test_diff(sparkprof, tmp_path):
-    (tmp_path / "a.collapsed").write_text("m;same 8000\nm;grew 1000\nm;gone 500\n")
+    long = "org/apache/spark/sql/execution/columnar/InMemoryTableScanExec.filteredCachedBatches"
+    (tmp_path / "a.collapsed").write_text(f"m;same 8000\nm;grew 1000\nm;gone 500\nm;{long} 500\n")
     (tmp_path / "b.collapsed").write_text("m;same 8000\nm;grew 3000\n")
     r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "b.collapsed")
     assert r.returncode == 0 and "grew" in r.stdout and "gone (vanished)" in r.stdout
+    assert max(map(len, r.stdout.splitlines())) <= 80 and "CachedBatches (vanished)" in r.stdout, r.stdout
     sparkprof("diff", "--absolute", tmp_path / "a.collapsed", tmp_path / "b.collapsed", "-f", tmp_path / "d.collapsed")
-    assert lines(tmp_path / "d.collapsed") == [b"m;gone 500 0", b"m;grew 1000 3000", b"m;same 8000 8000"]
+    assert lines(tmp_path / "d.collapsed") == [b"m;gone 500 0", b"m;grew 1000 3000", f"m;{long} 500 0".encode(), b"m;same 8000 8000"]
     r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "a.collapsed")
     assert "\n0 of " in r.stdout
 

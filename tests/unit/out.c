@@ -367,6 +367,28 @@ Test(fit, what_is_lost_first)
 	}
 }
 
+Test(fit, of_words_both_ends_stay)
+{
+	static const struct {
+		const char *name, *want;
+		size_t width;
+	} cases[] = {
+		{"SQL 4: collect at /home/a/job.py:31", "SQL 4: collec...b.py:31", 23},
+		{"SQL 4: count", "SQL 4: count", 12},
+		{"äöüäöüäöüäöü", "äöüä...äöü", 10},
+		{"a\tb", "a b", 10},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b;
+
+		sp_buf_init(&b);
+		sp_fit_middle(cases[i].name, cases[i].width, &b);
+		cr_assert_str_eq(
+			sp_buf_str(&b), cases[i].want, "%s: %s", cases[i].name, sp_buf_str(&b));
+	}
+}
+
 static char dir[64];
 
 static void make_dir(void)
