@@ -29,22 +29,23 @@ static int by_stack(const void *a, const void *b, void *arg)
 }
 
 /* @seen: the last stack + 1 that a frame was met in, so that recursion counts once. */
-static void add_stack(struct sp_hot *h, const struct sp_view *v, size_t stack, size_t *seen)
+static void add_stack(
+	struct sp_hot *h, const struct sp_view *v, size_t stack, uint32_t top, size_t *seen)
 {
 	const struct sp_view_stack *s = &v->stacks[stack];
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i + top < s->count; i++) {
 		struct sp_hot_method *m = &h->methods[s->frames[i]];
 
 		if (seen[s->frames[i]] != stack + 1)
 			m->total += s->weight;
 		seen[s->frames[i]] = stack + 1;
-		if (i + 1 == s->count)
+		if (i + top + 1 == s->count)
 			m->self += s->weight;
 	}
 }
 
-int sp_hot_init(struct sp_hot *h, const struct sp_view *v)
+int sp_hot_init(struct sp_hot *h, const struct sp_view *v, uint32_t top)
 {
 	size_t frames = (size_t)sp_view_frames(v) + 1;
 	SP_AUTO_FREE size_t *seen = calloc(frames, sizeof(*seen));
@@ -61,7 +62,7 @@ int sp_hot_init(struct sp_hot *h, const struct sp_view *v)
 		h->methods[i].name = sp_view_get_frame(v, (uint32_t)i).name;
 	}
 	for (size_t i = 0; i < v->stack_count; i++) {
-		add_stack(h, v, i, seen);
+		add_stack(h, v, i, top, seen);
 		h->stacks[i] = i;
 	}
 	qsort(h->methods, h->count, sizeof(*h->methods), by_self);

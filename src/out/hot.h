@@ -20,8 +20,8 @@ struct sp_hot {
 	size_t *stacks; /* owned; numbers of v->stacks, by weight, then in the view's order */
 };
 
-/* Returns 0 or -ENOMEM. */
-int sp_hot_init(struct sp_hot *h, const struct sp_view *v);
+/* @top: so many frames at the leaf end of each stack are not counted. Returns 0 or -ENOMEM. */
+int sp_hot_init(struct sp_hot *h, const struct sp_view *v, uint32_t top);
 void sp_hot_done(struct sp_hot *h);
 
 #endif

@@ -131,7 +131,7 @@ static int put_table(
 
 	if (r < 0)
 		return r;
-	r = v->event ? sp_hot_init(&hot, v) : 0;
+	r = v->event ? sp_hot_init(&hot, v, 0) : 0;
 	if (r == 0) {
 		sp_sink_puts(sink,
 			"<table><caption>Hot methods</caption><thead><tr><th>Self</th><th></th>"

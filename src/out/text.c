@@ -217,13 +217,13 @@ static void write_states(const struct sp_text *t, const struct sp_view *v)
 	}
 }
 
-static void write_methods(
-	const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot)
+static void write_frames(const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot,
+	const char *heading, const char *what)
 {
 	size_t n = t->o->methods ? t->o->methods : 20;
 
-	sp_text_heading(t, "Hot methods");
-	sp_sink_puts(t->sink, "     self                total   method\n");
+	sp_text_heading(t, heading);
+	sp_sink_printf(t->sink, "     self                total   %s\n", what);
 	for (size_t i = 0; i < hot->count && i < n && hot->methods[i].self > 0; i++) {
 		const struct sp_hot_method *m = &hot->methods[i];
 		double self = sp_percent(m->self, v->weight);
@@ -237,6 +237,29 @@ static void write_methods(
 		sp_sink_puts(t->sink, "  ");
 		sp_text_name(t, sp_view_get_frame(v, m->frame).name, 32);
 	}
+}
+
+/* Whether the class of an object stands on top of the stacks. */
+static bool has_classes(const struct sp_text *t, const struct sp_view *v)
+{
+	const char *name = sp_text_string(t, v->event->name_id);
+
+	return strcmp(name, "alloc") == 0 || strcmp(name, "live") == 0 || strcmp(name, "lock") == 0;
+}
+
+/* Who allocates or waits is what people look for, besides of what or for what. */
+static int write_methods(const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot)
+{
+	__attribute__((cleanup(sp_hot_done))) struct sp_hot below = {0};
+	bool classes = has_classes(t, v);
+	int r = classes ? sp_hot_init(&below, v, 1) : 0;
+
+	if (r < 0)
+		return r;
+	if (classes)
+		write_frames(t, v, hot, "Hot classes", "class");
+	write_frames(t, v, classes ? &below : hot, "Hot methods", "method");
+	return 0;
 }
 
 static void write_stack(
@@ -274,7 +297,7 @@ static void write_stacks(const struct sp_text *t, const struct sp_view *v, const
 static int write_view(const struct sp_text *t, const struct sp_view *v)
 {
 	__attribute__((cleanup(sp_hot_done))) struct sp_hot hot = {0};
-	int r = sp_hot_init(&hot, v);
+	int r = sp_hot_init(&hot, v, 0);
 
 	if (r < 0)
 		return r;
@@ -291,7 +314,9 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 	if (r < 0)
 		return r;
 	sp_text_holders(t, v);
-	write_methods(t, v, &hot);
+	r = write_methods(t, v, &hot);
+	if (r < 0)
+		return r;
 	write_stacks(t, v, &hot);
 	return 0;
 }

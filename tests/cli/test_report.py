@@ -1,4 +1,5 @@
 """report and diff on real recordings of async-profiler and the JDK, beside the peers' own readers."""
+import collections
 import csv
 import gzip
 import json
@@ -255,6 +256,23 @@ def test_memory_does_not_grow_with_a_sparse_file(recordings, tmp_path, header):
     assert r.returncode == (1 if header else 0) and "offset" in r.stdout + r.stderr, r.stdout + r.stderr
     assert header or "Hot methods" in r.stdout
     assert int(r.stdout.split()[-1]) < 64 << 10, r.stdout[-100:]  # KiB
+
+
+@pytest.mark.parametrize("event", ["alloc", "lock"])
+def test_methods_stand_beside_the_classes_on_top_of_them(sparkprof, recordings, event):
+    """What is allocated or waited for, and who does it: each line of the collapsed stacks ends in both."""
+    text = sparkprof("report", "-e", event, "-o", "text", recordings / "cpu.jfr").stdout
+    tables = {t.split("\n")[0]: t.split("\n")[2:] for t in text.split("\n\n") if t.startswith("Hot ")}
+    first = {name: rows[0].split()[-1] for name, rows in tables.items() if name != "Hot stacks (leaf first)"}
+    stacks = [line.rsplit(" ", 1) for line in sparkprof("report", "-e", event, "--total", "-o", "collapsed",
+                                                            recordings / "cpu.jfr").stdout.splitlines()]
+    for name, at in (("Hot classes", -1), ("Hot methods", -2)):
+        sums = collections.Counter()
+        for stack, n in stacks:
+            frames = stack.split(";")
+            sums[frames[at] if len(frames) >= -at else ""] += int(n)
+        most = sums.most_common(1)[0][0].replace("/", ".")
+        assert most.split(".")[-1] == first[name].split(".")[-1], (name, most, first)
 
 
 def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordings, tmp_path):
