@@ -10,6 +10,7 @@
 #include "out/diff.h"
 #include "out/escape.h"
 #include "out/number.h"
+#include "out/starts.h"
 #include "out/trie.h"
 #include "page/page.h"
 
@@ -31,6 +32,7 @@ struct drawing {
 	uint32_t depth;	 /* rows drawn; the root is the lowest */
 	uint64_t folded; /* frames too narrow to draw */
 	uint64_t deeper; /* frames beyond the last row */
+	uint32_t starts; /* frames that threads start with, left out of a stack: the most of them */
 	uint32_t rows_max;
 	struct sp_buf out;
 };
@@ -53,20 +55,62 @@ static int settle(struct drawing *d)
 	return sp_trie_sort(&d->trie);
 }
 
+/* Verdicts on a view's frames, each asked for once. */
+struct started {
+	const struct sp_view *v;
+	struct sp_starts *starts; /* owned */
+	uint8_t *known;		  /* owned: 1 no, 2 yes */
+};
+
+static int started_init(struct started *t, const struct sp_view *v)
+{
+	t->v = v;
+	t->known = calloc(sp_view_frames(v) + 1ul, 1);
+	return t->known ? sp_starts_new(&t->starts) : -ENOMEM;
+}
+
+static void started_done(struct started *t)
+{
+	sp_starts_free(t->starts);
+	free(t->known);
+}
+
+static bool is_start(struct started *t, uint32_t frame)
+{
+	if (!t->known[frame])
+		t->known[frame] =
+			sp_starts_has(t->starts, sp_view_get_frame(t->v, frame).name) ? 2 : 1;
+	return t->known[frame] == 2;
+}
+
+/* Adds a stack without what its thread starts with; a root that is no frame ("[stage 7]") stays. */
+static int add_stack(struct drawing *d, struct started *t, const struct sp_view_stack *s)
+{
+	uint32_t node = 0, left_out = 0;
+	bool root = s->count && sp_view_get_frame(d->v, s->frames[0]).name[0] == '[';
+
+	for (uint32_t k = 0; k < s->count; k++) {
+		if (k == left_out + root && is_start(t, s->frames[k])) {
+			left_out++;
+			continue;
+		}
+		node = sp_trie_child(&d->trie, node, s->frames[k]);
+		if (!node)
+			return -ENOMEM;
+	}
+	d->trie.nodes[node].self += s->value;
+	d->starts = left_out > d->starts ? left_out : d->starts;
+	return 0;
+}
+
 static int build(struct drawing *d)
 {
-	for (size_t i = 0; i < d->v->stack_count; i++) {
-		const struct sp_view_stack *s = &d->v->stacks[i];
-		uint32_t node = 0;
+	__attribute__((cleanup(started_done))) struct started t = {0};
+	int r = started_init(&t, d->v);
 
-		for (uint32_t k = 0; k < s->count; k++) {
-			node = sp_trie_child(&d->trie, node, s->frames[k]);
-			if (!node)
-				return -ENOMEM;
-		}
-		d->trie.nodes[node].self += s->value;
-	}
-	return settle(d);
+	for (size_t i = 0; i < d->v->stack_count && r == 0; i++)
+		r = add_stack(d, &t, &d->v->stacks[i]);
+	return r < 0 ? r : settle(d);
 }
 
 /* The stacks of one side: frames are names of the comparison's tree. */
@@ -332,6 +376,8 @@ static void put_foot(struct drawing *d, struct sp_sink *sink)
 	if (d->deeper)
 		sp_sink_printf(sink, "%sframes too deep to draw: %s", d->folded ? "; " : "",
 			sp_number(d->deeper, deeper));
+	if (d->starts)
+		sp_sink_printf(sink, "; thread starts are left out, up to %u frames", d->starts);
 	sp_sink_puts(sink, "</text>\n<script><![CDATA[\n");
 	sp_sink_write(
 		sink, sp_page_svg_script, (size_t)(sp_page_svg_script_end - sp_page_svg_script));

@@ -7,6 +7,7 @@
 #include "out/escape.h"
 #include "out/html.h"
 #include "out/pagedata.h"
+#include "out/starts.h"
 #include "out/svg.h"
 #include "out/trie.h"
 #include "prof/timeline.h"
@@ -338,6 +339,36 @@ Test(html, nothing_sampled_is_a_page_too)
 	cr_expect_eq(count(&s.buf, "id=\"data\""), 1);
 	sp_sink_done(&s);
 	sp_profile_free(p);
+}
+
+Test(starts, frames_that_threads_start_with)
+{
+	static const struct {
+		const char *name;
+		bool is;
+	} cases[] = {
+		{"__clone3", true},
+		{"start_thread", true},
+		{"JavaCalls::call_helper(JavaValue*, methodHandle const&)", true},
+		{"StubRoutines (1)", true},
+		{"StubRoutinesOfMine", false},
+		{"java/lang/Thread.run_[j]", true},
+		{"java.lang.Thread.run", true},
+		{"j.u.concurrent.ThreadPoolExecutor$Worker.run", true},
+		{"java/util/concurrent/ThreadPoolExecutor.getTask", false},
+		{"org/apache/spark/executor/Executor$TaskRunner.$anonfun$run$3", true},
+		{"org.apache.spark.scheduler.Task.run", true},
+		{"org/apache/spark/scheduler/ShuffleMapTask.runTask", false},
+		{"io/netty/util/concurrent/SingleThreadEventExecutor$4.run", true},
+		{"Mine.run", false},
+		{"", false},
+	};
+	struct sp_starts *s;
+
+	cr_assert_eq(sp_starts_new(&s), 0);
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		cr_expect_eq(sp_starts_has(s, cases[i].name), cases[i].is, "%s", cases[i].name);
+	sp_starts_free(s);
 }
 
 Test(svg, names_are_never_markup)
