@@ -141,6 +141,33 @@ Test(area, the_frame_nearest_to_the_leaf_decides)
 	sp_profile_free(p);
 }
 
+Test(area, libraries_are_nobodys_own_code)
+{
+	static const char *const cases[][3] = {
+		/* leaf, caller, area */
+		{"org/apache/logging/log4j/core/Logger", "org/apache/spark/storage/BlockManager",
+			"Spark"},
+		{"org/slf4j/Logger", "com/acme/Job", "your code"},
+		{"org/apache/hadoop/security/UserGroupInformation",
+			"org/apache/spark/deploy/SparkHadoopUtil", "HDFS/S3"},
+		{"com/twitter/chill/KryoBase", "com/acme/Job", "serialisation"},
+		{"com/acme/Json", "org/apache/spark/scheduler/Stage", "your code"},
+	};
+	struct sp_profile *p = sample_profile();
+	struct sp_areas *a;
+
+	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_frame_ref f[2] = {java(p, cases[i][0], "call", "()V", SP_FRAME_C2),
+			java(p, cases[i][1], "run", "()V", SP_FRAME_C2)};
+
+		cr_expect_str_eq(sp_areas_get(a, sp_area_of_stack(a, p->dict, f, 2))->name,
+			cases[i][2], "%s", cases[i][0]);
+	}
+	sp_areas_free(a);
+	sp_profile_free(p);
+}
+
 Test(tasks, those_that_do_not_pass_are_in_no_table)
 {
 	struct sp_profile *p = sample_profile();
