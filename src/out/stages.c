@@ -128,7 +128,8 @@ static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsign
 		}
 		r->samples += x->count;
 		r->weight += x->weight;
-		r->areas[known[x->stack] - 1] += x->weight;
+		r->areas[sp_area_in_state(s->areas, known[x->stack] - 1u,
+			sp_dict_get_string(p->dict, x->state, NULL))] += x->weight;
 		if (spent)
 			r->spent[sp_spent_of_row(spent, x)] += x->weight;
 	}

@@ -27,6 +27,7 @@ enum builtin {
 	PYTHON,
 	PYTHON_CODE,
 	PICKLE,
+	FOR_JVM,
 	WAIT,
 	KERNEL,
 	JVM,
@@ -50,6 +51,7 @@ static const struct sp_area builtins[BUILTINS] = {
 	[PYTHON] = {"Python wait", "#d9b81f"},
 	[PYTHON_CODE] = {"Python", "#4b74c9"},
 	[PICKLE] = {"Python serialisation", "#7c5cb8"},
+	[FOR_JVM] = {"Python waits for JVM", "#a9b6cf"},
 	[WAIT] = {"idle", "#b8bec6"},
 	[KERNEL] = {"kernel", "#b5533c"},
 	[JVM] = {"JVM", "#7f8ca3"},
@@ -185,17 +187,14 @@ static const struct {
 	{"inflate*", COMPRESSION},
 };
 
-/* Files of Python frames, as their names end: "dumps (pyspark/serializers.py)". */
-static const struct {
-	const char *pattern;
-	int area;
-} python_files[] = {
-	{"* (pyspark/serializers.py)", PICKLE},
-	{"* (pyspark/sql/pandas/serializers.py)", PICKLE},
-	{"* (pyspark/sql/pandas/conversion.py)", PICKLE},
-	{"* (pyspark/cloudpickle/*", PICKLE},
-	{"* (pickle.py)", PICKLE},
-	{"* (pyarrow/*", PICKLE},
+/* Python frames that serialise, as their names end: "dumps (pyspark/serializers.py)". */
+static const char *const python_files[] = {
+	"* (pyspark/serializers.py)",
+	"* (pyspark/sql/pandas/serializers.py)",
+	"* (pyspark/sql/pandas/conversion.py)",
+	"* (pyspark/cloudpickle/*",
+	"* (pickle.py)",
+	"* (pyarrow/*",
 };
 
 struct sp_areas {
@@ -330,16 +329,28 @@ static int number(const struct sp_areas *a, int builtin)
 	return builtin < 0 ? builtin : (int)a->own + builtin;
 }
 
+bool sp_area_is_pickle(const char *name)
+{
+	for (size_t i = 0; i < SP_COUNT(python_files); i++)
+		if (sp_match(python_files[i], name))
+			return true;
+	return false;
+}
+
+unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *state)
+{
+	bool waits = state[0] && strcmp(state, "running") != 0 && strcmp(state, "runnable") != 0;
+
+	return waits && area == (unsigned)number(a, PICKLE) ? (unsigned)number(a, FOR_JVM) : area;
+}
+
 int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_type type)
 {
 	for (size_t i = 0; i < a->pattern_count; i++)
 		if (sp_match(a->patterns[i].pattern, name))
 			return (int)a->patterns[i].area;
 	if (type == SP_FRAME_PYTHON) {
-		for (size_t i = 0; i < SP_COUNT(python_files); i++)
-			if (sp_match(python_files[i].pattern, name))
-				return number(a, python_files[i].area);
-		return number(a, PYTHON_CODE);
+		return number(a, sp_area_is_pickle(name) ? PICKLE : PYTHON_CODE);
 	}
 	if (type >= SP_FRAME_NATIVE) {
 		for (size_t i = 0; type != SP_FRAME_KERNEL && i < SP_COUNT(functions); i++)

@@ -37,6 +37,13 @@ int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_t
 /* The same of a frame of @d; the class of an allocated object has none. */
 int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f);
 
+/* Whether a Python frame serialises: pickle, Arrow. */
+bool sp_area_is_pickle(const char *name);
+
+/* What @area becomes where the thread's state is @state: a worker that waits as it reads or writes
+ * what is serialised waits for its JVM. */
+unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *state);
+
 /* The area of a stack none of whose frames has one: "kernel", "JVM" or "other". @java: it has a
  * frame of Java. */
 unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java);

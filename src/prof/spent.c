@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "prof/area.h"
 #include "prof/framename.h"
 #include "prof/match.h"
 
@@ -172,6 +173,8 @@ struct told {
 	uint8_t owner;	/* the same from OWNER on */
 	bool java;	/* has a Java method */
 	bool native;	/* its first Java method is a native one, or calls such code */
+	bool python;	/* has a function of Python … */
+	bool pickles;	/* … and the nearest to the leaf serialises */
 };
 
 static enum role role_of(const struct sp_dict *d, const struct sp_frame_ref *f, struct sp_buf *text)
@@ -270,8 +273,17 @@ static enum sp_spent of_running(const struct told *t)
 	return t->worker == SERIAL ? SP_SPENT_SERIALISATION : SP_SPENT_CPU;
 }
 
+static enum sp_spent of_worker(const struct told *t, const char *state)
+{
+	if (!state[0] || strcmp(state, "running") == 0 || strcmp(state, "runnable") == 0)
+		return t->pickles ? SP_SPENT_WORKER_SERIAL : SP_SPENT_WORKER;
+	return t->pickles ? SP_SPENT_WORKER_FOR_JVM : SP_SPENT_WORKER_WAIT;
+}
+
 static enum sp_spent judge(const struct told *t, const char *state)
 {
+	if (t->python)
+		return of_worker(t, state);
 	if (t->tells & TELLS_IDLE)
 		return SP_SPENT_IDLE;
 	/* One that is let go again and has no core waits for that, not for the collector. */
@@ -299,6 +311,10 @@ const char *sp_spent_name(enum sp_spent spent)
 		[SP_SPENT_LOCK] = "lock",
 		[SP_SPENT_PYTHON] = "Python wait",
 		[SP_SPENT_COMPILE] = "codegen compile",
+		[SP_SPENT_WORKER] = "Python CPU",
+		[SP_SPENT_WORKER_SERIAL] = "Python serialisation",
+		[SP_SPENT_WORKER_FOR_JVM] = "Python waits for JVM",
+		[SP_SPENT_WORKER_WAIT] = "Python waits",
 		[SP_SPENT_SLEEP] = "sleep",
 		[SP_SPENT_IDLE] = "idle",
 		[SP_SPENT_OTHER] = "other",
@@ -331,6 +347,14 @@ static struct told look(const struct sp_dict *d, const struct sp_frame_ref *fram
 
 		if (known)
 			*known = (uint8_t)role;
+		if (frames[i].type == SP_FRAME_PYTHON && !t.python) {
+			static const struct sp_style full;
+
+			sp_buf_clear(text);
+			sp_framename(d, &frames[i], &full, text);
+			t.python = true;
+			t.pickles = sp_area_is_pickle(sp_buf_str(text));
+		}
 		if (m && !m->native && !t.java) {
 			t.java = true;
 			t.native = frames[i].type >= SP_FRAME_NATIVE || i > 0;

@@ -2,6 +2,9 @@
  * tasks wait for. Each sample has exactly one answer, by its stack and its state; the first of
  * these that applies:
  *
+ *  0. a stack of Python is its worker's: Python CPU or serialisation where it runs, the latter
+ * where the function nearest to the leaf is of pickle, Arrow or pyspark's serialisers; where it
+ * waits in one of those, it waits for the JVM
  *  1. idle             a thread of a pool that waits for its next job; also, as it waits, a loop
  *                      for events or messages, and a thread of the JVM itself
  *  2. GC               held at a safepoint, or waiting for a collection, in whatever it did
@@ -32,6 +35,10 @@ enum sp_spent {
 	SP_SPENT_LOCK,
 	SP_SPENT_PYTHON,
 	SP_SPENT_COMPILE,
+	SP_SPENT_WORKER,	 /* a Python worker computes … */
+	SP_SPENT_WORKER_SERIAL,	 /* … pickles, or copies from and to Arrow */
+	SP_SPENT_WORKER_FOR_JVM, /* … waits for the JVM to send or to take */
+	SP_SPENT_WORKER_WAIT,	 /* … waits for something else */
 	SP_SPENT_SLEEP,
 	SP_SPENT_IDLE,
 	SP_SPENT_OTHER,

@@ -207,6 +207,7 @@ static int areas_of(const char *text, struct sp_areas **ret, struct sp_err *err)
 Test(area, a_file_comes_before_the_built_in_table)
 {
 	struct sp_areas *a;
+	unsigned pickle;
 	struct sp_err err = {0};
 
 	cr_assert_eq(
@@ -223,6 +224,12 @@ Test(area, a_file_comes_before_the_built_in_table)
 				 ->name,
 		"Python serialisation");
 	cr_expect_eq(sp_area_of_frame(a, "xyz", SP_FRAME_NATIVE), 1);
+	pickle = (unsigned)sp_area_of_frame(a, "f (pickle.py)", SP_FRAME_PYTHON);
+	cr_expect_eq(sp_area_in_state(a, pickle, "running"), pickle);
+	cr_expect_eq(sp_area_in_state(a, pickle, ""), pickle);
+	cr_expect_eq(sp_area_in_state(a, 1, "net"), 1);
+	cr_expect_str_eq(
+		sp_areas_get(a, sp_area_in_state(a, pickle, "net"))->name, "Python waits for JVM");
 	sp_areas_free(a);
 	cr_expect_eq(areas_of("[etl\n", &a, &err), -EINVAL);
 	cr_expect(strstr(err.text, "line 1"));

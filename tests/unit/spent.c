@@ -5,7 +5,8 @@
 #include "prof/spent.h"
 #include "sample_profile.h"
 
-/* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method. Leaf first. */
+/* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method;
+ * "@function (file)" of Python. Leaf first. */
 static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
 {
 	char cls[128];
@@ -13,6 +14,8 @@ static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
 
 	if (name[0] == '+')
 		return native(p, "libjvm.so", name + 1, SP_FRAME_CPP);
+	if (name[0] == '@')
+		return native(p, "", name + 1, SP_FRAME_PYTHON);
 	snprintf(cls, sizeof(cls), "%.*s", (int)(dot - name), name);
 	return cls[0] == '!' ? java(p, cls + 1, dot + 1, "", SP_FRAME_NATIVE)
 			     : java(p, cls, dot + 1, "", SP_FRAME_C2);
@@ -31,6 +34,8 @@ static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
 #define WRITE0	"!java/io/FileOutputStream.writeBytes"
 #define DFS	"org/apache/hadoop/hdfs/DFSInputStream.read"
 #define COMPILE "org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator$.doCompile"
+#define LOADS	"@loads (pyspark/serializers.py)"
+#define WORKER	"@[python worker]"
 #define KRYO	"com/esotericsoftware/kryo/Kryo.writeClassAndObject"
 
 static const struct {
@@ -85,6 +90,12 @@ static const struct {
 		{"java/util/HashMap.get", "org/codehaus/janino/Parser.x", COMPILE, RUNNER}},
 	{"codegen compile", "lock", {PARK, "com/google/common/cache/LocalCache.get", COMPILE}},
 	{"other", "blocked", {MINE, RUNNER}},
+	{"Python CPU", "running", {"+sort", "@key (job.py)", LOADS, WORKER, PY, RUNNER}},
+	{"Python CPU", "", {"@clean (job.py)", WORKER}},
+	{"Python serialisation", "runnable",
+		{"+unpickle", LOADS, "@main (pyspark/worker.py)", WORKER, PY}},
+	{"Python waits for JVM", "net", {"+read", LOADS, WORKER, PY, RUNNER}},
+	{"Python waits", "sleep", {"@clean (job.py)", LOADS, WORKER, PY, RUNNER}},
 	{"disk", "blocked", {"!java/io/FileOutputStream.open0", MINE}},
 };
 
