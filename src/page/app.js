@@ -127,8 +127,8 @@ class App {
 		if (this.working) {
 			this.again = true; /* it looks at the state once more when it is done */
 		} else if (wanted.key === this.selectedKey || !rows || rows.count <= LARGE) {
-			if (wanted.key !== this.selectedKey)
-				this.model.select(wanted.filter);
+			if (wanted.key !== this.selectedKey && !this.model.recall(wanted.key))
+				this.model.select(wanted.filter, wanted.key);
 			this.present(wanted);
 		} else {
 			strip.draw();
@@ -141,8 +141,8 @@ class App {
 		do {
 			this.again = false;
 			const wanted = this.wanted();
-			if (wanted.key !== this.selectedKey)
-				await this.model.selectSliced(wanted.filter);
+			if (wanted.key !== this.selectedKey && !this.model.recall(wanted.key))
+				await this.model.selectSliced(wanted.filter, wanted.key);
 			for (const step of this.steps(wanted)) {
 				step();
 				await pause();
@@ -277,7 +277,7 @@ class App {
 		if (!this.stages.stages.size)
 			return;
 		if (key !== this.stagesKey)
-			this.stages.load(this.model, this.maskOf({executor}), stage);
+			this.stages.load(this.model, this.maskOf({executor}), stage, key);
 		else
 			this.stages.mark(stage);
 		this.stagesKey = key;

@@ -239,16 +239,22 @@ async function readSamples(r, p) {
 	};
 	const first = new Uint8Array(n);
 	let thread = 0, at = 0;
+	rows.groups = []; /* rows of one thread, by time; longest: the most buckets that one of them lies in */
 	for (let g = 0; g < groups; g++) {
 		thread += r.get();
 		const count = r.get();
 		rows.thread.fill(thread - 1, at, at + count);
+		rows.groups.push({thread: thread - 1, from: at, to: at + count, longest: 0});
 		first[at] = 1;
 		at += count;
 	}
 	let bucket = 0;
 	await r.numbers(rows.bucket, (v, i) => bucket = first[i] ? v : bucket + v);
 	await r.numbers(rows.span);
+	for (const g of rows.groups)
+		for (let i = g.from; i < g.to; i++)
+			if (rows.span[i] >= g.longest)
+				g.longest = rows.span[i] + 1;
 	await r.numbers(rows.node, (v) => p.stacks[v]);
 	await r.numbers(rows.state);
 	let label = 0;

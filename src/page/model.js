@@ -9,7 +9,8 @@ class Model {
 		this.profile = profile;
 		this.nodes = profile.nodes;
 		this.strings = profile.strings;
-		this.version = 0;
+		this.version = this.versions = 0;
+		this.kept = null;
 		this.starts = findStarts(profile.nodes, profile.strings);
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
 	}
@@ -18,36 +19,64 @@ class Model {
 	 *      sides: two of them to compare with each other, or null,
 	 *      range: [from, to) in buckets or null, other: the range to compare with or null,
 	 *      amounts: compared as they are, not as shares of each} */
-	select(f) {
-		const {a, b} = this.sides(f);
-		this.sumRows(f, a, 0, a.rows);
-		if (b)
-			this.sumRows(f, b, 0, b.rows);
-		this.settle(f, this.addUp(a), b && this.addUp(b));
+	select(f, key) {
+		const {a, b} = this.sides(f), sums = [a, b].map((side) => {
+			if (!side)
+				return null;
+			side.parts.forEach(([from, to]) => this.sumRows(f, side, from, to));
+			return this.addUp(side);
+		});
+		this.settle(f, ...sums, key);
 	}
 	/* The same for many samples, in slices; until it is done, all is as it was. */
-	async selectSliced(f) {
+	async selectSliced(f, key) {
 		const {a, b} = this.sides(f), sums = [];
 		for (const side of b ? [a, b] : [a]) {
-			await inSlices(side.rows, (from, to) => this.sumRows(f, side, from, to));
+			let until = performance.now() + SLICE_MS;
+			for (const [from, to] of side.parts) {
+				this.sumRows(f, side, from, to);
+				if (performance.now() > until) {
+					await pause();
+					until = performance.now() + SLICE_MS;
+				}
+			}
 			await pause();
 			sums.push(this.addUp(side));
-			await pause();
 		}
-		this.settle(f, sums[0], sums[1] || null);
+		this.settle(f, sums[0], sums[1] || null, key);
+	}
+	/* Goes back to the last selection of the whole time, if that is what is asked for. */
+	recall(key) {
+		if (!this.kept || this.kept.key !== key)
+			return false;
+		Object.assign(this, this.kept.fields);
+		return true;
+	}
+	/* Rows that may lie in a range, as [from, to) of at most 32,768: those of a thread stand in the order
+	 * of time, so most of the others need not be looked at. */
+	parts(event, range, mask) {
+		const rows = this.profile.events[event], parts = [];
+		for (const g of rows ? rows.groups : []) {
+			if (mask && !mask[g.thread + 1])
+				continue;
+			const from = range ? firstAt(rows.bucket, g, range[0] - g.longest + 1) : g.from, to = range ? firstAt(rows.bucket, g, range[1]) : g.to;
+			for (let i = from; i < to; i += 1 << 15)
+				parts.push([i, Math.min(to, i + (1 << 15))]);
+		}
+		return parts;
 	}
 	/* What is summed for each side of a comparison; b is null without one. */
 	sides(f) {
 		const {diff} = this.profile.meta;
-		const make = (range, event, labels) => ({range, event, labels, rows: this.profile.events[event] ? this.profile.events[event].count : 0,
-			self: new Float64Array(this.nodes.count), wanted: this.threadMask(f)});
+		const wanted = this.threadMask(f), make = (range, event, labels) => ({range, event, labels, parts: this.parts(event, range, wanted),
+			self: new Float64Array(this.nodes.count)});
 		if (diff)
 			return {a: make(f.range, 0, f.labels), b: make(null, 1, f.labels)};
 		if (f.sides)
 			return {a: make(f.range, f.event, f.sides[0]), b: make(f.range, f.event, f.sides[1])};
 		return {a: make(f.range, f.event, f.labels), b: f.other ? make(f.other, f.event, f.labels) : null};
 	}
-	settle(f, a, b) {
+	settle(f, a, b, key) {
 		const n = this.nodes.count, {meta} = this.profile;
 		this.filter = f;
 		this.event = meta.diff ? {...meta.events[1], name: meta.diff.event} : meta.events[f.event];
@@ -69,7 +98,11 @@ class Model {
 			}
 		}
 		this.whole = this.total[0];
-		this.version++;
+		this.version = ++this.versions;
+		if (!f.range && !b) {
+			const {filter, event, comparing, self, total, whole, version} = this;
+			this.kept = {key, fields: {filter, event, a, b, comparing, self, total, whole, version}};
+		}
 	}
 	/* How wide something is that weighs a in A and b in B. */
 	weigh(a, b) {
@@ -88,13 +121,10 @@ class Model {
 	}
 	/* Adds rows @first to @end - 1 of a side to its nodes. The one loop over all samples that a drag
 	 * runs again and again: no calls in it. */
-	sumRows({state}, {range, event, labels, self, wanted}, first, end) {
-		const rows = this.profile.events[event];
-		if (!rows)
-			return;
-		const {thread, bucket, span, node, value, state: states, label} = rows, [low, high] = range || [0, 0];
+	sumRows({state}, {range, event, labels, self}, first, end) {
+		const {bucket, span, node, value, state: states, label} = this.profile.events[event], [low, high] = range || [0, 0];
 		for (let i = first; i < end; i++) {
-			if ((wanted && !wanted[thread[i] + 1]) || (state >= 0 && states[i] !== state) || (labels && !labels[label[i]]))
+			if ((state >= 0 && states[i] !== state) || (labels && !labels[label[i]]))
 				continue;
 			if (!range) {
 				self[node[i]] += value[i];
@@ -151,6 +181,8 @@ class Model {
 			sums.sigmas = noiseBound(this.usedNames().reduce((count, used) => count + used, 0));
 		}
 		this.methodsVersion = this.version;
+		if (this.kept && this.kept.fields.version === this.version)
+			Object.assign(this.kept.fields, {methodsVersion: this.version, methodSums: sums});
 		return this.methodSums = sums;
 	}
 	/* What changed from A to B in a method: {change, noise}, as shares or as weights; a change up to
@@ -222,6 +254,19 @@ class Model {
 		}
 		return found;
 	}
+}
+
+/* The first row of a group whose bucket is not before @at. */
+function firstAt(bucket, {from, to}, at) {
+	let low = from, high = to;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (bucket[mid] < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 /* What one sample of an event weighs. */

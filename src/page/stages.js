@@ -51,24 +51,43 @@ class StageTable {
 	}
 	/* Sums what is selected by stage and area, whatever stage or task is looked at; many samples in slices.
 	 * @labels: Uint8Array with a 1 for each label that counts, or null. */
-	async load(model, labels, chosen) {
-		const {areas} = this.profile.meta, {area} = model.nodes, rows = this.profile.events[model.filter.event], count = rows ? rows.count : 0;
-		const load = this.loads = (this.loads || 0) + 1, sums = new Map();
-		this.stages.forEach((s) => sums.set(s, new Float64Array(areas.length)));
-		const add = (first, end) => load === this.loads && model.eachRow(model.filter.range, (node, value, i) => {
-			const stage = this.stageOf[rows.label[i]];
-			if (stage)
-				sums.get(stage)[area[node]] += value;
-		}, first, end, labels);
-		if (count > LARGE)
-			await inSlices(count, add);
-		else
-			add(0, count);
-		if (load !== this.loads)
-			return;
-		this.sums = sums;
+	async load(model, labels, chosen, key) {
+		const load = this.loads = (this.loads || 0) + 1;
+		if (!this.kept || this.kept.key !== key) {
+			const sums = await this.sum(model, labels, () => load === this.loads);
+			if (load !== this.loads)
+				return;
+			this.sums = sums;
+			if (!model.filter.range)
+				this.kept = {key, sums};
+		} else {
+			this.sums = this.kept.sums;
+		}
 		this.chosen = chosen;
 		this.draw();
+	}
+	/* Weights by area for each stage. Only rows that may lie in the range are looked at. */
+	async sum(model, labels, wanted) {
+		const {areas, states} = this.profile.meta, {area} = model.nodes, {event, range} = model.filter, rows = this.profile.events[event], sums = new Map();
+		/* as sp_area_in_state: a worker that waits as it reads what is serialised waits for its JVM */
+		const pickle = areas.findIndex((a) => a.name === 'Python serialisation'), forJvm = areas.findIndex((a) => a.name === 'Python waits for JVM');
+		const waits = [false, ...states.map((s) => s && s !== 'running' && s !== 'runnable')];
+		this.stages.forEach((s) => sums.set(s, new Float64Array(areas.length)));
+		let until = performance.now() + SLICE_MS;
+		for (const [from, to] of model.parts(event, range, model.threadMask(model.filter))) {
+			model.eachRow(range, (node, value, i) => {
+				const stage = this.stageOf[rows.label[i]];
+				if (stage)
+					sums.get(stage)[area[node] === pickle && waits[rows.state[i]] ? forJvm : area[node]] += value;
+			}, from, to, labels);
+			if (performance.now() > until && wanted()) {
+				await pause();
+				until = performance.now() + SLICE_MS;
+			}
+			if (!wanted())
+				break;
+		}
+		return sums;
 	}
 	redraw() {
 		if (this.sums)
