@@ -20,9 +20,10 @@
 	.ts_size = 184, .fr_code = 32, .fr_back = 24, .co_file = 104, .co_name = 112,       \
 	.co_lines = 120, .co_first = 40, .co_size = 128, .dk_nentries = 32, .dk_indices = 40
 /* Frames lie on a stack of their own. */
-#define STACK_FRAMES                                                                   \
-	.co_flags = 48, .fr_instr = 56, .fr_size = 72, .co_file = 112, .co_name = 120, \
-	.co_qualname = 128, .co_lines = 136, .co_size = 144, .dk_nentries = 24, .dk_indices = 32
+#define STACK_FRAMES                                                                            \
+	.co_flags = 48, .fr_instr = 56, .fr_top = 64, .fr_size = 72, .co_file = 112,            \
+	.co_name = 120, .co_qualname = 128, .co_lines = 136, .co_size = 144, .dk_nentries = 24, \
+	.dk_indices = 32
 #define LONG_STRINGS  .str_ascii = 48, .str_compact = 72
 #define SHORT_STRINGS .str_ascii = 40, .str_compact = 56
 
@@ -72,6 +73,8 @@ static const struct sp_pylayout layouts[] = {
 		.ts_size = 312,
 		.fr_code = 32,
 		.fr_back = 48,
+		.fr_entry = 68,
+		.fr_slots = 72,
 		.co_first = 72,
 		.co_bytecode = 184,
 		.co_stacksize = 68,
@@ -95,6 +98,9 @@ static const struct sp_pylayout layouts[] = {
 		.ts_top = 240,
 		.ts_size = 248,
 		.fr_back = 8,
+		.fr_func = 16,
+		.fr_slots = 72,
+		.fr_owner = 70,
 		.co_first = 68,
 		.co_bytecode = 192,
 		.co_framesize = 76,
@@ -102,6 +108,9 @@ static const struct sp_pylayout layouts[] = {
 	/* What _Py_DebugOffsets does not tell; the rest is overwritten with what it does. */
 	{.minor = 13,
 		.co_framesize = 76,
+		.fr_func = 16,
+		.fr_slots = 72,
+		.fr_owner = 70,
 		COMMON,
 		STACK_FRAMES,
 		SHORT_STRINGS,
@@ -112,6 +121,8 @@ static const struct sp_pylayout layouts[] = {
 		.co_framesize = 76,
 		COMMON,
 		STACK_FRAMES,
+		.fr_func = 16,
+		.fr_slots = 80,
 		SHORT_STRINGS,
 		.gil_holder = 8,
 		.gil_locked = 16,

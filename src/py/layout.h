@@ -26,6 +26,10 @@ struct sp_pylayout {
 	bool ts_cframe;	       /* 3.11, 3.12: ts_frame points to a cframe … */
 	uint16_t cframe_frame; /* … which has the frame here */
 	uint16_t fr_code, fr_back, fr_instr, fr_size;
+	/* from 3.11 on: depth of the operands (a pointer in 3.14); whether C code called it (3.11),
+	 * or to whom it belongs (3.12, 3.13) */
+	uint16_t fr_top, fr_entry, fr_owner;
+	uint16_t fr_func, fr_slots; /* its function; its locals and operands. fr_slots 0: none */
 	/* co_framesize is told from 3.12 on; in 3.11 it is the sum of two others and the frame's
 	 * head */
 	uint16_t co_framesize, co_stacksize, co_nlocalsplus, co_flags;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	TRIES = 3,    /* of a stack that changed meanwhile */
+	TRIES = 6,    /* of a stack that changed meanwhile */
 	MOVES = 24,   /* of one that was not where it was expected */
 	AHEAD = 1024, /* bytes of the chunk that are copied beyond its end: it grows */
 };
@@ -100,15 +100,18 @@ static bool settle(struct sp_pyreader *r, struct sp_pythread *t)
 	return same;
 }
 
-static const uint8_t *frame_at(
-	const struct sp_pyreader *r, struct sp_pythread *t, int which, uint64_t addr, size_t *hint)
+/* *ret_room: how many bytes from the frame on were copied. */
+static const uint8_t *frame_at(const struct sp_pyreader *r, struct sp_pythread *t, int which,
+	uint64_t addr, size_t *hint, size_t *ret_room)
 {
 	const struct sp_pywalk *w = r->walk;
 	const struct sp_pycopy *c = &w->copies[which];
 
+	*ret_room = w->chunk_len - (addr - t->chunk);
 	if (w->chunk_len && addr >= t->chunk && addr - t->chunk < w->chunk_len &&
-		w->chunk_len - (addr - t->chunk) >= r->heap.layout.fr_size)
+		*ret_room >= r->heap.layout.fr_size)
 		return c->chunk + (addr - t->chunk);
+	*ret_room = r->heap.layout.fr_size;
 	for (size_t i = 0, k = *hint; i < t->frame_count; i++, k++) {
 		k = k >= t->frame_count ? 0 : k;
 		if (t->frames[k] == addr) {
@@ -132,10 +135,21 @@ static uint64_t newest_frame(const struct sp_pyreader *r, const struct sp_pythre
 
 static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, const uint8_t *frame)
 {
-	struct sp_pylink k = {addr, sp_pyword(frame + l->fr_code), 0};
+	enum { OWNED_BY_C = 3 };
+	struct sp_pylink k = {.addr = addr,
+		.code = sp_pyword(frame + l->fr_code),
+		.func = sp_pyword(frame + l->fr_func)};
+	int32_t top;
 
-	if (l->minor >= 14)
-		k.code &= ~7ull; /* a tagged reference */
+	memcpy(&top, frame + l->fr_top, sizeof(top));
+	k.runs = l->minor >= 14 ? sp_pyword(frame + l->fr_top) == 0 : l->fr_top && top == -1;
+	k.entry = (l->fr_entry && frame[l->fr_entry]) ||
+		  (l->fr_owner && frame[l->fr_owner] == OWNED_BY_C);
+
+	if (l->minor >= 14) { /* tagged references */
+		k.code &= ~7ull;
+		k.func &= ~7ull;
+	}
 	if (l->minor <= 10) {
 		int32_t at;
 
@@ -149,21 +163,26 @@ static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, cons
 
 static void follow(struct sp_pyreader *r, struct sp_pythread *t, int which)
 {
+	const struct sp_pylayout *l = &r->heap.layout;
 	struct sp_pycopy *c = &r->walk->copies[which];
 	uint64_t addr = newest_frame(r, t, which);
-	size_t hint = 0;
+	size_t hint = 0, room;
 
 	c->count = 0;
 	c->missing = 0;
 	for (; addr && c->count < SP_PY_DEPTH_MAX; c->count++) {
-		const uint8_t *frame = frame_at(r, t, which, addr, &hint);
+		const uint8_t *frame = frame_at(r, t, which, addr, &hint, &room);
+		struct sp_pylink *k = &c->chain[c->count];
 
 		if (!frame) {
 			c->missing = addr;
 			break;
 		}
-		c->chain[c->count] = link_of(&r->heap.layout, addr, frame);
-		addr = sp_pyword(frame + r->heap.layout.fr_back);
+		*k = link_of(l, addr, frame);
+		if (c->count && room > l->fr_slots)
+			k[-1].called = k[-1].entry || sp_pycall_fits(l, k - 1, addr, frame, room);
+		k->called = true; /* unless the next one says otherwise */
+		addr = sp_pyword(frame + l->fr_back);
 	}
 	c->ended = addr == 0;
 	c->full = addr && !c->missing;
@@ -193,10 +212,10 @@ static bool add_frame(struct sp_pythread *t, uint64_t addr)
 static void explore(struct sp_pyreader *r, struct sp_pythread *t, uint64_t addr)
 {
 	uint8_t frame[SP_PY_FRAME_MAX];
-	size_t hint = 0;
+	size_t hint = 0, room;
 
 	for (int i = 0; i < SP_PY_DEPTH_MAX && addr; i++) {
-		if (frame_at(r, t, 0, addr, &hint) == NULL && !add_frame(t, addr))
+		if (frame_at(r, t, 0, addr, &hint, &room) == NULL && !add_frame(t, addr))
 			return;
 		if (!sp_pymem_get(&r->heap.mem, addr, frame, r->heap.layout.fr_size))
 			return;
@@ -219,7 +238,8 @@ static void tidy(struct sp_pythread *t, size_t depth)
 		memset(t->used, 0, t->frame_count);
 }
 
-/* Frames of the first chain that the second has too, counted from the root. */
+/* Frames of the first chain that the second has too, counted from the root; one that is at another
+ * instruction now has called the next one anew. */
 static size_t in_common(const struct sp_pycopy *a, const struct sp_pycopy *b)
 {
 	size_t n = 0;
@@ -231,6 +251,8 @@ static size_t in_common(const struct sp_pycopy *a, const struct sp_pycopy *b)
 		if (x->addr != y->addr || x->code != y->code)
 			break;
 		n++;
+		if (x->instr != y->instr)
+			break;
 	}
 	return n;
 }
@@ -325,6 +347,29 @@ static bool in_line(const struct sp_pyreader *r, const struct sp_pythread *t,
 	return true;
 }
 
+/* Whether every frame is inside of its code, and what it waits for was called there. */
+static bool called(const struct sp_pyreader *r, const struct sp_pylink *chain, size_t n)
+{
+	enum { VAR_SIZE = 16, BEFORE_FIRST = 2 }; /* a frame that has not begun yet, to 3.12 */
+	const struct sp_pylayout *l = &r->heap.layout;
+
+	for (size_t i = 0; l->fr_slots && i < n; i++) {
+		uint64_t begin = chain[i].code + l->co_bytecode;
+		uint64_t end = begin + 2ull * number_at(r->walk->heads[i], VAR_SIZE);
+		uint8_t opcode = 0;
+
+		if (!is_code(r, r->walk->heads[i]))
+			continue;
+		if (chain[i].instr >= end || chain[i].instr + (i ? 0 : BEFORE_FIRST) < begin)
+			return false;
+		if (i && !chain[i - 1].called &&
+			sp_pymem_get(&r->heap.mem, sp_pycall_site(l, &chain[i]), &opcode, 1) &&
+			sp_pycall_is_call(l, opcode))
+			return false;
+	}
+	return true;
+}
+
 /* Functions and lines of a chain whose code was read. */
 static void name_frames(
 	struct sp_pyreader *r, const struct sp_pylink *chain, size_t n, struct sp_pystack *ret)
@@ -366,16 +411,24 @@ static bool rooted(const struct sp_pyreader *r, size_t n)
 	return true;
 }
 
-/* The last @n frames of the chain. Returns false where they never were a stack. */
-static bool give(struct sp_pyreader *r, struct sp_pythread *t, size_t n, struct sp_pystack *ret)
+/* The last @n frames of the chain as far as they are in use. Returns false where they never were a
+ * stack, or with @all where the newest may be missing. */
+static bool give(
+	struct sp_pyreader *r, struct sp_pythread *t, size_t n, bool all, struct sp_pystack *ret)
 {
 	const struct sp_pycopy *a = &r->walk->copies[0];
-	const struct sp_pylink *chain = a->chain + (a->count - n);
+	const struct sp_pylink *chain;
+	bool sure;
+	size_t live = sp_pylive(&r->heap.layout, a->chain, a->count, &sure);
 
-	read_heads(r, chain, n);
-	if (!rooted(r, n) || !in_line(r, t, chain, n))
+	n = live < n ? live : n;
+	chain = a->chain + (a->count - n);
+	if (all && !sure)
 		return false;
-	ret->partial = n < a->count;
+	read_heads(r, chain, n);
+	if (!rooted(r, n) || !in_line(r, t, chain, n) || !called(r, chain, n))
+		return false;
+	ret->partial = !all;
 	ret->truncated = a->full;
 	r->partial += ret->partial;
 	name_frames(r, chain, n, ret);
@@ -399,7 +452,7 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 		if (got < 0)
 			return got;
 		v = got ? MOVED : look(r, t, &common);
-		if (v == CLEAN && give(r, t, r->walk->copies[0].count, ret))
+		if (v == CLEAN && give(r, t, r->walk->copies[0].count, true, ret))
 			return 0;
 		v = v == CLEAN ? TORN : v;
 		moves += v == MOVED;
@@ -408,7 +461,7 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 	}
 	/* what both copies have in common, without the frames that do not fit below */
 	for (; common; common--)
-		if (give(r, t, common, ret))
+		if (give(r, t, common, false, ret))
 			return 0;
 	r->failed++;
 	return -EAGAIN;

@@ -10,7 +10,10 @@ enum {
 };
 
 struct sp_pylink {
-	uint64_t addr, code, instr;
+	uint64_t addr, code, instr, func;
+	bool runs;   /* it executes, itself or C code that it called: it waits for no Python call */
+	bool entry;  /* C code called it, or it is what C code left on its own stack for that */
+	bool called; /* the one below it called it, as far as that can be told */
 };
 
 /* One of the two copies. */
@@ -24,6 +27,20 @@ struct sp_pycopy {
 	bool ended, full; /* it came to the root; it has more frames than fit */
 	uint64_t missing; /* a frame that was not copied; 0: none */
 };
+
+/* How many frames of the chain, counted from the root, are in use where @chain is one copy of them
+ * (leaf first): what lies beyond may be left over from calls that have ended.
+ * *ret_sure: false where the newest ones cannot be told from such. */
+size_t sp_pylive(
+	const struct sp_pylayout *l, const struct sp_pylink *chain, size_t n, bool *ret_sure);
+
+/* Whether the frame at @addr, of which @room bytes are copied, keeps @callee as one that it called.
+ */
+bool sp_pycall_fits(const struct sp_pylayout *l, const struct sp_pylink *callee, uint64_t addr,
+	const uint8_t *caller, size_t room);
+/* Where the instruction is that a waiting frame executes, and whether it would have to fit. */
+uint64_t sp_pycall_site(const struct sp_pylayout *l, const struct sp_pylink *caller);
+bool sp_pycall_is_call(const struct sp_pylayout *l, uint8_t opcode);
 
 struct sp_pywalk {
 	struct sp_pycopy copies[2];

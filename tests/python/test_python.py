@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kit import peers, python
+from kit import cgroup, deny, peers, python, recording
 
 WHERE = python.TARGETS / "where.py"
 PYTHONS = python.installed()
@@ -64,12 +64,44 @@ def test_functions_files_and_lines(sparkprof, name):
         assert p.stdout() == b"ready\n" and p.proc.poll() is None
 
 
+def names_once(sparkprof, pid, word):
+    """Functions without their classes, leaf first, of the first thread once one of them is there; and what was printed."""
+    for _ in range(100):
+        out = sparkprof("stack", pid).stdout
+        if f"{word} (" in out:
+            break
+    return [frame[0].rsplit(".", 1)[-1] for frame in stacks(out)[0][1]], out
+
+
+def check_calls(sparkprof, pid):
+    names, out = names_once(sparkprof, pid, "end")
+    assert names == ["end", "by_default", "__call__", "__add__", "<lambda>", "curried", "from_c", "of_class", "static", "by_static",
+                     "method", "method", "inner_generator", "generator", "by_star", "by_keyword", "__getitem__", "attribute",
+                     "bound", "__init__", "<module>"], out
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_every_way_to_call_is_followed(sparkprof, name):
+    """What a caller keeps of its callee is compared: no way to call may look like a stack that never was."""
+    with python.Process(PYTHONS[name], python.TARGETS / "calls.py") as p:
+        check_calls(sparkprof, p.pid)
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_coroutines_stand_on_the_step_of_their_task(sparkprof, name):
+    with python.Process(PYTHONS[name], python.TARGETS / "tasks.py") as p:
+        names, out = names_once(sparkprof, p.pid, "burn")
+    assert names[:5] == ["burn", "inner", "outer", "_run", "_run_once"] and "main" not in names, out
+
+
 def test_the_newest_in_a_root_of_its_own(sparkprof):
     root = python.sid()
     with python.Process(["/usr/bin/python3.14"], WHERE, root=root) as p:
         out = look(sparkprof, p.pid)
         assert "Python " + version(["/usr/bin/python3.14"], root) in out
         check_where(out, 14, f"/tmp/{os.getpid()}-where.py")
+    with python.Process(["/usr/bin/python3.14"], python.TARGETS / "calls.py", root=root) as p:
+        check_calls(sparkprof, p.pid)
 
 
 def test_found_without_any_symbol(sparkprof, tmp_path):
