@@ -3,7 +3,7 @@
 _sparkprof_options() { # of an action
     case $1 in
     collect)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --python --memory --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --python --native --blocking --memory --trace
             -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
             -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
             -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;

@@ -58,6 +58,8 @@ complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l driver-ui -x -d 'where the driver tells names of stages'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'
 complete -c sparkprof -n '__sparkprof_action collect' -l python -x -a 'auto on off' -d 'sample Python workers below a JVM'
+complete -c sparkprof -n '__sparkprof_action collect stack' -l native -d 'native frames of Python processes too'
+complete -c sparkprof -n '__sparkprof_action collect' -l blocking -d 'stop Python threads while they are read'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l memory -x -d 'most memory in the target'
 complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'
 complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'

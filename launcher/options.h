@@ -96,6 +96,8 @@ struct sp_call {
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
 	enum sp_capture capture;
 	enum sp_python python;
+	bool native;	      /* --native: native frames of Python too */
+	bool blocking;	      /* --blocking: Python threads that run are stopped */
 	uint64_t memory;      /* --memory: cap in bytes for what the agent maps, 12 MB */
 	uint64_t chunk_bytes; /* --chunksize, 100 MB */
 	uint64_t chunk_ns;    /* --chunktime, 1 h */

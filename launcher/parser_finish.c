@@ -322,10 +322,24 @@ static int check_driver_ui(struct sp_parser *p)
 		"--driver-ui: '%s' is not an address; write http://host:4040, or none", ui);
 }
 
+/* What is only of Python's threads wants Python. */
+static int check_python(struct sp_parser *p)
+{
+	const struct sp_call *call = p->call;
+
+	if (call->python != SP_PYTHON_OFF || (!call->native && !call->blocking))
+		return 0;
+	return sp_err_set(p->err, -EINVAL,
+		"%s: is about Python processes, which --python=off leaves out; leave one of them "
+		"out",
+		call->native ? "--native" : "--blocking");
+}
+
 int sp_parser_finish(struct sp_parser *p)
 {
 	static int (*const checks[])(struct sp_parser *) = {check_action, finish_events,
-		finish_files, finish_stdout, check_shapes, check_driver_ui, check_targets};
+		finish_files, finish_stdout, check_shapes, check_driver_ui, check_python,
+		check_targets};
 	int r = 0;
 
 	for (size_t i = 0; i < SP_COUNT(checks) && r == 0; i++)

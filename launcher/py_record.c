@@ -148,17 +148,46 @@ static uint32_t method_of(struct sp_pyrecord *r, const struct sp_pycode *code)
 	return m.class_id && m.name_id ? sp_dict_method(r->dict, &m) : 0;
 }
 
+static struct sp_frame_ref python_frame(
+	struct sp_pyrecord *r, const struct sp_pycode *code, int line)
+{
+	return (struct sp_frame_ref){method_of(r, code), line, -1, SP_FRAME_PYTHON};
+}
+
+static struct sp_frame_ref native_frame(struct sp_pyrecord *r, const struct sp_pynative_frame *f)
+{
+	const char *name = f->name ? f->name : "0x0"; /* as the agent's that nothing names */
+	struct sp_method m = {.native = 1, .unresolved = !f->name};
+
+	m.class_id = sp_dict_string(r->dict, f->module, strlen(f->module));
+	m.name_id = sp_dict_string(r->dict, name, strlen(name));
+	return (struct sp_frame_ref){
+		m.name_id ? sp_dict_method(r->dict, &m) : 0, -1, -1, SP_FRAME_NATIVE};
+}
+
 uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth)
 {
 	uint32_t n = stack->count < depth ? stack->count : depth;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t method = method_of(r, stack->frames[i].code);
-
-		if (!method)
+		r->frames[i] = python_frame(r, stack->frames[i].code, stack->frames[i].line);
+		if (!r->frames[i].method)
 			return 0;
+	}
+	return n ? sp_dict_stack(r->dict, r->frames, n, stack->truncated || n < stack->count) : 0;
+}
+
+uint32_t sp_pyrecord_mixed(struct sp_pyrecord *r, const struct sp_pymixed *stack, uint32_t depth)
+{
+	uint32_t n = stack->count < depth ? (uint32_t)stack->count : depth;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sp_pymixed_frame *f = &stack->frames[i];
+
 		r->frames[i] =
-			(struct sp_frame_ref){method, stack->frames[i].line, -1, SP_FRAME_PYTHON};
+			f->code ? python_frame(r, f->code, f->line) : native_frame(r, &f->native);
+		if (!r->frames[i].method)
+			return 0;
 	}
 	return n ? sp_dict_stack(r->dict, r->frames, n, stack->truncated || n < stack->count) : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "jfr/types.h"
+#include "py_native.h"
 #include "py/reader.h"
 #include "py/task.h"
 
@@ -31,6 +32,7 @@ uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r);
 /* Dictionary ids; 0: it is full. */
 uint32_t sp_pyrecord_thread(struct sp_pyrecord *r, uint32_t tid, const char *name);
 uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth);
+uint32_t sp_pyrecord_mixed(struct sp_pyrecord *r, const struct sp_pymixed *stack, uint32_t depth);
 
 void sp_pyrecord_cpu(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack);
 void sp_pyrecord_wall(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, uint32_t stack,

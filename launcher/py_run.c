@@ -62,6 +62,8 @@ static void configure(
 	c->chunk_ns = call->chunk_ns;
 	c->depth = (uint32_t)call->depth;
 	c->thread = call->thread;
+	c->native = call->native;
+	c->blocking = call->blocking;
 }
 
 int sp_pyrun_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err)

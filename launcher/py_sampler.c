@@ -87,6 +87,7 @@ static void add_children(struct sp_pysampler *s, pid_t pid, bool main_only)
 
 static void remove_at(struct sp_pysampler *s, size_t i)
 {
+	sp_pyworker_stops(s->workers[i], &s->sampling.stops);
 	sp_pyworker_done(s->workers[i]);
 	free(s->workers[i]);
 	s->count--;
@@ -210,6 +211,7 @@ static void free_all(struct sp_pysampler *s)
 		remove_at(s, s->count - 1);
 	free(s->workers);
 	free(s->sampling.stack);
+	free(s->sampling.mixed);
 	free(s);
 }
 
@@ -263,8 +265,10 @@ int sp_pysampler_start(
 		.wall_ns = cfg->wall_ns,
 		.depth = cfg->depth < SP_PY_DEPTH_MAX ? cfg->depth : SP_PY_DEPTH_MAX,
 		.thread = cfg->thread,
-		.stack = malloc(sizeof(struct sp_pystack))};
-	if (!s->sampling.stack)
+		.stack = malloc(sizeof(struct sp_pystack)),
+		.blocking = cfg->blocking,
+		.mixed = cfg->native ? malloc(sizeof(struct sp_pymixed)) : NULL};
+	if (!s->sampling.stack || (cfg->native && !s->sampling.mixed))
 		r = sp_err_set(err, -ENOMEM, "out of memory");
 	if (r == 0 && !cfg->beside)
 		r = add(s, cfg->root, NULL, err);
@@ -295,6 +299,34 @@ void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *
 	pthread_mutex_unlock(lock);
 }
 
+static void note_stops(struct sp_pysampler *s)
+{
+	struct sp_pystops x = s->sampling.stops;
+	char text[160];
+
+	for (size_t i = 0; i < s->count; i++)
+		sp_pyworker_stops(s->workers[i], &x);
+	if (x.count) {
+		snprintf(text, sizeof(text),
+			"%s stopped Python threads %llu times, for %llu us on average, %llu at "
+			"most",
+			s->cfg.native ? "--native" : "--blocking", (unsigned long long)x.count,
+			(unsigned long long)(x.all_ns / x.count / 1000),
+			(unsigned long long)(x.longest_ns / 1000));
+		sp_pyrecord_note(s->sampling.record, text);
+	}
+	if (s->sampling.unstopped) {
+		snprintf(text, sizeof(text), "%llu Python stacks were read without stopping them",
+			(unsigned long long)s->sampling.unstopped);
+		sp_pyrecord_note(s->sampling.record, text);
+	}
+	if (s->sampling.bare) {
+		snprintf(text, sizeof(text), "%llu Python stacks lack their native frames",
+			(unsigned long long)s->sampling.bare);
+		sp_pyrecord_note(s->sampling.record, text);
+	}
+}
+
 static void write_end(struct sp_pysampler *s)
 {
 	struct sp_pysampling *p = &s->sampling;
@@ -310,6 +342,8 @@ static void write_end(struct sp_pysampler *s)
 			(unsigned long long)p->partial);
 		sp_pyrecord_note(p->record, text);
 	}
+	if (p->mixed || p->blocking)
+		note_stops(s);
 	if (s->said.text[0])
 		sp_pyrecord_note(p->record, s->said.text);
 	sp_pyrecord_lost(p->record, "Python stack changed while it was read", p->lost);

@@ -21,6 +21,8 @@ struct sp_pysampler_cfg {
 	const char *event;		/* what the recording says was asked for; for the call */
 	uint64_t chunk_bytes, chunk_ns; /* see jfr/writer.h */
 	uint32_t depth;
+	bool native;	    /* native frames too: threads that run are stopped for a moment */
+	bool blocking;	    /* threads that run are stopped while their Python frames are read */
 	const char *thread; /* glob over names; NULL: all. Borrowed until _stop */
 };
 

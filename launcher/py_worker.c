@@ -114,6 +114,8 @@ void sp_pyworker_done(struct sp_pyworker *w)
 	for (size_t i = 0; i < w->thread_count; i++)
 		thread_done(&w->threads[i]);
 	free(w->threads);
+	sp_pynative_free(w->native);
+	sp_pystop_tidy(&w->stop);
 	sp_pyreader_done(&w->reader);
 	memset(w, 0, sizeof(*w));
 }
@@ -229,6 +231,70 @@ static void add_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint6
 		t->carry_ns = 0;
 }
 
+/* Native and Python frames. Returns as sp_pynative_stack; -ENOSYS where only Python's are to be had
+ * of this process. */
+static int read_mixed(struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s)
+{
+	struct sp_err err;
+
+	if (!w->native_tried && sp_pynative_new(&w->native, w->pid, &err) < 0)
+		w->native = NULL;
+	w->native_tried = true;
+	if (!w->native)
+		return -ENOSYS;
+	return sp_pynative_stack(w->native, &w->reader, number, tid, s->stack, s->mixed);
+}
+
+struct python_look {
+	struct sp_pyreader *reader;
+	size_t number;
+	struct sp_pystack *stack;
+};
+
+static int look_python(void *ctx)
+{
+	const struct python_look *l = ctx;
+
+	return sp_pyreader_stack(l->reader, l->number, l->stack);
+}
+
+/* With --blocking a thread that runs is stopped meanwhile. Returns as sp_pyreader_stack. */
+static int read_python(struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s)
+{
+	struct python_look look = {&w->reader, number, s->stack};
+	int r, stopped;
+
+	if (!s->blocking)
+		return look_python(&look);
+	r = sp_pystop_waiting(w->pid, tid, look_python, &look);
+	if (r != -EAGAIN)
+		return r;
+	stopped = sp_pystop(&w->stop, tid);
+	s->unstopped += stopped < 0;
+	r = look_python(&look);
+	if (stopped >= 0)
+		sp_pystop_go(&w->stop, tid, stopped);
+	return r;
+}
+
+/* Reads a stack and makes an id of it: *ret, 0: no room. Returns as sp_pyreader_stack. */
+static int read_stack(
+	struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s, uint32_t *ret)
+{
+	int r = s->mixed ? read_mixed(w, number, tid, s) : -ENOSYS;
+
+	*ret = 0;
+	if (r == 0 && s->stack->count) {
+		*ret = sp_pyrecord_mixed(s->record, s->mixed, s->depth);
+		return 0;
+	}
+	s->bare += r < 0 && s->mixed;
+	r = r == 0 ? 0 : read_python(w, number, tid, s);
+	if (r == 0 && s->stack->count)
+		*ret = sp_pyrecord_stack(s->record, s->stack, s->depth);
+	return r;
+}
+
 /* The stack as an id. A thread that sleeps and has not run since the last look stands where it
  * stood. Returns false where there is none to be had now. */
 static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
@@ -240,18 +306,26 @@ static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_th
 		*ret = t->stack;
 		return true;
 	}
-	r = sp_pyreader_stack(&w->reader, number, s->stack);
+	r = read_stack(w, number, t->host_tid, s, ret);
 	if (r == -EAGAIN)
 		s->lost++;
 	if (r < 0)
 		return false;
 	if (s->stack->count == 0)
 		return false; /* it runs no Python code: between threads, or in C from the start */
-	*ret = sp_pyrecord_stack(s->record, s->stack, s->depth);
 	s->partial += s->stack->partial;
 	s->truncated += s->stack->truncated;
 	s->lost += *ret == 0;
 	return *ret != 0;
+}
+
+void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum)
+{
+	struct sp_pystops x = w->native ? sp_pynative_stops(w->native) : w->stop.stops;
+
+	sum->count += x.count;
+	sum->all_ns += x.all_ns;
+	sum->longest_ns = x.longest_ns > sum->longest_ns ? x.longest_ns : sum->longest_ns;
 }
 
 static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,

@@ -34,6 +34,9 @@ struct sp_pyworker {
 	struct sp_pyplace place;
 	struct sp_pymem_process process;
 	struct sp_pyreader reader;
+	struct sp_pynative *native; /* owned; NULL: not asked for, or not to be had */
+	bool native_tried;
+	struct sp_pystop stop;		    /* --blocking */
 	struct sp_pyworker_thread *threads; /* owned */
 	size_t thread_count;
 	struct sp_pytask_place task_place;
@@ -51,6 +54,11 @@ struct sp_pysampling {
 	uint32_t depth;
 	const char *thread;			    /* --thread, NULL: all */
 	struct sp_pystack *stack;		    /* room */
+	struct sp_pymixed *mixed;		    /* room; NULL: no native frames */
+	bool blocking;				    /* threads that run are stopped */
+	struct sp_pystops stops;		    /* of processes that have gone */
+	uint64_t bare;				    /* samples without their native frames */
+	uint64_t unstopped;			    /* threads that could not be */
 	uint64_t samples, lost, truncated, partial; /* so far */
 };
 
@@ -60,6 +68,9 @@ struct sp_pysampling {
 int sp_pyworker_init(
 	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err);
 void sp_pyworker_done(struct sp_pyworker *w);
+
+/* Adds how often threads of @w were stopped. */
+void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum);
 
 /* Takes a sample of each thread. Returns 0, or -ESRCH once it has ended (or runs something else).
  */

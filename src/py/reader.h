@@ -14,6 +14,8 @@
 struct sp_pyframe {
 	const struct sp_pycode *code; /* borrowed until the next stack is read */
 	int line;
+	bool entry; /* C code called it: the frame below it belongs to another call of the evaluator
+		     */
 };
 
 struct sp_pystack {

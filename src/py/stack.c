@@ -382,14 +382,18 @@ static void name_frames(
 		int64_t at = (int64_t)chain[i].instr;
 
 		/* what C code made for itself runs no Python; in 3.12 it has code of its own */
-		if (!code || strcmp(code->file, "<shim>") == 0)
+		if (!code || strcmp(code->file, "<shim>") == 0) {
+			if (ret->count)
+				ret->frames[ret->count - 1].entry = true;
 			continue;
+		}
 		if (l->minor >= 11)
 			at -= (int64_t)(chain[i].code + l->co_bytecode);
 		else if (l->minor == 10)
 			at *= 2; /* counted in instructions */
 		ret->frames[ret->count++] =
-			(struct sp_pyframe){code, sp_pycode_line(code, l->minor, at)};
+			(struct sp_pyframe){code, sp_pycode_line(code, l->minor, at),
+				l->minor <= 10 || (l->fr_entry && chain[i].entry)};
 	}
 }
 

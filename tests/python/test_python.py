@@ -164,20 +164,59 @@ def test_a_known_split_of_a_process_and_its_children(sparkprof, tmp_path):
     assert re.search(r"^Runtime +CPython 3\.11\.", text, re.M) and re.search(r"^Lost +0 ", text, re.M), text
 
 
-@pytest.mark.parametrize("name", [n for n in ("3.8", "3.11", "3.13") if n in PYTHONS])
-def test_hardly_a_stack_that_never_was(sparkprof, tmp_path, name):
-    """A million calls a second: less time than a copy takes. What both copies show alike and in line is believed."""
-    with python.Process(PYTHONS[name], python.TARGETS / "flip.py") as p:
-        record(sparkprof, tmp_path, 400, "-e", "wall", "-i", "1ms", p.pid)
-        assert p.proc.poll() is None
-    found, wrong = collapsed(tmp_path / "o.collapsed"), 0
+def impossible(found):
+    """How many samples of flip.py have functions of both its sides, or one where it cannot be."""
+    wrong = 0
     for stack, n in found.items():
         names = [frame.split(" ")[0] for frame in stack]
         sides = [f for f in names[2:] if f[:-1] in ("left", "right")]  # without comprehensions
         side = sides[0][:-1] if sides else ""
         right = names[:2] == ["<module>", "main"][:len(names)] and sides == [f"{side}{i + 1}" for i in range(len(sides))]
         wrong += 0 if right else n
-    assert wrong <= sum(found.values()) / 20, found
+    return wrong
+
+
+@pytest.mark.parametrize("name,how", [(n, how) for n in ("3.8", "3.10", "3.11", "3.12", "3.13") if n in PYTHONS
+                                      for how in ([], ["--blocking"]) if not how or n in ("3.8", "3.11", "3.13")])
+def test_no_stack_that_never_was(sparkprof, tmp_path, name, how):
+    """A million calls a second: it goes round in the time that a copy takes, so that frames which calls left behind look
+    alike in every copy. None with --blocking; without it 1 of some 40,000 was seen in runs of this test on a quiet machine: with
+    that, more than 4 of 4,000 are no chance."""
+    with python.Process(PYTHONS[name], python.TARGETS / "flip.py") as p:
+        record(sparkprof, tmp_path, 4000, "-e", "wall", "-i", "500us", *how, p.pid)
+        assert p.proc.poll() is None and "TracerPid:\t0" in pathlib.Path(f"/proc/{p.pid}/status").read_text()
+    found = collapsed(tmp_path / "o.collapsed")
+    assert impossible(found) <= (0 if how else 4) and len(found) > 4, found
+    notes = sparkprof("report", "-f", "-", tmp_path / "o.jfr").stdout
+    assert bool(how) == bool(re.search(r"--blocking stopped Python threads [\d,]+ times, for \d+ us on average", notes)), notes
+    assert "without stopping" not in notes, notes
+
+
+def test_a_killed_launcher_leaves_no_thread_stopped(sparkprof, tmp_path):
+    """Four times, at any moment of a look: what was stopped then runs on."""
+    with python.Process(PYTHONS["debian"], python.TARGETS / "flip.py") as p:
+        for i in range(4):
+            run = subprocess.Popen([str(python.parts.SPARKPROF), "-q", "-e", "wall", "-i", "100us", "--blocking", "-d", "60", "-f",
+                                    str(tmp_path / f"{i}.jfr"), str(p.pid)])
+            while sum_of(sparkprof, tmp_path / f"{i}.jfr") < 100:
+                assert run.poll() is None
+            run.kill()
+            run.wait()
+            status = pathlib.Path(f"/proc/{p.pid}/status").read_text()
+            assert "TracerPid:\t0" in status and "State:\tt" not in status, status
+        rounds = p.stdout().count(b"round")
+        end = time.monotonic() + 60
+        while p.stdout().count(b"round") < rounds + 2:  # it says so once a second of its own
+            assert time.monotonic() < end and p.proc.poll() is None
+            time.sleep(0.1)
+
+
+def test_where_stopping_is_refused_it_is_said(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "work.py") as p:
+        out = subprocess.run([*deny.wrap("ptrace=EPERM"), str(python.parts.SPARKPROF), "-e", "wall", "-i", "10ms", "-d", "1", "--blocking",
+                              "-f", str(tmp_path / "o.jfr"), str(p.pid)], capture_output=True, text=True)
+        assert out.returncode == 0 and p.proc.poll() is None, out.stderr
+    assert re.search(r"\d+ Python stacks were read without stopping", sparkprof("report", "-f", "-", tmp_path / "o.jfr").stdout)
 
 
 def test_a_process_that_ends_is_written_until_then(sparkprof, tmp_path):
@@ -220,3 +259,65 @@ def test_async_profilers_converter_reads_it(sparkprof, tmp_path):
     subprocess.run([*peers.converter(), "--wall", "-o", "collapsed", tmp_path / "o.jfr", tmp_path / "x.txt"], check=True,
                    capture_output=True)
     assert "work.py.<module>_[0];work.py.main_[0];" in (tmp_path / "x.txt").read_text()
+
+
+def is_native(frame, of=("python", "libpython", "libc.so")):
+    """What `stack` prints of a native function: its library, and its name where it has one."""
+    return re.fullmatch(r"    (\S+?)(`\S+)?", frame) is not None and frame.strip().startswith(of)
+
+
+def between(frames, first, last):
+    """The frames between those of two Python functions; both must be there, in this order."""
+    at = [next(i for i, f in enumerate(frames) if re.match(rf"    (\w+\.)*{name} \(", f)) for name in (first, last)]
+    assert at[0] < at[1], frames
+    return frames[at[0] + 1:at[1]]
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_native_frames_stand_between_the_functions_that_they_call(sparkprof, name):
+    minor = int(version(PYTHONS[name]).split(".")[1])
+    with python.Process(PYTHONS[name], python.TARGETS / "mixed.py") as p:
+        for _ in range(100):  # a thread that just begins or ends its part stands elsewhere
+            out = sparkprof("stack", "--native", p.pid)
+            assert out.returncode == 0, out.stderr
+            asleep, runs = (t.splitlines()[1:] for t in re.split(r"^  thread ", out.stdout, flags=re.M)[1:])
+            if re.search("nanosleep|select", asleep[0]) and any("key (" in f for f in runs):
+                break
+        assert p.proc.poll() is None
+        assert "TracerPid:\t0" in pathlib.Path(f"/proc/{p.pid}/status").read_text()
+    if name == "debian":  # stripped: it has the names of exported functions only
+        assert "PyObject_Vectorcall" in out.stdout
+    else:
+        for sort in (between(asleep, "__lt__", "hold"), between(runs, "key", "outer")):
+            assert [f for f in sort if f.endswith("`list_sort")], out.stdout
+        assert [f for f in asleep if f.endswith("`time_sleep")] == asleep[1:2], out.stdout
+    assert all(map(is_native, between(asleep, "__lt__", "hold") + between(runs, "key", "outer"))), out.stdout
+    assert is_native(asleep[0]) and "libc.so" in asleep[0] and "clone" in asleep[-1], out.stdout
+    assert minor < 11 or between(asleep, "inner", "__lt__") == between(runs, "outer", "<module>") == []  # one call of the evaluator
+    assert minor > 10 or all(map(is_native, between(asleep, "inner", "__lt__")))
+    assert "_PyEval_EvalFrameDefault" not in "".join(asleep)
+
+
+def test_native_frames_in_a_recording(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "mixed.py") as p:
+        out = sparkprof("-e", "wall", "-i", "10ms", "-d", "2", "--native", "-f", tmp_path / "o.jfr", "-f", tmp_path / "o.collapsed",
+                        p.pid)
+        assert out.returncode == 0 and p.proc.poll() is None, out.stderr
+    found = collapsed(tmp_path / "o.collapsed")
+    whole = {s: n for s, n in found.items() if s[0] in ("_start", "clone3", "__clone", "clone", "[python3.11]")}
+    assert sum(whole.values()) >= 0.98 * sum(found.values()), found
+    keys = {s: n for s, n in found.items() if "key (mixed.py)" in s}
+    sleeps = {s: n for s, n in found.items() if "inner (mixed.py)" in s}
+    assert sum(keys.values()) > 50 and sum(sleeps.values()) > 50
+    for s in keys:  # sorted() stands between the two, and the module below
+        assert s.index("<module> (mixed.py)") < s.index("outer (mixed.py)") < s.index("PyObject_CallOneArg") < s.index("key (mixed.py)"), s
+    assert all("nanosleep" in s[-1] for s in sleeps)
+    assert re.search(r"--native stopped Python threads \d+ times, for \d+ us on", sparkprof("report", "-f", "-", tmp_path / "o.jfr").stdout)
+
+
+def test_threads_that_may_not_be_stopped_show_their_python(sparkprof):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "mixed.py") as p:
+        out = subprocess.run([*deny.wrap("ptrace=EPERM"), str(python.parts.SPARKPROF), "stack", "--native", str(p.pid)],
+                             capture_output=True, text=True)
+        assert out.returncode == 0 and "native frames cannot be read: Operation not permitted" in out.stdout, out.stdout + out.stderr
+        assert "outer (" in out.stdout and p.proc.poll() is None

@@ -3,6 +3,7 @@
 #include "py_record.h"
 #include "py/find.h"
 #include "py/line.h"
+#include "py/mixed.h"
 #include "py/task.h"
 #include "py/walk.h"
 
@@ -431,3 +432,58 @@ Test(py, a_caller_keeps_what_it_called)
 	}
 }
 
+/* Native frames as letters, leaf first: E is the evaluator, others are themselves. Python frames:
+ * A, B …, capital where C code called them. Returns what comes of it in the same letters. */
+static const char *mixed(const char *native, const char *python, bool whole)
+{
+	static char names[16][2], text[32];
+	struct sp_pynative_frame frames[16] = {{0}};
+	struct sp_pymixed_frame ret[32];
+	struct sp_pycode codes[16] = {{0}};
+	struct sp_pystack *stack = calloc(1, sizeof(*stack));
+	size_t n = strlen(native), count;
+
+	for (size_t i = 0; i < n; i++) {
+		names[i][0] = native[i];
+		frames[i] = (struct sp_pynative_frame){
+			"x", native[i] == 'E' ? "_PyEval_EvalFrameDefault.cold" : names[i]};
+	}
+	for (size_t i = 0; i < strlen(python); i++) {
+		codes[i].first = python[i];
+		stack->frames[stack->count++] = (struct sp_pyframe){&codes[i], 1, python[i] < 'a'};
+	}
+	count = sp_pymixed(stack, frames, n, whole, ret, 31);
+	for (size_t i = 0; i < count; i++)
+		text[i] = ret[i].code			 ? (char)ret[i].code->first
+			  : ret[i].native.name[0] == '_' ? 'E'
+							 : ret[i].native.name[0];
+	text[count] = 0;
+	free(stack);
+	return text;
+}
+
+Test(py, python_frames_in_the_places_of_the_evaluators)
+{
+	static const struct {
+		const char *native, *python;
+		bool whole;
+		const char *is;
+	} cases[] = {
+		{"1E2E3", "AB", true, "1A2B3"},
+		{"1E2E3", "abCdE", true,
+			"1abC2dE3"}, /* 3.11: one call of the evaluator for three */
+		{"E1", "A", true, "A1"},
+		{"1E2", "abc", true, "1abc2"},	  /* the last is the root's in any case */
+		{"E1E2E3", "AB", true, "E1A2B3"}, /* a call that has no frame yet */
+		{"1E2", "AB", true, "1AB2"},	  /* one whose native frame has no name */
+		{"1E2", "ABC", false, "1A2BC"},	  /* cut off: the newest fit */
+		{"1E2E3E", "A", false, "1A2E3E"},
+		{"12", "Ab", true, "12Ab"},
+		{"", "Ab", false, "Ab"},
+		{"1E2", "", true, "1E2"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_expect_str_eq(mixed(cases[i].native, cases[i].python, cases[i].whole),
+			cases[i].is, "%s with %s", cases[i].native, cases[i].python);
+}
