@@ -28,7 +28,9 @@ _sparkprof_options() { # of an action
         echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
     ps)
         echo "--json -q --quiet -h --help -v --version" ;;
-    stack | version)
+    stack)
+        echo "--native --attach-timeout -q --quiet -h --help -v --version" ;;
+    version)
         echo "-q --quiet -h --help -v --version" ;;
     esac
 }

@@ -35,7 +35,7 @@ complete -c sparkprof -n __fish_is_first_arg -a resume -d "go on with a stopped 
 complete -c sparkprof -n __fish_is_first_arg -a status -d "say what is being recorded in a target"
 complete -c sparkprof -n __fish_is_first_arg -a list -d "list every event, and why one is not available here"
 complete -c sparkprof -n __fish_is_first_arg -a ps -d "list the JVMs of this host, Spark's first"
-complete -c sparkprof -n __fish_is_first_arg -a stack -d "print what a Python process, or the Python workers of a JVM, do at this moment"
+complete -c sparkprof -n __fish_is_first_arg -a stack -d "print what the threads of a JVM with its Python workers, or of a Python process, do at this moment"
 complete -c sparkprof -n __fish_is_first_arg -a report -d "make reports of recordings, collapsed text, pprof or perf script files"
 complete -c sparkprof -n __fish_is_first_arg -a diff -d "compare two recordings: what grew and what shrank"
 complete -c sparkprof -n __fish_is_first_arg -a version -d "print the version"
@@ -63,7 +63,7 @@ complete -c sparkprof -n '__sparkprof_action collect' -l blocking -d 'stop Pytho
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l memory -x -d 'most memory in the target'
 complete -c sparkprof -n '__sparkprof_action collect' -s d -l duration -x -d 'profile for this long'
 complete -c sparkprof -n '__sparkprof_action start resume' -l timeout -x -d 'stop by itself after this long'
-complete -c sparkprof -n '__sparkprof_action collect start stop dump resume status list' -l attach-timeout -x -d 'give up on a silent target'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump resume status list stack' -l attach-timeout -x -d 'give up on a silent target'
 complete -c sparkprof -n '__sparkprof_action report diff' -l from -x -d 'only what came later'
 complete -c sparkprof -n '__sparkprof_action report diff' -l to -x -d 'only what came earlier'
 complete -c sparkprof -n '__sparkprof_action report diff' -l state -x -d 'only threads in these states'

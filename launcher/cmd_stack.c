@@ -1,12 +1,16 @@
-/* sparkprof stack PID: what a Python process and its children do at this moment, or the Python
- * workers of a JVM. It reads only; nothing is stopped. */
+/* sparkprof stack PID: what a Python process and its children do at this moment, or the threads of
+ * a JVM with the Python workers below it, each under the thread whose task it works for. Python is
+ * only read; nothing is stopped. */
 #include "command.h"
 
 #include "base/cleanup.h"
+#include "elf/demangle.h"
 #include "message.h"
 #include "proc.h"
+#include "py_native.h"
 #include "py_worker.h"
 #include "show.h"
+#include "stack_jvm.h"
 #include "target.h"
 
 #include <errno.h>
@@ -26,19 +30,31 @@ static const char *const states[SP_STATES] = {
 	[SP_STATE_BLOCKED] = "blocked",
 };
 
-static const char *state_of(const struct sp_pyworker *w, uint32_t tid)
+/* The thread as seen from here; 0: not found. */
+static pid_t host_tid(const struct sp_pyworker *w, uint32_t tid)
+{
+	pid_t host = sp_pyproc_thread(w->pid, tid);
+
+	return !host && w->reader.thread_count == 1 ? w->pid : host;
+}
+
+static const char *state_of(const struct sp_pyworker *w, pid_t host)
 {
 	struct sp_pyproc_look look;
 	int fds[2] = {-1, -1}, r;
-	pid_t host = sp_pyproc_thread(w->pid, tid);
 
-	host = !host && w->reader.thread_count == 1 ? w->pid : host;
 	r = host ? sp_pyproc_look(w->pid, host, fds, &look) : -ESRCH;
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return r == 0 && states[look.state] ? states[look.state] : "state unknown";
 }
+
+struct room {
+	struct sp_pystack stack;
+	struct sp_pymixed mixed;
+	struct sp_pynative *native; /* of the process at hand; NULL: not asked for */
+};
 
 static void add_frames(struct sp_buf *b, const struct sp_pystack *s)
 {
@@ -55,17 +71,72 @@ static void add_frames(struct sp_buf *b, const struct sp_pystack *s)
 		sp_buf_adds(b, "    no Python code\n");
 }
 
-static void add_thread(
-	struct sp_buf *b, struct sp_pyworker *w, size_t number, struct sp_pystack *stack)
+static void add_function(struct sp_buf *b, const char *name)
+{
+	SP_AUTO_BUF struct sp_buf readable;
+
+	sp_buf_init(&readable);
+	if (sp_demangle(name, false, &readable) == 0)
+		name = sp_buf_str(&readable);
+	sp_show_text(b, name, 0);
+}
+
+static void add_mixed(struct sp_buf *b, const struct sp_pymixed *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct sp_pymixed_frame *f = &m->frames[i];
+
+		sp_buf_adds(b, "    ");
+		if (f->code) {
+			sp_show_text(b, f->code->name, 0);
+			sp_buf_adds(b, " (");
+			sp_show_text(b, f->code->file, 0);
+			sp_buf_addf(b, ":%d)\n", f->line);
+			continue;
+		}
+		sp_show_text(b, f->native.module[0] ? f->native.module : "[unknown]", 0);
+		if (f->native.name) {
+			sp_buf_addc(b, '`');
+			add_function(b, f->native.name);
+		}
+		sp_buf_addc(b, '\n');
+	}
+	if (m->truncated)
+		sp_buf_adds(b, "    ...\n");
+}
+
+/* Native and Python frames; where the former cannot be had, why. Returns false: Python's alone. */
+static bool add_native(
+	struct sp_buf *b, struct sp_pyworker *w, size_t number, pid_t host, struct room *room)
+{
+	int r = -ESRCH;
+
+	if (!room->native)
+		return false;
+	for (int i = 0; i < AGAIN && host && (i == 0 || r == -EAGAIN); i++)
+		r = sp_pynative_stack(
+			room->native, &w->reader, number, host, &room->stack, &room->mixed);
+	if (r == 0)
+		add_mixed(b, &room->mixed);
+	else
+		sp_buf_addf(b, "    native frames cannot be read: %s\n", strerror(-r));
+	return r == 0;
+}
+
+static void add_thread(struct sp_buf *b, struct sp_pyworker *w, size_t number, struct room *room)
 {
 	const struct sp_pythread *t = &w->reader.threads[number];
-	const char *state = state_of(w, t->tid); /* first: who slept then stands there now */
+	pid_t host = host_tid(w, t->tid);
+	const char *state = state_of(w, host); /* first: who slept then stands there now */
+	struct sp_pystack *stack = &room->stack;
 	int r = -EAGAIN;
 
-	for (int i = 0; i < AGAIN && (r == -EAGAIN || (r == 0 && stack->partial)); i++)
-		r = sp_pyreader_stack(&w->reader, number, stack);
 	sp_buf_addf(b, "  thread %u, %s%s\n", t->tid, state,
 		sp_pyreader_gil(&w->reader) == t->addr ? ", has the GIL" : "");
+	if (add_native(b, w, number, host, room))
+		return;
+	for (int i = 0; i < AGAIN && (r == -EAGAIN || (r == 0 && stack->partial)); i++)
+		r = sp_pyreader_stack(&w->reader, number, stack);
 	if (r < 0)
 		sp_buf_addf(b, "    cannot be read: %s\n",
 			r == -EAGAIN ? "it changes too quickly" : strerror(-r));
@@ -73,7 +144,8 @@ static void add_thread(
 		add_frames(b, stack);
 }
 
-static void add_process(struct sp_buf *b, struct sp_pyworker *w, struct sp_pystack *stack)
+static void add_process(
+	struct sp_buf *b, struct sp_pyworker *w, struct room *room, int64_t *ret_task)
 {
 	struct sp_pytask task;
 	char command[512];
@@ -86,20 +158,50 @@ static void add_process(struct sp_buf *b, struct sp_pyworker *w, struct sp_pysta
 	sp_show_text(b, command, 160);
 	sp_buf_addc(b, '\n');
 	if (sp_pytask_find(&w->reader, &w->task_place) == 0 &&
-		sp_pytask_read(&w->reader, &w->task_place, &task) == 0)
+		sp_pytask_read(&w->reader, &w->task_place, &task) == 0) {
 		sp_buf_addf(b, "  stage %lld, partition %lld, TID %lld\n", (long long)task.stage,
 			(long long)task.partition, (long long)task.tid);
+		*ret_task = task.tid;
+	}
 	for (size_t i = 0; i < w->reader.thread_count; i++)
-		add_thread(b, w, i, stack);
+		add_thread(b, w, i, room);
 }
 
-struct dump {
+/* A Python process, in words, and the task it works on; -1: none. */
+struct piece {
+	int64_t task;
+	bool placed; /* it stands below its task's thread */
 	struct sp_buf text;
-	struct sp_pystack *stack;
-	size_t found;
+};
+
+struct dump {
+	struct room *room;
+	bool native;
+	struct piece *pieces; /* owned */
+	size_t count;
 	struct sp_err why; /* the first that could not be read */
 	int error;
 };
+
+static void add_piece(struct dump *d, struct sp_pyworker *w)
+{
+	struct piece *list = reallocarray(d->pieces, d->count + 1, sizeof(*list));
+	struct sp_err err = {""};
+
+	if (!list) {
+		d->error = sp_err_set(&d->why, -ENOMEM, "out of memory");
+		return;
+	}
+	d->pieces = list;
+	list += d->count++;
+	*list = (struct piece){.task = -1};
+	sp_buf_init(&list->text);
+	if (d->native && sp_pynative_new(&d->room->native, w->pid, &err) < 0)
+		sp_message_warn("pid %d: %s", (int)w->pid, err.text);
+	add_process(&list->text, w, d->room, &list->task);
+	sp_pynative_free(d->room->native);
+	d->room->native = NULL;
+}
 
 /* @like: its parent, NULL: it has none that is Python. */
 static void dump_tree(
@@ -115,19 +217,47 @@ static void dump_tree(
 		d->error = r;
 		sp_err_set(&d->why, r, "pid %d: %s", (int)pid, err.text);
 	}
-	if (w.python) {
-		add_process(&d->text, &w, d->stack);
-		d->found++;
-	}
+	if (w.python)
+		add_piece(d, &w);
 	for (size_t i = 0; i < n && depth < 32; i++)
 		dump_tree(d, children[i], w.python ? &w : NULL, false, depth + 1);
 	sp_pyworker_done(&w);
 }
 
-static int give(struct dump *d, const struct sp_jvm *t)
+/* Every line of a piece, further in. */
+static void add_below(struct sp_buf *b, const char *text)
 {
-	if (d->found &&
-		(d->text.failed || fputs(sp_buf_str(&d->text), stdout) < 0 || fflush(stdout))) {
+	for (const char *end; *text; text = end) {
+		end = strchrnul(text, '\n');
+		end += *end != 0;
+		sp_buf_adds(b, "      ");
+		sp_buf_add(b, text, (size_t)(end - text));
+	}
+}
+
+static void add_workers(void *ctx, struct sp_buf *b, int64_t tid)
+{
+	struct dump *d = ctx;
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->pieces[i].task != tid || d->pieces[i].placed)
+			continue;
+		add_below(b, sp_buf_str(&d->pieces[i].text));
+		d->pieces[i].placed = true;
+	}
+}
+
+static void add_others(const struct dump *d, struct sp_buf *b)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (!d->pieces[i].placed)
+			sp_buf_adds(b, sp_buf_str(&d->pieces[i].text));
+}
+
+/* @code: what came of the JVM. */
+static int give(const struct dump *d, struct sp_buf *text, const struct sp_jvm *t, int code)
+{
+	if (text->failed || fputs(sp_buf_str(text), stdout) < 0 || fflush(stdout)) {
 		sp_message_error("stack: cannot write to stdout");
 		return SP_EXIT_FAILED;
 	}
@@ -135,36 +265,47 @@ static int give(struct dump *d, const struct sp_jvm *t)
 		sp_message_error("%s", d->why.text);
 		return SP_EXIT_TARGET;
 	}
-	if (d->found)
-		return SP_EXIT_DONE;
-	if (t->kind == SP_JVM_NONE)
+	if (text->len == 0 && t->kind == SP_JVM_NONE) {
 		sp_message_error("pid %d: is no Python, and has no child that is one", (int)t->pid);
-	else
-		sp_message_error("pid %d: is a JVM without Python workers; for its own threads, "
-				 "'jcmd %d Thread.print', or -e wall",
-			(int)t->pid, (int)t->nspid);
-	return SP_EXIT_TARGET;
+		return SP_EXIT_TARGET;
+	}
+	return code;
+}
+
+static int dump(const struct sp_call *call, const struct sp_jvm *t)
+{
+	SP_AUTO_BUF struct sp_buf text;
+	struct dump d = {.room = calloc(1, sizeof(*d.room)), .native = call->native};
+	struct sp_stackjvm *jvm = NULL;
+	bool is_jvm = t->kind != SP_JVM_NONE;
+	int code = SP_EXIT_DONE;
+
+	sp_buf_init(&text);
+	if (is_jvm)
+		sp_stackjvm_begin(&jvm, t, call);
+	if (d.room)
+		dump_tree(&d, t->pid, NULL, is_jvm, 0);
+	if (is_jvm)
+		code = sp_stackjvm_end(jvm, &text, add_workers, &d);
+	add_others(&d, &text);
+	code = give(&d, &text, t, code);
+	for (size_t i = 0; i < d.count; i++)
+		sp_buf_done(&d.pieces[i].text);
+	free(d.pieces);
+	free(d.room);
+	return code;
 }
 
 int sp_cmd_stack(const struct sp_call *call)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
-	struct dump d = {0};
 	struct sp_err err = {""};
 	int r = sp_target_resolve(procfd, call->targets, call->n_targets, &targets, &err);
-	int code;
 
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		return r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_TARGET;
 	}
-	sp_buf_init(&d.text);
-	d.stack = malloc(sizeof(*d.stack));
-	if (d.stack)
-		dump_tree(&d, targets.list[0].pid, NULL, targets.list[0].kind != SP_JVM_NONE, 0);
-	code = give(&d, &targets.list[0]);
-	free(d.stack);
-	sp_buf_done(&d.text);
-	return code;
+	return dump(call, &targets.list[0]);
 }

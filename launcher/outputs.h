@@ -59,6 +59,11 @@ int sp_outputs_settle(struct sp_outputs *o, struct sp_err *err); /* nothing to d
 /* Takes @fd (in every case) as the recording that an earlier launcher made for these outputs. */
 void sp_outputs_adopt(struct sp_outputs *o, int fd);
 
+/* Reads the recording, which has ended, as reports would show it. Returns 0, and *ret_profile
+ * belongs to the caller; or -errno with a sentence. */
+int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	struct sp_profile **ret_profile, struct sp_err *err);
+
 /* Writes every output from the recording, each under a temporary name and then renamed. With
  * @complete the recording itself is named (symbols) or, if no output, removed; without it (dump) it
  * is left alone. Says where things lie. Returns 0, or -errno with a sentence that names the file;

@@ -134,26 +134,45 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 		sp_message_note("%s", sp_buf_str(&line));
 }
 
+static int load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err)
+{
+	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
+	struct sp_load_opts opts = {0};
+	int r;
+
+	if (lseek(o->fd, 0, SEEK_SET) < 0)
+		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
+	r = sp_report_tasks(&opts, call, &names, err);
+	if (r == 0)
+		r = sp_load_with(o->fd, &opts, symbols, ret, err);
+	if (r == 0)
+		sp_outputs_describe(*ret, target);
+	return r;
+}
+
+int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
+	struct sp_profile **ret_profile, struct sp_err *err)
+{
+	__attribute__((cleanup(free_symbols))) struct sp_symbols *symbols = NULL;
+	SP_AUTO_CLOSE int root = -1;
+
+	root = open_symbols(target, &symbols);
+	return load(o, call, target, symbols, ret_profile, err);
+}
+
 int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
 	bool complete, struct sp_err *err)
 {
 	__attribute__((cleanup(free_symbols))) struct sp_symbols *symbols = NULL;
 	__attribute__((cleanup(free_profile))) struct sp_profile *profile = NULL;
-	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
-	struct sp_load_opts opts = {0};
 	SP_AUTO_CLOSE int root = -1;
 	int r;
 
 	if (o->stream)
 		return 0;
 	root = open_symbols(target, &symbols);
-	if (lseek(o->fd, 0, SEEK_SET) < 0)
-		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
-	r = sp_report_tasks(&opts, call, &names, err);
-	if (r == 0)
-		r = sp_load_with(o->fd, &opts, symbols, &profile, err);
-	if (r == 0)
-		sp_outputs_describe(profile, target);
+	r = load(o, call, target, symbols, &profile, err);
 	for (size_t i = 0; i < o->n && r == 0; i++) {
 		/* While the agent still writes to it, the recording must keep its name. */
 		if (!complete && o->keep && strcmp(o->list[i].path, o->recording) == 0)

@@ -294,7 +294,7 @@ void sp_run_missing(struct sp_run *run, const char *sentence)
 	run->code = SP_EXIT_FAILED;
 }
 
-static void stop(struct sp_run *run)
+void sp_run_stop(struct sp_run *run)
 {
 	struct sp_err err = {""};
 	struct sp_msg m;
@@ -329,7 +329,7 @@ void sp_run_finish(struct sp_run *run, const struct sp_call *call)
 	if (run->python)
 		sp_pyrun_stop(run);
 	if (run->recording)
-		stop(run);
+		sp_run_stop(run);
 	if (run->outputs.fd < 0)
 		return;
 	sp_pyrun_join(run, call);

@@ -43,6 +43,9 @@ void sp_run_follow(struct sp_run *run);
  * recording is whole nonetheless. */
 void sp_run_missing(struct sp_run *run, const char *sentence);
 
+/* Ends the recording and lets go of the target. Failures are reported and kept in code. */
+void sp_run_stop(struct sp_run *run);
+
 /* Ends the recording and writes the outputs; also where the target died: what was flushed is there.
  * Failures are reported and kept in code. */
 void sp_run_finish(struct sp_run *run, const struct sp_call *call);

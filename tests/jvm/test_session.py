@@ -206,3 +206,24 @@ def test_launchers_killed_in_mid_conversation(target, sparkprof):
     wait_until(lambda: not our_threads(t))
     assert sparkprof("status", t.pid).returncode == 0
     assert t.stdout() == "ready\n"
+
+
+def test_stack_shows_every_thread_once_and_leaves_nothing(target, sparkprof):
+    t = target("Idle")
+    before = t.threads()
+    r = sparkprof("stack", t.pid)
+    assert r.returncode == 0, r.stderr
+    assert re.match(rf"pid {t.pid}, JDK 17\.\S+: \d+ threads", r.stdout)
+    heads = re.findall(r'^  thread (\d+) "(.*)", ', r.stdout, re.M)
+    assert len({tid for tid, _ in heads}) == len(heads) and {tid for tid, _ in heads} >= set(before), (before, heads)
+    main = r.stdout.partition('"main", ')[2].partition("  thread ")[0].splitlines()
+    assert any(re.match(r"    Idle\.main:\d+$", f) for f in main) and any("libc.so.6`" in f for f in main), main
+    assert not agents(t) and not droppings(t.pid) and t.alive()
+
+
+def test_stack_beside_a_recording_says_so(target, sparkprof, tmp_path):
+    t = target("Idle")
+    assert sparkprof("start", *WALL, "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    r = sparkprof("stack", t.pid)
+    assert r.returncode != 0 and "record" in r.stderr and not r.stdout, r.stdout + r.stderr
+    assert sparkprof("stop", t.pid).returncode == 0

@@ -10,7 +10,7 @@ MASKS = {
     "PRINTING": {"collect", "stop", "dump", "report", "diff"},
     "RECORDING": {"collect", "start", "resume"},
     "WRITING": {"collect", "start", "stop", "dump", "resume", "report", "diff"},
-    "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "list"},
+    "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "list", "stack"},
 }
 
 
