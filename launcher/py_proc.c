@@ -100,6 +100,33 @@ void sp_pyproc_command(pid_t pid, char *ret, size_t len)
 			ret[i] = ' ';
 }
 
+bool sp_pyproc_is_worker(const char *command)
+{
+	return strstr(command, " -m pyspark.worker") != NULL;
+}
+
+static bool below_java(pid_t pid)
+{
+	char path[32], text[1024];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (slurp(path, text, sizeof(text)) <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)stat_field(text, 4));
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	return n > 5 && strcmp(text + n - 5, "/java") == 0;
+}
+
+bool sp_pyproc_is_daemon(pid_t pid, const char *command)
+{
+	if (sp_pyproc_is_worker(command))
+		return false;
+	return strstr(command, " -m pyspark.daemon") || strstr(command, " pyspark.worker") ||
+	       (strstr(command, " -m ") && below_java(pid));
+}
+
 uint32_t sp_pyproc_own_tid(pid_t pid, pid_t tid)
 {
 	char path[64], text[4096], *p, *end;

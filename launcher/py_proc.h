@@ -19,6 +19,12 @@ uint64_t sp_pyproc_start(pid_t pid);
 /* The words of its command line with blanks between them, cut to fit; "" where there are none. */
 void sp_pyproc_command(pid_t pid, char *ret, size_t len);
 
+/* Whether the command line is one by which Spark starts Python: a module that is its worker, or
+ * else its daemon, whose name is the user's to choose (spark.python.daemon.module). Other Pythons
+ * that a JVM runs as a module look alike. */
+bool sp_pyproc_is_worker(const char *command);
+bool sp_pyproc_is_daemon(pid_t pid, const char *command);
+
 /* The thread of @pid that its own pid namespace calls @tid; 0: there is none. */
 pid_t sp_pyproc_thread(pid_t pid, uint32_t tid);
 

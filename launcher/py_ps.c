@@ -25,9 +25,9 @@ void sp_pyps_fill(struct sp_jvm *j)
 		size_t m;
 
 		sp_pyproc_command(children[i], command, sizeof(command));
-		if (strstr(command, "-m pyspark.worker"))
+		if (sp_pyproc_is_worker(command))
 			add(j, children[i]);
-		if (!strstr(command, "pyspark.daemon") && !strstr(command, " pyspark.worker"))
+		if (!sp_pyproc_is_daemon(children[i], command))
 			continue;
 		m = sp_pyproc_children(children[i], true, workers, CHILDREN);
 		for (size_t k = 0; k < m; k++)

@@ -103,7 +103,7 @@ static void check_known(struct sp_pysampler *s)
 		bool gone = sp_pyproc_start(pid) != w->start_ticks;
 		struct sp_err err;
 
-		if (!gone && (w->python || w->refused))
+		if (!gone && (w->python || w->refused || w->jvm))
 			continue;
 		remove_at(s, i);
 		if (!gone)
@@ -123,7 +123,8 @@ static void search(struct sp_pysampler *s)
 	if (s->cfg.beside)
 		add_children(s, s->cfg.root, false);
 	for (size_t i = 0; i < s->count; i++)
-		add_children(s, s->workers[i]->pid, false);
+		if (!s->cfg.beside || !s->workers[i]->jvm)
+			add_children(s, s->workers[i]->pid, false);
 	s->search_due_ns = begun + 20 * (sp_clock_mono_ns() - begun);
 }
 

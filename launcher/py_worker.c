@@ -35,17 +35,25 @@ static void set_name(struct sp_pyworker *w, const struct sp_pyworker *like)
 {
 	char command[4096];
 	const char *base = strrchr(w->exe, '/');
-	bool daemon;
+	bool daemon, forked = like && like->spark;
 
 	sp_pyproc_command(w->pid, command, sizeof(command));
-	daemon = strstr(command, "pyspark.daemon") || strstr(command, " pyspark.worker");
-	w->worker = strstr(command, "-m pyspark.worker") || (daemon && like);
+	daemon = !forked && sp_pyproc_is_daemon(w->pid, command);
+	w->worker = sp_pyproc_is_worker(command) || forked;
+	w->spark = w->worker || daemon;
 	snprintf(w->name, sizeof(w->name), "%.40s-%d",
 		w->worker ? "python-worker"
 		: daemon  ? "python-daemon"
 		: base	  ? base + 1
 			  : "python",
 		(int)w->pid);
+}
+
+static bool has_end(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
 static int start_reader(struct sp_pyworker *w, const struct sp_pyplace *place)
@@ -63,6 +71,15 @@ static int start_reader(struct sp_pyworker *w, const struct sp_pyplace *place)
 	return r;
 }
 
+/* One that was there before us has had tasks, and waited between them for nobody's. */
+static bool is_old(uint64_t start_ticks)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec > start_ticks / (uint64_t)sysconf(_SC_CLK_TCK) + 2;
+}
+
 int sp_pyworker_init(
 	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err)
 {
@@ -78,12 +95,14 @@ int sp_pyworker_init(
 	w->start_ticks = sp_pyproc_start(pid);
 	if (!w->start_ticks)
 		return sp_err_set(err, -ESRCH, "no such process");
+	w->had_task = is_old(w->start_ticks);
 	read_exe(pid, w->exe, sizeof(w->exe));
 	forked = like && like->python && strcmp(w->exe, like->exe) == 0;
 	if (forked && start_reader(w, &like->place) == 0) {
 		set_name(w, like);
 		return 0;
 	}
+	w->jvm = has_end(w->exe, "/java");
 	r = sp_pyfind(pid, &place, err);
 	if (r == -ENOEXEC)
 		return 0;
@@ -361,8 +380,8 @@ static void write_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 	}
 }
 
-/* Which task it works on now. The first one of a process began before its context was there: all
- * that it did until then was done for it. */
+/* Which task it works on now. The first one of a new process began before its context was there:
+ * all that it did until then was done for it. */
 static void look_at_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
 	struct sp_pytask now = {-1, -1, -1, -1};

@@ -28,7 +28,9 @@ struct sp_pyworker {
 	pid_t pid, parent;
 	uint64_t start_ticks;
 	bool python, worker; /* it is one; it works for Spark */
+	bool spark;	     /* a worker, or the daemon that forks them */
 	bool refused;	     /* its memory may not be read */
+	bool jvm;	     /* a java of its own, such as an executor below its driver */
 	char exe[256];	     /* what it ran when it was looked at */
 	char name[64];	     /* python-worker-123 */
 	struct sp_pyplace place;
