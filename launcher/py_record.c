@@ -224,6 +224,14 @@ void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, p
 	sp_jfrw_event(r->w, SP_JFR_PYTHON_PROCESS, v);
 }
 
+void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit)
+{
+	union sp_jfr_val v[] = {
+		{.u = time_ns}, {.u = (uint64_t)r->cfg.pid}, {.u = used}, {.u = limit}};
+
+	sp_jfrw_event(r->w, SP_JFR_MEMORY_GROUP, v);
+}
+
 void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count)
 {
 	union sp_jfr_val v[] = {

@@ -44,6 +44,9 @@ void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t
 void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, pid_t pid,
 	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task);
 
+/* Memory of the control group that the target is in, and what it may have. */
+void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit);
+
 /* A sentence that reports repeat; samples that were lost, by reason. */
 void sp_pyrecord_note(struct sp_pyrecord *r, const char *sentence);
 void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cgroup.h"
 #include "py_worker.h"
 
 #include <errno.h>
@@ -147,6 +148,8 @@ static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
 
 static void every_second(struct sp_pysampler *s, uint64_t now_ns)
 {
+	uint64_t used, limit;
+
 	search(s);
 	for (size_t i = 0; i < s->count; i++) {
 		if (!s->workers[i]->python)
@@ -154,6 +157,8 @@ static void every_second(struct sp_pysampler *s, uint64_t now_ns)
 		sp_pyworker_flush(s->workers[i], &s->sampling, now_ns, false);
 		sp_pyworker_use(s->workers[i], &s->sampling, now_ns);
 	}
+	if (sp_cgroup_memory(s->cfg.root, &used, &limit) == 0)
+		sp_pyrecord_group(s->sampling.record, now_ns, used, limit);
 	if (s->error == 0)
 		s->error = sp_pyrecord_flush(s->sampling.record, &s->err);
 }

@@ -446,6 +446,7 @@ void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t no
 	if (sp_pyproc_use(w->pid, pss, &use) < 0)
 		return;
 	w->pss_pause -= !pss;
+	w->pss = pss ? use.pss : w->pss;
 	if (pss && sp_clock_mono_ns() - before > PSS_SLOW_NS)
 		w->pss_pause = PSS_PAUSE;
 	if (w->use_ns && now_ns > w->use_ns)
@@ -454,7 +455,7 @@ void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t no
 		sp_pyrecord_use(s->record, now_ns,
 			sp_pyrecord_thread(
 				s->record, w->thread_count ? w->threads[0].tid : 0, w->name),
-			w->pid, use.rss, use.pss, cpu, w->task.tid >= 0 ? &w->task : NULL);
+			w->pid, use.rss, w->pss, cpu, w->task.tid >= 0 ? &w->task : NULL);
 	w->cpu_ns = use.cpu_ns;
 	w->use_ns = now_ns;
 }

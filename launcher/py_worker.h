@@ -46,6 +46,7 @@ struct sp_pyworker {
 	uint64_t task_since_ns, task_search_ns, first_ns;
 	bool had_task;
 	uint64_t cpu_ns, use_ns; /* at the last look */
+	uint64_t pss;		 /* the last one */
 	unsigned pss_pause;	 /* looks without pss that are still to come */
 };
 

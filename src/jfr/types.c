@@ -316,6 +316,9 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			LONG("pss", SP_JFR_BYTES, "Proportional Set Size"),
 			RATIO("cpu", "CPU, Share of One Core"), INT("stage", SP_JFR_PLAIN, "Stage"),
 			LONG("taskId", SP_JFR_PLAIN, "Task Id"))),
+	EVENT(SP_JFR_MEMORY_GROUP, "sparkprof.MemoryGroup", "Memory Control Group", IN("Python"),
+		.fields = FIELDS(START, LONG("pid", SP_JFR_PLAIN, "Process Identifier"),
+			LONG("used", SP_JFR_BYTES, "Used"), LONG("limit", SP_JFR_BYTES, "Limit"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

@@ -114,3 +114,14 @@ function labelLanes(strip) {
 	});
 	return lanes;
 }
+
+/* Memory of all Python workers, and, where the target's group has a limit, how near that is: it is the lane's top. */
+function drawPython(strip, y) {
+	const {series} = strip.profile, most = (kind) => series[kind] ? series[kind].value.reduce((m, v) => Math.max(m, v), 0) : 0;
+	const top = Math.max(1, most(MEM_LIMIT), most(PY_RSS), most(MEM_USED));
+	strip.ground(y);
+	strip.drawLine(strip.points(most(PY_PSS) ? PY_PSS : PY_RSS, y, top), y, strip.colours.strong([216, 58]), true);
+	strip.drawLine(strip.points(PY_RSS, y, top), y, strip.colours.faint, false);
+	strip.drawLine(strip.points(MEM_USED, y, top), y, strip.colours.ink, false);
+	strip.drawLine(strip.points(MEM_LIMIT, y, top), y, strip.colours.strong([350, 58]), false);
+}

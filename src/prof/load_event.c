@@ -78,6 +78,8 @@ static const struct kind kinds[] = {
 	{"jdk.GCHeapSummary", SERIES},
 	{"jdk.ResidentSetSize", SERIES},
 	{"jdk.GarbageCollection", SERIES},
+	{"sparkprof.PythonProcess", SERIES},
+	{"sparkprof.MemoryGroup", SERIES},
 	{"profiler.Span", SPAN},
 	{"sparkprof.Application", SPAN},
 	{"sparkprof.Stage", SPAN},

@@ -47,6 +47,10 @@ static const struct {
 	{"jdk.GCHeapSummary", "heapUsed", SP_SERIES_HEAP, false},
 	{"jdk.ResidentSetSize", "size", SP_SERIES_RSS, false},
 	{"jdk.GarbageCollection", "sumOfPauses", SP_SERIES_GC, false},
+	{"sparkprof.PythonProcess", "rss", SP_SERIES_PY_RSS, true},
+	{"sparkprof.PythonProcess", "pss", SP_SERIES_PY_PSS, true},
+	{"sparkprof.MemoryGroup", "used", SP_SERIES_MEM_USED, false},
+	{"sparkprof.MemoryGroup", "limit", SP_SERIES_MEM_LIMIT, false},
 };
 
 int sp_fact_series(struct sp_loading *l, const char *type, const struct sp_jfr_event *e)

@@ -82,6 +82,10 @@ enum sp_series_kind {
 	SP_SERIES_HEAP,	       /* bytes in use */
 	SP_SERIES_RSS,	       /* bytes */
 	SP_SERIES_GC,	       /* a pause: its length in ns */
+	SP_SERIES_PY_RSS,      /* bytes of all Python workers at one time */
+	SP_SERIES_PY_PSS,      /* the same, what they share with others counted in part */
+	SP_SERIES_MEM_USED,    /* bytes of the target's memory control group … */
+	SP_SERIES_MEM_LIMIT,   /* … and what it may have */
 	SP_SERIES_KINDS
 };
 

@@ -235,6 +235,21 @@ def test_a_process_that_ends_is_written_until_then(sparkprof, tmp_path):
     assert not recording.exists()
 
 
+def test_memory_beside_the_limit_of_its_group(sparkprof, tmp_path):
+    with cgroup.Memory() as group:
+        with python.Process([*group.wrap(), *PYTHONS["debian"]], python.TARGETS / "work.py") as p:
+            group.leave(256 << 20)
+            limit = int((group.dir / ("memory.limit_in_bytes", "memory.max")[group.version - 1]).read_text())
+            out = sparkprof("-q", "-e", "wall", "-d", "3", "-f", tmp_path / "o.jfr", p.pid)
+            assert out.returncode == 0, out.stderr
+    points = recording.Recording(tmp_path / "o.jfr").others["sparkprof.MemoryGroup"]
+    size = {"bytes": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+    for text in points:
+        told = {name: float(n) * size[unit] for name, n, unit in re.findall(r"(used|limit) = ([\d.]+) (\w+)", text)}
+        assert abs(told["limit"] - limit) < limit / 100 and 0 < told["used"] < limit, (text, limit)
+    assert len(points) >= 2
+
+
 def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], WHERE) as p:
         out = sparkprof("start", "-f", tmp_path / "o.jfr", p.pid)
