@@ -1,6 +1,7 @@
 /* Finding the files of report and diff: see inputs.h. */
 #include "inputs.h"
 
+#include "halves.h"
 #include "message.h"
 #include "base/cleanup.h"
 
@@ -91,6 +92,27 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 	return 0;
 }
 
+/* What is read with another file is not read by itself too. */
+static void drop_halves(struct sp_inputs *in)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->n; i++) {
+		size_t k = 0;
+
+		while (k < in->n && !(in->paths[k] && sp_halves_has(in->paths[k], in->paths[i])))
+			k++;
+		if (k < in->n) {
+			free(in->paths[i]);
+			in->paths[i] = NULL;
+		}
+	}
+	for (size_t i = 0; i < in->n; i++)
+		if (in->paths[i])
+			in->paths[n++] = in->paths[i];
+	in->n = n;
+}
+
 int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 {
 	struct stat st;
@@ -111,6 +133,7 @@ int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 		if (r < 0)
 			sp_err_set(err, r, "out of memory");
 	}
+	drop_halves(in);
 	return r;
 }
 

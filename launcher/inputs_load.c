@@ -4,6 +4,7 @@
 #include "inputs.h"
 
 #include "guest.h"
+#include "halves.h"
 #include "message.h"
 #include "reading.h"
 #include "shrunk.h"
@@ -64,10 +65,10 @@ struct worker {
 static int open_input(const char *path, int *ret_fd, enum sp_in_kind *ret_kind,
 	struct sp_err *ret_note, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	SP_AUTO_CLOSE int fd = sp_halves_open(path);
 
 	if (fd < 0)
-		return sp_err_set(err, -errno, "cannot be opened: %s", strerror(errno));
+		return sp_err_set(err, fd, "cannot be opened: %s", strerror(-fd));
 	return sp_in_open(fd, ret_fd, ret_kind, ret_note, err);
 }
 

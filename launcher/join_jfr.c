@@ -6,6 +6,7 @@
 #include "jfr/writer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -66,4 +67,21 @@ int sp_join_gap(int to)
 		r = set_apart(fd);
 	sp_dict_free(dict);
 	return r < 0 ? r : sp_join_append(fd, to);
+}
+
+int sp_join_beside(int fd)
+{
+	enum { HEADER = 68, SIZE_AT = 8, DURATION_AT = 40 };
+	static const uint8_t none[8];
+	uint8_t head[HEADER];
+	uint64_t size;
+
+	for (off_t at = 0; pread(fd, head, HEADER, at) == HEADER; at += (off_t)size) {
+		size = sp_jfr_take_be64(head + SIZE_AT);
+		if (memcmp(head, "FLR", 4) != 0 || size < HEADER || size > INT64_MAX / 2)
+			return -EBADMSG;
+		if (pwrite(fd, none, sizeof(none), at + DURATION_AT) != sizeof(none))
+			return -errno;
+	}
+	return 0;
 }

@@ -10,4 +10,8 @@ int sp_join_append(int from, int to);
  * Returns 0 or -errno. */
 int sp_join_gap(int to);
 
+/* Takes the length out of the headers of @fd's chunks: they are of the same time as those that they
+ * will stand behind, and readers add lengths up. Returns 0 or -errno. */
+int sp_join_beside(int fd);
+
 #endif

@@ -2,6 +2,7 @@
  * joining; naming is the rewriter's (jfr/rewrite.h). */
 #include "merge_jfr.h"
 
+#include "halves.h"
 #include "join_jfr.h"
 #include "message.h"
 #include "base/cleanup.h"
@@ -77,12 +78,12 @@ static void look_at(int fd, struct look *l)
 static int add_file(
 	const char *path, int to, uint64_t *ret_types, bool *ret_written, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = -1, opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	SP_AUTO_CLOSE int fd = -1, opened = sp_halves_open(path);
 	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	SP_AUTO_CLOSE int named = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct look look = {.types = 0};
 	enum sp_in_kind kind;
-	int r = opened < 0 ? sp_err_set(err, -errno, "%s", strerror(errno))
+	int r = opened < 0 ? sp_err_set(err, opened, "%s", strerror(-opened))
 			   : sp_in_open(opened, &fd, &kind, NULL, err);
 
 	if (r < 0)

@@ -2,6 +2,7 @@
 #include "py_run.h"
 
 #include "command.h"
+#include "halves.h"
 #include "join_jfr.h"
 #include "message.h"
 #include "py_sampler.h"
@@ -84,7 +85,7 @@ static int open_beside(struct sp_run *run, struct sp_err *err)
 
 	if (!recording) {
 		run->python_fd = memfd_create("sparkprof", MFD_CLOEXEC);
-	} else if (asprintf(&run->python_path, "%s.python.jfr", recording) < 0) {
+	} else if (asprintf(&run->python_path, "%s" SP_HALF_PYTHON, recording) < 0) {
 		run->python_path = NULL;
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	} else {
@@ -125,11 +126,11 @@ void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 
 static int append(int from, int to, bool stream)
 {
-	int r;
+	int r = sp_join_beside(from);
 
-	if (!stream && lseek(to, 0, SEEK_END) < 0)
+	if (r == 0 && !stream && lseek(to, 0, SEEK_END) < 0)
 		return -errno;
-	r = sp_join_gap(to);
+	r = r < 0 ? r : sp_join_gap(to);
 	return r < 0 ? r : sp_join_append(from, to);
 }
 

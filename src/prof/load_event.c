@@ -358,8 +358,10 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 	l->outside.count = sp_sat_add(l->outside.count, other->outside.count);
 	l->outside.weight = sp_sat_add(l->outside.weight, other->outside.weight);
 	l->depth_told |= other->depth_told;
-	if (!l->event[0])
+	if (!l->event[0] || (other->event[0] && strcmp(l->event, "wall") == 0))
 		snprintf(l->event, sizeof(l->event), "%s", other->event);
+	l->only_wall_interval =
+		l->only_wall_interval ? l->only_wall_interval : other->only_wall_interval;
 	l->interval = l->interval ? l->interval : other->interval;
 	l->wall_interval = l->wall_interval ? l->wall_interval : other->wall_interval;
 	l->ours |= other->ours;

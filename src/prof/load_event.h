@@ -35,6 +35,9 @@ struct sp_loading {
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;
+	/* The same of chunks that sampled wall with no other event beside: others may be joined. */
+	bool only_wall;
+	uint64_t only_wall_interval;
 	bool ours; /* sparkprof wrote it */
 	bool depth_told;
 	struct sp_losses losses;

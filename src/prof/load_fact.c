@@ -70,10 +70,12 @@ void sp_fact_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 
 	text(e, "name", name, sizeof(name));
 	text(e, "value", value, sizeof(value));
-	if (strcmp(name, "event") == 0)
-		snprintf(l->event, sizeof(l->event), "%s", value);
-	else if (strcmp(name, "interval") == 0)
-		l->interval = strtoull(value, NULL, 10);
+	if (strcmp(name, "event") == 0) {
+		l->only_wall = strcmp(value, "wall") == 0;
+		if (!l->only_wall || !l->event[0])
+			snprintf(l->event, sizeof(l->event), "%s", value);
+	} else if (strcmp(name, "interval") == 0)
+		*(l->only_wall ? &l->only_wall_interval : &l->interval) = strtoull(value, NULL, 10);
 	else if (strcmp(name, "wall") == 0)
 		l->wall_interval = strtoull(value, NULL, 10);
 	else if (strcmp(name, "note") == 0)

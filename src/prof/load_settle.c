@@ -85,6 +85,7 @@ static const char *event_name(const struct sp_profile *p, unsigned i)
 static void settle_events(struct sp_loading *l)
 {
 	struct sp_profile *p = l->p;
+	uint64_t alone = l->only_wall_interval, interval = l->interval ? l->interval : alone;
 	bool has_wall = false;
 
 	for (unsigned i = 0; i < p->event_count; i++)
@@ -95,12 +96,14 @@ static void settle_events(struct sp_loading *l)
 		bool wall = strcmp(name, "wall") == 0;
 
 		if (wall) {
-			e->interval = l->wall_interval ? l->wall_interval : l->interval;
+			e->interval = l->wall_interval ? l->wall_interval
+				      : alone	       ? alone
+						       : l->interval;
 		} else if (strcmp(name, "cpu") == 0) {
 			if (l->event[0] && !(has_wall && strcmp(l->event, "wall") == 0))
 				e->name_id = sp_dict_string(p->dict, l->event, strlen(l->event));
 			e->unit = !l->event[0] || is_time(l->event) ? SP_UNIT_NS : SP_UNIT_COUNT;
-			e->interval = l->interval;
+			e->interval = interval;
 		}
 		if (e->measured)
 			weigh_missing(p, i);

@@ -1,0 +1,90 @@
+/* See halves.h. */
+#include "halves.h"
+
+#include "base/cleanup.h"
+#include "join_jfr.h"
+#include "prof/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_recording(int fd)
+{
+	struct stat st;
+	char magic[4];
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, magic, 4, 0) == 4 &&
+	       memcmp(magic, "FLR", 4) == 0;
+}
+
+/* A half that an earlier run left has another time. */
+static bool same_time(int a, int b)
+{
+	uint64_t from[2], to[2];
+
+	return is_recording(a) && is_recording(b) && sp_load_times(a, &from[0], &to[0]) == 0 &&
+	       sp_load_times(b, &from[1], &to[1]) == 0 && from[0] <= to[1] && from[1] <= to[0];
+}
+
+/* The other half; -1: there is none. */
+static int open_half(const char *path, int whole)
+{
+	SP_AUTO_FREE char *name = NULL;
+	int fd;
+
+	if (asprintf(&name, "%s" SP_HALF_PYTHON, path) < 0)
+		return -1;
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd >= 0 && !same_time(whole, fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int sp_halves_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), to, r;
+	SP_AUTO_CLOSE int half = fd < 0 ? -1 : open_half(path, fd);
+
+	if (fd < 0)
+		return -errno;
+	if (half < 0)
+		return fd;
+	to = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (to < 0)
+		to = memfd_create("sparkprof", MFD_CLOEXEC);
+	r = to < 0 ? -errno : sp_join_append(fd, to);
+	close(fd);
+	if (r == 0)
+		r = sp_join_gap(to);
+	if (r == 0)
+		r = sp_join_append(half, to);
+	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r < 0 && to >= 0)
+		close(to);
+	return r < 0 ? r : to;
+}
+
+bool sp_halves_has(const char *path, const char *other)
+{
+	size_t n = strlen(path);
+	int fd, half;
+
+	if (strncmp(path, other, n) != 0 || strcmp(other + n, SP_HALF_PYTHON) != 0)
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	half = fd < 0 ? -1 : open_half(path, fd);
+	if (fd >= 0)
+		close(fd);
+	if (half >= 0)
+		close(half);
+	return half >= 0;
+}
