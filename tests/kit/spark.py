@@ -5,8 +5,8 @@
 """
 import os
 import pathlib
+import re
 import shlex
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,6 +16,7 @@ from . import parts
 
 JOBS = parts.ROOT / "tests/spark/jobs"
 BACKEND = "ExecutorBackend"
+HOME_PARTS = ("bin", "jars", "python", "sbin")
 
 
 def java_children(root):
@@ -58,15 +59,93 @@ def bare_classes(version="4.3.0"):
     return f"{out}:{jars}/*"
 
 
+def spark_home(venv, where):
+    """A SPARK_HOME of an application's own: local-cluster makes its workers' directories there, and nowhere else."""
+    home = pathlib.Path(where, "spark")
+    home.mkdir()
+    for part in HOME_PARTS:
+        (home / part).symlink_to(next(venv.glob("lib/python*/site-packages/pyspark")) / part)
+    return home
+
+
+class Standalone:
+    """Spark's own cluster manager: a master, and a worker on each of @hosts, which are all this machine.
+
+        with spark.Standalone() as cluster, spark.App(master=cluster.url): …"""
+
+    def __init__(self, hosts=("127.0.0.1", "127.0.0.2"), cores=2, version="4.3.0", jdk=17):
+        self.dir = tempfile.TemporaryDirectory(prefix="sparkcluster", ignore_cleanup_errors=True)
+        self.home = next(parts.pyspark(version).glob("lib/python*/site-packages/pyspark"))
+        self.env = {**os.environ, "JAVA_HOME": str(parts.jdk(jdk)), "SPARK_LOCAL_DIRS": self.dir.name, "SPARK_DAEMON_MEMORY": "256m",
+                    "SPARK_NO_DAEMONIZE": "1"}
+        self.daemons = []
+        try:
+            self._daemon("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+            self.url = self._wait(0, r"Starting Spark master at (spark://\S+)")
+            for i, host in enumerate(hosts):
+                self._daemon("worker.Worker", "--host", host, "--webui-port", "0", "--cores", str(cores), "--memory", "1g",
+                             "--work-dir", self.dir.name, self.url)
+            for i in range(len(hosts)):
+                self._wait(1 + i, r"(Successfully registered)")
+        except BaseException:
+            self.close()
+            raise
+
+    def _daemon(self, main, *args):
+        with open(f"{self.dir.name}/log{len(self.daemons)}", "wb") as log:
+            self.daemons.append(subprocess.Popen([self.home / "bin/spark-class", f"org.apache.spark.deploy.{main}", *args], env=self.env,
+                                                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
+
+    def _wait(self, n, pattern, seconds=120):
+        end, log = time.monotonic() + seconds, pathlib.Path(f"{self.dir.name}/log{n}")
+        while not (found := re.search(pattern, log.read_text(errors="replace"))):
+            if time.monotonic() > end or self.daemons[n].poll() is not None:
+                raise RuntimeError(f"Spark's {['master', 'worker'][n > 0]} is not ready\n{log.read_text(errors='replace')[-3000:]}")
+            time.sleep(0.1)
+        return found[1]
+
+    def executors(self, app_id):
+        """Executor pids of an application, in the order of their ids."""
+        found = [p for d in self.daemons for p in java_children(d.pid) if any(w.endswith(BACKEND) for w in cmdline(p)) and app_id in cmdline(p)]
+        return sorted(found, key=App.executor_id)
+
+    def close(self):
+        """Workers first, so that nobody starts executors again; these go with their session."""
+        for d in reversed(self.daemons):
+            jvms = java_children(d.pid)
+            d.terminate()
+            try:
+                d.wait(20)
+            except subprocess.TimeoutExpired:
+                pass
+            for pid in [*jvms, d.pid]:
+                try:
+                    os.kill(pid, signal.SIGKILL) if pid == d.pid or any("spark" in w for w in cmdline(pid)) else None
+                except OSError:
+                    pass
+            d.wait()
+        self.dir.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
 class App:
     """One application. @job is a script in tests/spark/jobs that prints "ready <application id>" once its
-    executors work, and ends when its standard input does; it may look at its arguments @args."""
+    executors work, and ends when its standard input does; it may look at its arguments @args. @user is a plain one."""
 
     def __init__(self, master="local-cluster[1,2,1024]", job="busy.py", args=(), name="sparkprof test", conf=None,
-                 jdk=17, version="4.3.0", env=None, timeout=120, jvm=""):
-        self.venv = venv = parts.pyspark(version)
+                 jdk=17, version="4.3.0", env=None, timeout=120, jvm="", user=None):
+        venv = parts.pyspark(version)
         self.id = None
         self.dir = tempfile.TemporaryDirectory(prefix="sparkapp", ignore_cleanup_errors=True)
+        home = spark_home(venv, self.dir.name)
+        if user:
+            for d in (self.dir.name, home):
+                os.chown(d, user, user)
         conf = {"spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.driver.memory": "512m",
                 "spark.executor.extraJavaOptions": jvm, "spark.driver.bindAddress": "127.0.0.1", **(conf or {})}
         flags = [x for k, v in conf.items() for x in ("--conf", f"{k}={v}")]
@@ -74,7 +153,8 @@ class App:
         self.proc = subprocess.Popen(
             [venv / "bin/python", str(JOBS / job), *map(str, args)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, cwd=self.dir.name, start_new_session=True,
-            env={**os.environ, "JAVA_HOME": str(parts.jdk(jdk)), "PATH": f"{venv}/bin:{os.environ['PATH']}",
+            user=user, group=user, extra_groups=[] if user else None,
+            env={**os.environ, "HOME": self.dir.name, "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(jdk)), "PATH": f"{venv}/bin:{os.environ['PATH']}",
                  "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": f"{venv}/bin/python",
                  "SPARK_LOCAL_DIRS": self.dir.name,
                  "PYSPARK_SUBMIT_ARGS": shlex.join(["--master", master, "--name", name, *flags, "pyspark-shell"]),
@@ -99,6 +179,16 @@ class App:
 
     def stderr(self):
         return os.pread(self.log.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def tell(self, line):
+        """Has a job that listens execute a line of Python."""
+        self.proc.stdin.write(line.encode() + b"\n")
+        self.proc.stdin.flush()
+
+    def said(self, word):
+        """Has the job printed that line?"""
+        self.text += self.proc.stdout.read() or b""
+        return word in self.text.decode(errors="replace").split("\n")
 
     @property
     def driver(self):
@@ -136,8 +226,6 @@ class App:
         self.proc.stdout.close()
         self.log.close()
         self.dir.cleanup()
-        for work in self.venv.glob(f"lib/*/site-packages/pyspark/work/{self.id}"):  # local-cluster ignores SPARK_WORKER_DIR
-            shutil.rmtree(work, ignore_errors=True)
 
     def __enter__(self):
         return self

@@ -31,23 +31,6 @@ log4j.appender.out.layout.ConversionPattern=%d %p %c{2}: %m%n
 """
 
 
-def jars():
-    """Hadoop's jars with what they depend on."""
-    def dependency(artifact):
-        group, name, version = artifact.split(":")
-        return (f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
-                f"<version>{version}</version></dependency>")
-
-    def make(tmp):
-        pom = tmp / "pom.xml"
-        pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>hadoop"
-                       "</artifactId><version>1</version><dependencies>" + "".join(map(dependency, HADOOP)) +
-                       "</dependencies></project>")
-        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"],
-                       check=True)
-    return parts._once("hadoop-3.5.0", make) / "jars"
-
-
 def free_ports(n):
     """Numbers nobody listens on now; held together so that they differ."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
@@ -58,18 +41,18 @@ def free_ports(n):
 
 
 class Cluster:
-    """One node of everything, in a directory of its own."""
+    """One node of everything, or of HDFS only, in a directory of its own."""
 
-    def __init__(self):
+    def __init__(self, daemons=tuple(DAEMONS)):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="syarn"))
         self.conf = self.dir / "conf"
         self.procs = {}
-        self.jars = jars()
+        self.jars = parts.jars("hadoop-3.5.0", *HADOOP)
         self._configure()
         try:
             self._run("format", DAEMONS["namenode"], "-format", "-nonInteractive").wait(60)
-            for name, main in DAEMONS.items():
-                self.procs[name] = self._run(name, main)
+            for name in daemons:
+                self.start(name)
             self._wait_up()
         except BaseException:
             self.close()
@@ -79,12 +62,13 @@ class Cluster:
         self.conf.mkdir()
         d, local = self.dir, [f"127.0.0.1:{p}" for p in free_ports(16)]
         at = iter(local)
-        self.web = local[1]
+        self.files, self.web = local[:2]
         self._site("core-site", {"fs.defaultFS": f"hdfs://{next(at)}", "hadoop.tmp.dir": f"{d}/tmp",
                                  "hadoop.http.staticuser.user": "root"})
         self._site("hdfs-site", {
             "dfs.replication": 1, "dfs.namenode.name.dir": f"file://{d}/name", "dfs.datanode.data.dir": f"file://{d}/data",
-            "dfs.permissions.enabled": "false", "dfs.namenode.http-address": next(at), "dfs.datanode.address": next(at),
+            "dfs.permissions.enabled": "false", "dfs.namenode.safemode.extension": 1000,
+            "dfs.namenode.http-address": next(at), "dfs.datanode.address": next(at),
             "dfs.datanode.http.address": next(at), "dfs.datanode.ipc.address": next(at)})
         rm = "yarn.resourcemanager"
         nm = "yarn.nodemanager"
@@ -95,6 +79,7 @@ class Cluster:
             f"{nm}.localizer.address": next(at), f"{nm}.collector-service.address": next(at), f"{nm}.webapp.address": next(at),
             f"{nm}.local-dirs": f"{d}/local", f"{nm}.log-dirs": f"{d}/containers",
             f"{nm}.resource.memory-mb": 6144, f"{nm}.resource.cpu-vcores": 8, "yarn.scheduler.minimum-allocation-mb": 128,
+            f"{nm}.delete.debug-delay-sec": 3600,  # what a container leaves can be looked at
             f"{nm}.vmem-check-enabled": "false", f"{nm}.env-whitelist": "JAVA_HOME,PATH,LANG,TZ",
             f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5})
         queue = "yarn.scheduler.capacity"
@@ -116,17 +101,19 @@ class Cluster:
 
     def _wait_up(self, timeout=240):
         end = time.monotonic() + timeout
-        log = self.dir / "nodemanager.log"
-        while "egistered with ResourceManager" not in log.read_text(errors="replace"):
+        last = list(self.procs)[-1]
+        log = self.dir / f"{last}.log"
+        words = {"nodemanager": "egistered with ResourceManager", "datanode": "Successfully sent block report"}[last]
+        while words not in log.read_text(errors="replace"):
             dead = [n for n, p in self.procs.items() if p.poll() is not None]
             if dead or time.monotonic() > end:
-                tail = (self.dir / f"{(dead or ['nodemanager'])[0]}.log").read_text(errors="replace")[-3000:]
+                tail = (self.dir / f"{(dead or [last])[0]}.log").read_text(errors="replace")[-3000:]
                 raise RuntimeError(f"Hadoop is not up; ended: {dead}\n{tail}")
             time.sleep(0.2)
 
     def app(self, **kw):
         """A Spark application in client mode; keywords as for spark.App."""
-        home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
+        home = next(parts.pyspark(kw.get("version", "4.3.0")).glob("lib/python*/site-packages/pyspark"))
         conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.yarn.am.memory": "512m",
                 "spark.executor.cores": 2, **kw.pop("conf", {})}
         env = {"HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), **kw.pop("env", {})}

@@ -1,22 +1,71 @@
-"""In and out of a real executor while it works."""
+"""In and out of a real executor while it works: as root, as the executor's own plain user, and in a pod whose seccomp
+denies perf_event_open."""
 import os
 import pathlib
+import pwd
+import subprocess
 import time
 
 import pytest
 
-from kit import spark
+from kit import container, spark
+from kit.parts import SPARKPROF
+
+USER = pwd.getpwnam("nobody").pw_uid  # Hadoop wants a user with a name
+ENGINES = ["cpu", "itimer", "wall"]
 
 
-@pytest.fixture(scope="module", params=[17, 25])
-def app(request):
-    with spark.App(jdk=request.param) as a:
-        yield a
+class Host:
+    """An application on this machine, and the launcher beside it."""
+
+    def __init__(self, jdk, user=None):
+        self.user, self.app = user, spark.App(jdk=jdk, user=user)
+        self.target, self.driver = f"{self.app.id}/0", self.app.driver
+
+    def executor(self):
+        [pid] = self.app.executors()
+        return pid
+
+    def run(self, *args):
+        return subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, timeout=120, stdin=subprocess.DEVNULL,
+                              user=self.user, group=self.user, extra_groups=[] if self.user else None)
+
+    def close(self):
+        self.app.close()
 
 
-def executor(app):
-    [pid] = app.executors()
-    return pid
+class Pod:
+    """The same in a pod; the launcher runs in it, as by kubectl exec."""
+
+    def __init__(self, jdk):
+        self.pod = container.spark_pod(jdk=jdk)
+        self.pod.put(SPARKPROF, "/tmp/sparkprof")
+        self.target, self.driver = "executor", "driver"
+
+    def executor(self):
+        [pid] = [p for p in container.descendants(self.pod.pid) if any(w.endswith(spark.BACKEND) for w in spark.cmdline(p))]
+        return pid
+
+    def run(self, *args):
+        return self.pod.exec("/tmp/sparkprof", *args, timeout=120, text=False)
+
+    def close(self):
+        self.pod.close()
+
+
+PLACES = {"root": Host, "plain user": lambda jdk: Host(jdk, USER), "pod": Pod}
+SHORT = [("root", 17), ("root", 25), ("plain user", 25), ("pod", 17)]
+LONG = [("plain user", 17), ("pod", 25)]
+
+
+@pytest.fixture(scope="module", ids=lambda p: f"{p[0]}, JDK {p[1]}",
+                params=[*SHORT, *(pytest.param(p, marks=pytest.mark.long) for p in LONG)])
+def place(request):
+    name, jdk = request.param
+    p = PLACES[name](jdk)
+    p.name = name
+    yield p
+    p.close()
 
 
 def ours(pid):
@@ -39,28 +88,46 @@ def left(pid):
     return ours(pid)
 
 
-def test_status_and_list_by_role(app, sparkprof):
-    pid = executor(app)
-    for args in (["status", pid], ["status", f"{app.id}/0"], ["list", pid], ["status", pid]):
-        r = sparkprof(*args)
-        assert r.returncode == 0, f"{args}: {r.stderr}"
+def test_status_and_list_by_role(place):
+    pid = place.executor()
+    for action, who in (("status", place.target), ("list", place.target), ("status", place.target), ("status", place.driver)):
+        r = place.run(action, who)
+        assert r.returncode == 0, f"{action} {who}: {r.stderr}"
     assert left(pid) == ([], [])
-    assert executor(app) == pid
+    assert place.executor() == pid
 
 
-def test_the_driver_too(app, sparkprof):
-    r = sparkprof("status", app.driver)
+@pytest.mark.parametrize("event", ENGINES)
+def test_profile_of_a_working_executor(place, event, tmp_path):
+    """One recording by its standard output, and what report makes of it."""
+    pid = place.executor()
+    r = place.run("-e", event, "-d", 5, "-o", "jfr", "-f", "-", place.target)
     assert r.returncode == 0, r.stderr
+    if place.name != "root" and event == "cpu":
+        assert {"pod": b"seccomp", "plain user": b"perf_event_paranoid"}[place.name] in r.stderr
+        assert b"using ctimer instead" in r.stderr
+    (tmp_path / "x.jfr").write_bytes(r.stdout)
+    files = [tmp_path / f"x.{ext}" for ext in ("collapsed", "txt", "html")]
+    made = subprocess.run([SPARKPROF, "report", tmp_path / "x.jfr", *[w for f in files for w in ("-f", f)]],
+                          capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert "org/apache/spark/executor/Executor$TaskRunner.run" in files[0].read_text()
+    text = files[1].read_text()
+    assert "\nLost       0 (" in text, text
+    assert "executor 0 of app-" in text and "Stages (" in text and "Hot methods" in text
+    assert files[2].stat().st_size > 50_000
+    assert left(pid) == ([], [])
+    assert place.executor() == pid
 
 
-@pytest.mark.parametrize("event", ["cpu", "itimer", "wall"])
-def test_profile_of_a_working_executor(app, sparkprof, tmp_path, event):
-    files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt", "html")]
-    r = sparkprof("-e", event, "-d", 5, *[w for f in files for w in ("-f", f)], "executor", timeout=120)
+@pytest.mark.parametrize("ext", ["jfr", "collapsed", "txt"])
+def test_written_where_it_was_asked_for(place, ext):
+    """Into a file, by the launcher itself: -f x.jfr, x.collapsed, x.txt."""
+    script = f'"$@" -e wall -d 1 -f /tmp/spx-$$.{ext} {place.target} >&2 && cat /tmp/spx-$$.{ext} && rm /tmp/spx-$$.{ext}'
+    if isinstance(place, Pod):
+        r = place.pod.exec("sh", "-c", script, "sh", "/tmp/sparkprof", text=False)
+    else:
+        r = subprocess.run(["sh", "-c", script, "sh", SPARKPROF], capture_output=True, timeout=60, user=place.user,
+                           group=place.user, extra_groups=[] if place.user else None)
     assert r.returncode == 0, r.stderr
-    assert "org/apache/spark/executor/Executor$TaskRunner.run" in files[1].read_text()
-    assert "samples, 0 lost" in r.stderr
-    text = files[2].read_text()
-    assert "executor 0 of " + app.id in text and "Hot methods" in text
-    assert files[3].stat().st_size > 50_000
-    assert left(executor(app)) == ([], [])
+    assert {"jfr": b"FLR\0", "collapsed": b";", "txt": b"Hot methods"}[ext] in r.stdout
