@@ -8,16 +8,19 @@ import time
 
 import pytest
 
-from kit import recording, spark
+from kit import browser, parts, recording, spark
 from kit.parts import SPARKPROF
 
 
+JOINED = re.compile(r"ReaderIterator\S*;.*\[python worker\];")
+
+
 class Run:
-    def __init__(self, tmp, version, reuse, sparkprof):
-        self.reuse = reuse
+    def __init__(self, tmp, version, conf, sparkprof):
+        self.reuse = conf.get("spark.python.worker.reuse") != "false"
         self.jfr, self.collapsed = tmp / "x.jfr", tmp / "x.collapsed"
-        conf = {"spark.python.worker.reuse": str(reuse).lower()}
-        with spark.App(job="workers.py", version=version, conf=conf, timeout=300) as app:
+        env = {"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}
+        with spark.App(job="workers.py", args=[tmp], version=version, conf=conf, env=env, timeout=300) as app:
             pid = app.executors()[0]
             run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "200", "--by", "task",
                                     "-f", str(self.jfr), "-f", str(self.collapsed), str(pid)], stderr=subprocess.PIPE, text=True)
@@ -29,9 +32,17 @@ class Run:
                 app.text += app.proc.stdout.read() or b""
                 time.sleep(0.1)
             run.send_signal(signal.SIGINT)
-            assert run.wait(60) == 0, run.stderr.read()
-            run.stderr.close()
-            self.stack = sparkprof("stack", pid)
+            self.said = run.communicate(timeout=60)[1]
+            assert run.returncode == 0, self.said
+            self.killed(pid, sparkprof)
+            self.driver = tmp / "driver.collapsed"
+            sparkprof("-q", "--attach-timeout=60s", "-e", "wall", "-i", "20ms", "-d", "2", "--all-threads", "-t", "-f", self.driver,
+                      app.driver)
+            end = time.monotonic() + 60
+            while True:  # there is not a worker at every moment
+                self.stack = sparkprof("stack", "--native", pid)
+                if "\n      python-worker-" in self.stack.stdout or time.monotonic() > end:
+                    break
             self.ps = next(j for j in json.loads(sparkprof("ps", "--json").stdout) if j["pid"] == pid)
             self.table = sparkprof("ps").stdout
             assert app.proc.poll() is None
@@ -40,8 +51,23 @@ class Run:
             frames, _, count = line.rpartition(" ")
             self.stacks[tuple(frames.split(";"))] = int(count)
 
+    def killed(self, pid, sparkprof):
+        """A recording whose launcher was killed as soon as it had something of both halves."""
+        self.left = self.jfr.with_name("left.jfr")
+        with subprocess.Popen([str(SPARKPROF), "-q", "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "200", "-f", str(self.left),
+                               str(pid)]) as run:
+            end = time.monotonic() + 120
+            while run.poll() is None and time.monotonic() < end:
+                after = sparkprof("report", "-o", "collapsed", self.left).stdout if self.left.exists() else ""
+                if JOINED.search(after):
+                    break
+                time.sleep(0.3)
+            run.kill()
 
-@pytest.fixture(scope="module", params=[("3.5.7", True), ("4.3.0", False)], ids=["3.5.7", "4.3.0-no-reuse"])
+
+@pytest.fixture(scope="module", params=[
+    pytest.param(("3.5.7", {"spark.python.daemon.module": "own_daemon"}), id="3.5.7-own-daemon"),
+    pytest.param(("4.3.0", {"spark.python.worker.reuse": "false"}), id="4.3.0-no-reuse", marks=pytest.mark.long)])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
         return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
@@ -49,11 +75,15 @@ def run(request, tmp_path_factory):
 
 
 def named_after(stack):
-    """The TID in the name of a task's own function."""
+    """The TID in the name of a task's own function; way_of: by which way it came to its worker."""
     for frame in stack:
-        if m := re.match(r"task_(\d+) ", frame):
+        if m := re.match(r"task_\w+_(\d+) ", frame):
             return int(m[1])
     return None
+
+
+def way_of(stack):
+    return next(f.split("_")[1] for f in stack if f.startswith("task_"))
 
 
 def test_samples_stand_in_the_task_that_the_worker_works_for(run):
@@ -70,23 +100,24 @@ def test_samples_stand_in_the_task_that_the_worker_works_for(run):
 
 
 def test_workers_stand_on_the_frame_that_waits_for_them(run):
-    on_jvm = bare = 0
+    on_jvm, bare = collections.Counter(), 0
     for stack, n in run.stacks.items():
         if named_after(stack) is None:
             continue
         at = stack.index("[python worker]")
         below = stack[at - 1]
         if re.match(r"org/apache/spark/(api|sql/execution)/python/", below) and any("TaskRunner.run" in f for f in stack[:at]):
-            on_jvm += n
+            on_jvm[way_of(stack)] += n
         else:
             bare += n
-    assert on_jvm > 9 * bare, (on_jvm, bare)
+    assert on_jvm.total() > 9 * bare, (on_jvm, bare)
+    assert set(on_jvm) == {"rdd", "udf", "arrow", "pandas", "mapInPandas", "applyInPandas", "foreachBatch", "state"}, on_jvm
 
 
 def test_the_recording_has_workers_threads_tasks_and_memory(run):
     r = recording.Recording(run.jfr)
     names = {s.tid: s.thread for s in r.samples}
-    workers = {s.tid for s in r.samples if any("task_" in f for f in s.stack)}
+    workers = {s.tid for s in r.samples if any(re.search(r"task_[a-zA-Z]+_\d+", f) for f in s.stack)}
     assert workers and all(names[tid] == f"python-worker-{tid}" for tid in workers), names
     memory = r.others["sparkprof.PythonProcess"]
     sizes = [float(m) for text in memory for m in re.findall(r"\brss = ([\d.]+) MB", text)]
@@ -94,7 +125,85 @@ def test_the_recording_has_workers_threads_tasks_and_memory(run):
     assert not run.jfr.with_name("x.jfr.python.jfr").exists()
 
 
+def test_what_python_does_by_stage(run, sparkprof):
+    """CPU is told apart in json; the page sums areas too, and shows the workers' memory. Waits for the JVM are too rare here."""
+    out = json.loads(sparkprof("report", "-o", "json", run.jfr).stdout)
+    sums = collections.Counter()
+    for stage in next(e for e in out["events"] if e["event"] == "wall")["stages"]:
+        sums.update(stage["time"])
+    total = sum(sums.values())
+    assert sums["Python CPU"] > total / 5 and sums["Python wait"] > total / 5, sums
+    page = run.jfr.with_name("x.html")
+    assert sparkprof("report", "-q", "-f", page, run.jfr).returncode == 0
+    b = browser.Browser()
+    try:
+        b.open(page, ready="globalThis.sparkprof && sparkprof.strip.kinds && document.querySelector('table.stages td.areas')")
+        assert "Python memory" in b.eval("sparkprof.strip.lanes.map((l) => l.label)")
+        lines = b.eval("sparkprof.strip.tell(sparkprof.strip.buckets >> 1)")
+        assert any(re.fullmatch(r"Python workers: resident [\d.]+ MB", line) for line in lines), lines
+        areas = " ".join(b.eval("[...document.querySelectorAll('table.stages td.areas')].map((t) => t.title)"))
+        assert "Python wait " in areas and "Python " in areas.replace("Python wait", ""), areas
+        assert not b.ask("seen")["errors"]
+    finally:
+        b.close()
+
+
+def test_a_worker_that_waits_for_work_is_in_no_task(run):
+    """One that is used again waits between two tasks: the second did not begin on it before it began in the JVM."""
+    r = recording.Recording(run.jfr)
+    begun, workers = {}, []
+    for start, text in zip(r.times["sparkprof.Task"], r.others["sparkprof.Task"]):
+        tid = int(re.search(r"taskId = (\d+)", text)[1])
+        if "helper = false" in text and "begun = true" in text:
+            begun[tid] = start
+        elif "python-worker-" in text:
+            workers.append((tid, start))
+    early = [(tid, begun[tid] - start) for tid, start in workers if tid in begun and start < begun[tid] - 20_000_000]
+    assert workers and not early, early
+
+
 def test_stack_and_ps_show_the_workers(run):
     assert re.search(r"^python-daemon-\d+, Python 3\.", run.stack.stdout, re.M), run.stack.stderr
     # without reuse there may be none at that moment
-    assert run.reuse is False or (run.ps["python_workers"] and re.search(r"^ +\d Python workers?: \d+", run.table, re.M))
+    assert not run.reuse or (run.ps["python_workers"] and re.search(r"^ +\d Python workers?: \d+", run.table, re.M))
+
+
+def test_stack_shows_workers_below_the_thread_of_their_task(run):
+    assert run.stack.returncode == 0 and "\n      python-worker-" in run.stack.stdout, run.stack.stderr
+
+
+def test_a_killed_launcher_leaves_both_halves_to_report(run, sparkprof):
+    """The other half is found by its name, given or not, and stands below the JVM's frames; one of another time is not taken."""
+    half = run.left.with_name("left.jfr.python.jfr")
+    assert half.exists()
+    alone = sparkprof("report", "-o", "collapsed", run.left).stdout
+    assert JOINED.search(alone), alone
+    assert sorted(alone.splitlines()) == sorted(sparkprof("report", "-o", "collapsed", run.left, half).stdout.splitlines())
+    old = run.jfr.with_name("old.jfr")
+    old.write_bytes(run.jfr.read_bytes())
+    before = sparkprof("report", "-o", "collapsed", old).stdout
+    old.with_name("old.jfr.python.jfr").write_bytes(half.read_bytes())
+    assert sparkprof("report", "-o", "collapsed", old).stdout == before
+
+
+def test_the_recording_lasts_as_long_as_it_did(run, sparkprof):
+    """Readers add the lengths of chunks up; those of Python are of the same time as the JVM's."""
+    summary = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", run.jfr], capture_output=True, text=True, check=True).stdout
+    told = int(re.search(r"Duration: (\d+) s", summary)[1])
+    lasted = re.search(r"^Duration +(?:(\d+) min )?([\d.]+) s", sparkprof("report", "-f", "-", run.jfr).stdout, re.M)
+    assert abs(told - 60 * int(lasted[1] or 0) - float(lasted[2])) <= 3, (summary, lasted[0])
+
+
+def test_below_a_driver_no_worker_of_its_executors(run):
+    """A local cluster's executors are its driver's children."""
+    text = run.driver.read_text()
+    assert "DAGScheduler" in text or "dag-scheduler" in text, text[:1000]
+    assert "python-worker" not in text and "python-daemon" not in text and "[python worker]" not in text
+
+
+def test_samples_outside_of_tasks_are_counted_apart(run, sparkprof):
+    """What collect shows is of tasks; with --all-threads it is as much more as collect said."""
+    shown, outside = (int(n.replace(",", "")) for n in re.search(r"([\d,]+) samples, .*; ([\d,]+) outside of tasks", run.said).groups())
+    out = sparkprof("report", "--all-threads", "-f", run.jfr.with_name("all.collapsed"), run.jfr)
+    everything = int(re.search(r"([\d,]+) samples, ", out.stderr)[1].replace(",", ""))
+    assert abs(everything - shown - outside) <= 1 and "outside" not in out.stderr, (run.said, out.stderr)
