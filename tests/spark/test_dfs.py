@@ -1,7 +1,9 @@
 """Recordings in the cluster's files: through faults that a stand-in has on demand, and on a real HDFS whose daemons go away."""
+import json
 import os
-import pathlib
 import subprocess
+import urllib.request
+import xml.etree.ElementTree
 
 import pytest
 
@@ -14,7 +16,7 @@ AGENT = f"-agentpath:{recording.AGENT}=start,event=wall,interval=20ms,dfsinterva
 def roots(sparkprof, tmp_path, by, *inputs):
     out = tmp_path / "x.collapsed"
     r = sparkprof("report", "--by", by, "-f", out, *inputs)
-    assert r.returncode == 0 and r.stderr.count("\n") <= 1, r.stderr
+    assert r.returncode == 0 and "damaged" not in r.stderr and "is empty" not in r.stderr, r.stderr
     return {line.split(";")[0] for line in out.read_text().splitlines()}
 
 
@@ -63,6 +65,54 @@ def test_one_file_through_every_fault(target, tmp_path):
     assert cover(app.glob("*.jfr")) > 0.97
 
 
+def s3_call(url, method="GET"):
+    """A signature that moto takes as it is."""
+    signed = {"Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"}
+    return urllib.request.urlopen(urllib.request.Request(url, method=method, headers=signed))
+
+
+@pytest.fixture
+def s3(tmp_path):
+    """Address of a bucket in moto's server, which stands in for S3."""
+    [port] = yarn.free_ports(1)
+    with open(tmp_path / "moto.log", "wb") as log:
+        server = subprocess.Popen(["/usr/bin/python3", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log,
+                                  stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(parts.moto())})
+    try:
+        wait_until(lambda: "Running on" in (tmp_path / "moto.log").read_text(), 120)
+        bucket = f"http://127.0.0.1:{port}/profiles"
+        s3_call(bucket, "PUT").close()
+        yield bucket
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.long
+def test_a_file_for_each_piece_on_s3a_with_moto_standing_in_for_its_server(target, s3, sparkprof, tmp_path):
+    """Hadoop's real S3A, which cannot append."""
+    def there():
+        with s3_call(f"{s3}?list-type=2&prefix=app-1/profile") as r:
+            return {e.text for e in xml.etree.ElementTree.parse(r).iter() if e.tag.endswith("}Key")}
+    cwd, got = tmp_path / "cwd", tmp_path / "got"
+    cwd.mkdir()
+    got.mkdir()
+    conf = {"endpoint": s3.rpartition("/")[0], "path.style.access": "true", "access.key": "a", "secret.key": "b", "endpoint.region": "us-east-1"}
+    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, *(f"spark.hadoop.fs.s3a.{k}={v}" for k, v in conf.items()),
+               jvm=[f"{AGENT}s3a://profiles"], classes=f"{spark.bare_classes()}:{parts.s3a()}/*", cwd=cwd, wait=False)
+    wait_until(lambda: len(there()) >= 4, 120)
+    t.proc.terminate()
+    assert t.proc.wait(60) == 143 and not list(cwd.glob("sparkprof-*.jfr")), t.stderr()
+    assert "sparkprof:" not in t.stderr()
+    names = there()
+    assert names == {"app-1/profile-exec-7.jfr", *(f"app-1/profile-exec-7.{i}.jfr" for i in range(1, len(names)))}
+    for name in names:
+        with s3_call(f"{s3}/{name}") as r:
+            (got / os.path.basename(name)).write_bytes(r.read())
+    assert cover(got.glob("*.jfr")) > 0.97
+    assert roots(sparkprof, tmp_path, "executor", "--all-threads", got) == {"[executor 7]"}
+
+
 @pytest.fixture(scope="module")
 def hadoop():
     with yarn.Cluster() as c:
@@ -75,52 +125,61 @@ def said(hadoop, app_id, words=""):
     return [x for log in logs for x in log.read_text(errors="replace").splitlines() if x.startswith("sparkprof:") and words in x]
 
 
-def outage(hadoop, tmp_path, down, up):
-    """An application that is recorded while something is down; what is kept meanwhile arrives."""
-    with hadoop.app(jvm=f"{AGENT}hdfs:///profiles", timeout=300) as app:
-        there = f"/profiles/{app.id}"
-        wait_until(lambda: hadoop.ls(there).get("profile-exec-1.jfr"), 60)
-        [executor] = hadoop.executors(app.id)
-        cwd = pathlib.Path(os.readlink(f"/proc/{executor}/cwd"))
-        down()
-        wait_until(lambda: said(hadoop, app.id, "kept here and sent later"), 180)
-        wait_until(lambda: len(list(cwd.glob("sparkprof-*.jfr"))) >= 4, 60)
-        up()
-        wait_until(lambda: len(list(cwd.glob("sparkprof-*.jfr"))) <= 2, 240)
-        assert len(said(hadoop, app.id)) == 1, said(hadoop, app.id)
-        size = sum(hadoop.ls(there).values())
-        wait_until(lambda: sum(hadoop.ls(there).values()) > size, 60)
-    hadoop.fetch(there, tmp_path / "got")
+@pytest.fixture(scope="module")
+def hdfs():
+    with yarn.Cluster(("namenode", "datanode")) as c:
+        yield c
+
+
+def outage(hdfs, target, tmp_path, down, up):
+    """A JVM that is recorded while something is down; what is kept meanwhile arrives, and nothing is missing."""
+    there, name = f"/{tmp_path.name}/app-1", "profile-exec-7.jfr"
+    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.dfs.replication=1",
+               jvm=[f"{AGENT}hdfs://{hdfs.files}/{tmp_path.name}"], classes=spark.bare_classes(), cwd=tmp_path, wait=False)
+
+    def waiting():
+        return len(list(tmp_path.glob("sparkprof-*.jfr")))
+    wait_until(lambda: hdfs.ls(there).get(name), 120)
+    down()
+    wait_until(lambda: "kept here and sent later" in t.stderr(), 180)
+    wait_until(lambda: waiting() >= 4, 60)
+    up()
+    wait_until(lambda: waiting() <= 1, 240)
+    t.proc.terminate()
+    assert t.proc.wait(60) == 143 and waiting() == 0
+    assert t.stderr().count("sparkprof:") == 1, t.stderr()
+    hdfs.fetch(there, tmp_path / "got")
     assert cover(tmp_path.glob("got/*.jfr")) > 0.97
 
 
-@pytest.mark.long
-@pytest.mark.timeout(900)
-def test_name_node_that_is_away_for_a_while(hadoop, tmp_path):
-    outage(hadoop, tmp_path, lambda: hadoop.stop("namenode"), lambda: hadoop.start("namenode"))
+@pytest.mark.timeout(600)
+def test_name_node_that_is_away_for_a_while(hdfs, target, tmp_path):
+    outage(hdfs, target, tmp_path, lambda: hdfs.stop("namenode"), lambda: hdfs.start("namenode"))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_data_node_that_is_full_for_a_while(hadoop, tmp_path):
+def test_data_node_that_is_full_for_a_while(hdfs, target, tmp_path):
     def again(*args):
-        hadoop.stop("datanode")
-        hadoop.start("datanode", *args)
-    outage(hadoop, tmp_path, lambda: again("-D", f"dfs.datanode.du.reserved={1 << 60}"), again)
+        hdfs.stop("datanode")
+        hdfs.start("datanode", *args)
+    outage(hdfs, target, tmp_path, lambda: again("-D", f"dfs.datanode.du.reserved={1 << 60}"), again)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_driver_in_cluster_mode(hadoop, sparkprof, tmp_path):
-    """The library travels as a file of the application; YARN ends the containers."""
+    """The library travels as a file of the application; YARN ends the containers. There is no UI: what is known of stages comes from
+    the tasks themselves."""
     (tmp_path / "job.py").write_text("from pyspark.sql import SparkSession\n"
                                      "s = SparkSession.builder.getOrCreate()\n"
+                                     "s.sparkContext.setJobGroup('nightly', 'sums of hashes')\n"
                                      "s.range(0, 300000000, 1, 8).selectExpr('sum(hash(id))').collect()\ns.stop()\n")
     home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
     agent = AGENT.replace(str(recording.AGENT), f"./{recording.AGENT.name}") + "hdfs:///profiles"
     python = parts.pyspark() / "bin/python"
     conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.executor.memory": "512m",
-            "spark.driver.memory": "512m", "spark.executor.extraJavaOptions": agent, "spark.driver.extraJavaOptions": agent,
+            "spark.ui.enabled": "false", "spark.driver.memory": "512m", "spark.executor.extraJavaOptions": agent, "spark.driver.extraJavaOptions": agent,
             "spark.yarn.appMasterEnv.PYSPARK_PYTHON": python, "spark.executorEnv.PYSPARK_PYTHON": python}
     r = subprocess.run([home / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", "--files", recording.AGENT,
                         *[x for k, v in conf.items() for x in ("--conf", f"{k}={v}")], tmp_path / "job.py"],
@@ -133,3 +192,39 @@ def test_driver_in_cluster_mode(hadoop, sparkprof, tmp_path):
     assert not said(hadoop, app)
     hadoop.fetch(f"/profiles/{app}", tmp_path / "got")
     assert "[stage 0.0]" in roots(sparkprof, tmp_path, "stage", tmp_path / "got")
+    r = sparkprof("report", tmp_path / "got/profile-exec-1.jfr", "-f", tmp_path / "x.json")
+    rows = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
+    assert rows and all((s["app"], s["job_group"], s["description"], "name" in s) == (app, "nightly", "sums of hashes", False) and s["sql"] >= 0
+                        for s in rows), rows
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("version, jdk", [("3.5.7", 17), ("4.3.0", 17), ("4.3.0", 25)])
+def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
+    """Dynamic allocation, and a stage that is tried again because its executor died."""
+    conf = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+            "spark.dynamicAllocation.minExecutors": 1, "spark.dynamicAllocation.maxExecutors": 3,
+            "spark.dynamicAllocation.executorIdleTimeout": "600s", "spark.speculation": "true",
+            "spark.speculation.quantile": 0.5, "spark.executorEnv.JAVA_HOME": parts.jdk(jdk),
+            "spark.yarn.appMasterEnv.JAVA_HOME": parts.jdk(jdk)}
+    with hadoop.app(jvm=f"{AGENT}hdfs:///profiles", timeout=300, version=version, jdk=jdk, conf=conf, args=(1_000_000,)) as app:
+        there = f"/profiles/{app.id}"
+        wait_until(lambda: len(hadoop.ls(there)) == 3, 120)
+        app.tell("import time; from pyspark import TaskContext; sc = spark.sparkContext")
+        app.tell("slow = lambda i, it: (time.sleep(20 if i == 0 and TaskContext.get().attemptNumber() == 0 else 1), [i])[1]")
+        app.tell("sc.parallelize(range(100), 6).mapPartitionsWithIndex(slow).collect()")
+        app.tell("pairs = sc.parallelize(range(100), 6).map(lambda x: (x % 18, x)).groupByKey(18)")
+        app.tell("print('reducing', flush=True); t = threading.Thread(target=lambda: pairs.mapPartitionsWithIndex("
+                 "lambda i, it: (time.sleep(2), list(it))[1]).collect()); t.start(); time.sleep(4); print('now', flush=True)")
+        wait_until(lambda: app.said("now"), 120)
+        pid = hadoop.executors(app.id)[0]
+        os.kill(pid, 9)
+        app.tell("t.join(); print('over', flush=True)")
+        wait_until(lambda: app.said("over"), 120)
+        wait_until(lambda: sum(n > 0 for n in hadoop.ls(there).values()) >= 4, 120)
+        assert not said(hadoop, app.id)
+    hadoop.fetch(there, tmp_path / "got")
+    assert set(hadoop.ls(there)) >= {f"profile-exec-{i}.jfr" for i in (1, 2, 3, 4)}
+    stages = roots(sparkprof, tmp_path, "stage", tmp_path / "got")
+    assert any(x.endswith(".1]") for x in stages), stages

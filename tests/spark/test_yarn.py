@@ -1,12 +1,17 @@
-"""An executor that a real YARN started: found by its names, entered, left alone."""
+"""Executors that a real YARN started: recorded from their start into HDFS, then found by their names, entered, killed."""
 import json
 import os
+import pathlib
 import re
+import signal
 
 import pytest
 
 from kit import recording, yarn
+from kit.recording import Recording
 from kit.traces import wait_until
+
+WORDS = "start,event=cpu,interval=10ms,wall=20ms,dfsinterval=1,file=hdfs:///profiles"
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +22,10 @@ def hadoop():
 
 @pytest.fixture(scope="module")
 def app(hadoop):
-    agent = f"-agentpath:{recording.AGENT}=start,event=wall,interval=20ms,dfsinterval=1,file=hdfs:///profiles"
-    with hadoop.app(name="words of YARN", conf={"spark.driver.extraJavaOptions": agent}, timeout=280) as a:
+    """The library goes to executors as a file of the application."""
+    conf = {"spark.driver.extraJavaOptions": f"-agentpath:{recording.AGENT}={WORDS}",
+            "spark.yarn.dist.files": recording.AGENT}
+    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={WORDS}", timeout=280) as a:
         yield a
 
 
@@ -32,6 +39,82 @@ def rows(sparkprof):
     r = sparkprof("ps", "--json")
     assert r.returncode == 0, r.stderr
     return {j["pid"]: j for j in json.loads(r.stdout)}
+
+
+def waiting(pid):
+    """Pieces of a recording that wait in a container."""
+    return list(pathlib.Path(os.readlink(f"/proc/{pid}/cwd")).glob("sparkprof-*.jfr"))
+
+
+def in_all(r):
+    """Samples of cpu and intervals of wall, by the events and by what the agent counted."""
+    begun = {}
+    for line in r.others["sparkprof.Counts"]:
+        words = line.replace("=", " ").split()
+        since = line[line.index("sinceTime"):]
+        begun[since] = max(begun.get(since, 0), int(words[words.index("samples") + 1].replace(",", "")))
+    return len(r.cpu()) + sum(s.span for s in r.wall()) // 20_000_000, sum(begun.values()), len(begun)
+
+
+def cover(*recordings):
+    """How much of the time from first to last sample the spans of the thread that lived longest tell of."""
+    spans = {}
+    for s in (s for r in recordings for s in r.wall()):
+        spans.setdefault(s.tid, []).append((s.time, s.time + s.span))
+    best = max(spans.values(), key=lambda v: max(b for _, b in v) - min(a for a, _ in v))
+    return sum(b - a for a, b in best) / (max(b for _, b in best) - min(a for a, _ in best))
+
+
+def sending(hadoop, app, number):
+    """An executor whose recording has come to HDFS more than once: its pid and its directory."""
+    name, sizes = f"profile-exec-{number}.jfr", set()
+
+    def grown():
+        sizes.add(hadoop.ls(f"/profiles/{app.id}").get(name, 0))
+        return len(sizes) > 3
+    wait_until(grown, 120)
+    [pid] = hadoop.executors(app.id)
+    wait_until(lambda: len(waiting(pid)) <= 1, 120)
+    return pid, pathlib.Path(os.readlink(f"/proc/{pid}/cwd"))
+
+
+def test_driver_and_executor_record_to_growing_files_in_hdfs(hadoop, app, sparkprof, tmp_path):
+    there, names = f"/profiles/{app.id}", {"profile-driver.jfr", "profile-exec-1.jfr"}
+    wait_until(lambda: set(hadoop.ls(there)) == names, 120)
+    sizes = hadoop.ls(there)
+    wait_until(lambda: all(n > sizes[f] for f, n in hadoop.ls(there).items()), 120)
+    assert hadoop.mode(there) == "770" and {hadoop.mode(f"{there}/{f}") for f in names} == {"660"}
+    hadoop.fetch(there, tmp_path / "got")
+    r = sparkprof("report", "-e", "cpu", "--by", "executor", "-f", tmp_path / "x.collapsed", tmp_path / "got")
+    assert r.returncode == 0 and "damaged" not in r.stderr, r.stderr
+    assert {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()} == {"[driver]", "[executor 1]"}
+    assert "sparkprof:" not in app.stderr()
+
+
+def test_launchers_and_a_recording_that_goes_to_hdfs(hadoop, app, executor, sparkprof, tmp_path):
+    """One recording, whoever asks; at its stop nothing waits here, nothing is missing there, and another can begin."""
+    sending(hadoop, app, 1)
+    r = sparkprof("-d", 1, "-f", tmp_path / "x.jfr", executor)
+    assert r.returncode == 3 and "the JVM's own option -agentpath" in r.stderr, r.stderr
+    r = sparkprof("dump", "-f", tmp_path / "dump.txt", executor)
+    assert r.returncode == 0 and "Samples" in (tmp_path / "dump.txt").read_text(), r.stderr
+    [state] = json.loads(sparkprof("status", "--json", executor).stdout)
+    assert state["recording"] and state["samples"] > 0 and "dfsinterval=1" in state["options"]
+    r = sparkprof("stop", "-f", tmp_path / "last.txt", executor)
+    assert r.returncode == 0 and not waiting(executor), r.stderr
+    hadoop.fetch(f"/profiles/{app.id}", tmp_path / "got")
+    r = Recording(tmp_path / "got/profile-exec-1.jfr")
+    events, counted, pieces = in_all(r)
+    assert abs(events - counted) <= 1 and counted >= state["samples"] and pieces > 3, (events, counted, state, pieces)
+    assert cover(r) > 0.97
+    frames = {f for s in r.samples for f in s.stack}
+    assert any("VMThread" in f for f in frames)
+    libjvm = [f for f in frames if f.startswith("libjvm.so.")]
+    unnamed = [f for f in libjvm if f.startswith("libjvm.so.0x")]  # stubs of its linkage table have no names
+    assert len(unnamed) < 0.1 * len(libjvm), (unnamed, len(libjvm))
+    r = sparkprof("start", "-e", "wall", "-f", tmp_path / "next.jfr", executor)
+    assert r.returncode == 0, r.stderr
+    assert sparkprof("stop", executor).returncode == 0 and Recording(tmp_path / "next.jfr").wall()
 
 
 def test_ps_names_application_container_and_executor(app, executor, sparkprof):
@@ -60,7 +143,7 @@ def test_status_by_pid_and_by_application(app, executor, sparkprof):
         r = sparkprof("status", target)
         assert r.returncode == 0, r.stderr
     cwd = os.listdir(f"/proc/{executor}/cwd")
-    assert not [f for f in cwd if "sparkprof" in f or f.startswith(".attach_pid")]
+    assert [f for f in cwd if "sparkprof" in f or f.startswith(".attach_pid")] == ["libsparkprof.so"]  # by --files
 
 
 def test_list_in_the_executor(executor, sparkprof):
@@ -85,15 +168,32 @@ def test_stages_and_identity_with_no_driver_to_ask(app, executor, sparkprof, tmp
         assert r.returncode == 0 and {x.split(";")[0] for x in files[0].read_text().splitlines()} == {root}
 
 
-def test_the_driver_records_to_one_growing_file_in_hdfs(hadoop, app, sparkprof, tmp_path):
-    there = f"/profiles/{app.id}"
-    wait_until(lambda: hadoop.ls(there), 120)
-    size = hadoop.ls(there)["profile-driver.jfr"]
-    wait_until(lambda: hadoop.ls(there)["profile-driver.jfr"] > size, 120)
-    assert hadoop.mode(there) == "770" and hadoop.mode(f"{there}/profile-driver.jfr") == "660"
-    hadoop.fetch(there, tmp_path / "got")
-    assert [f.name for f in (tmp_path / "got").iterdir()] == ["profile-driver.jfr"]
-    r = sparkprof("report", "--by", "executor", "-f", tmp_path / "x.collapsed", tmp_path / "got")
-    assert r.returncode == 0 and "damaged" not in r.stderr, r.stderr
-    assert {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()} == {"[driver]"}
-    assert "sparkprof:" not in app.stderr()
+def rest(hadoop, app, number, cwd, pid, tmp_path):
+    """After its end: the recording that HDFS has, and the pieces that did not get there."""
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60)
+    hadoop.fetch(f"/profiles/{app.id}", tmp_path / f"got-{number}")
+    return Recording(tmp_path / f"got-{number}/profile-exec-{number}.jfr"), [Recording(f) for f in cwd.glob("sparkprof-*.jfr")]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_executors_that_are_killed_leave_their_recordings(hadoop, app, executor, tmp_path):
+    """Each executor that takes the place of a lost one has a file of its own. kill -9 loses the piece in hand and what is on its way, and
+    so does YARN, which waits for a quarter of a second; nothing else is missing. Nothing is lost in the grace of a SIGTERM."""
+    os.kill(executor, signal.SIGKILL)
+    pid, cwd = sending(hadoop, app, 2)
+    os.kill(pid, signal.SIGKILL)
+    there, left = rest(hadoop, app, 2, cwd, pid, tmp_path)
+    assert 1 <= len(left) <= 3 and cover(there) > 0.97 and cover(there, *left) > 0.97
+    pid, cwd = sending(hadoop, app, 3)
+    app.tell("spark.sparkContext._jsc.sc().killAndReplaceExecutor('3')")
+    there, left = rest(hadoop, app, 3, cwd, pid, tmp_path)  # at its word one more piece is begun, a second or two after ours
+    assert len(left) <= 4 and cover(there) > 0.97 and cover(there, *left) > 0.97
+    pid, cwd = sending(hadoop, app, 4)
+    os.kill(pid, signal.SIGTERM)
+    there, left = rest(hadoop, app, 4, cwd, pid, tmp_path)
+    events, counted, _ = in_all(there)
+    assert not left and abs(events - counted) <= 1
+    said = [x for log in (hadoop.dir / "containers" / app.id).glob("*/stderr") for x in log.read_text().splitlines()
+            if x.startswith("sparkprof:")]
+    assert all("could not be sent" in x for x in said) and len(said) <= 1, said
