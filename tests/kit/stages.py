@@ -47,6 +47,14 @@ class Logging:
                     done.append(Task(int(m[6]), m[5], int(m[4]), int(m[2]), open_.pop(int(m[6])), int(m[1]) * 1_000_000))
         return done
 
+    def launched(self):
+        """What ran, by the driver's event log: from when it told an executor to until it heard of the end."""
+        for e in self.events():
+            if e["Event"] == "SparkListenerTaskEnd":
+                i = e["Task Info"]
+                yield Task(i["Task ID"], f"{e['Stage ID']}.{e['Stage Attempt ID']}", i["Index"], None, i["Launch Time"] * 1_000_000,
+                           i["Finish Time"] * 1_000_000)
+
     def events(self):
         for file in (self.dir / "events").rglob("*"):
             if file.is_file() and not file.name.startswith((".", "appstatus")):

@@ -49,8 +49,9 @@ class Run:
         return found
 
 
-@pytest.fixture(scope="module", params=[("3.5.7", 17, "wall", "local-cluster[1,2,1024]"), ("4.3.0", 25, "cpu", "local[2]")],
-                ids=lambda p: f"{p[0]}-{p[2]}")
+@pytest.fixture(scope="module", ids=lambda p: f"{p[0]}-{p[2]}", params=[
+    ("3.5.7", 17, "wall", "local-cluster[1,2,1024]"), ("4.3.0", 25, "cpu", "local[2]"),
+    pytest.param(("3.0.3", 11, "wall", "local-cluster[1,1,1024]"), marks=pytest.mark.long)])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
         return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
@@ -78,18 +79,22 @@ def test_every_task_of_the_event_log_has_its_span(run):
 
 
 def test_samples_stand_in_the_stage_that_their_thread_worked_for(run, sparkprof, tmp_path):
-    """By the log lines of the executor itself; its clock and ours differ by less than its milliseconds."""
+    """By the log lines of the executor itself; its clock and ours differ by less than its milliseconds. Where its log has no thread
+    ids (3.0) there is one core: by what the driver wrote down of its only task at that time."""
     truth = collections.defaultdict(list)
-    for t in run.log.tasks():
-        truth[t.java_id].append(t)
     found, right, wrong = run.tasks(), 0, 0
     by_thread = collections.defaultdict(list)
     for f in found.values():
         by_thread[int(f["javaThreadId"])].append(f)
+    logged = run.log.tasks()
+    for t in logged or [t._replace(java_id=thread) for t in run.log.launched() for thread in by_thread]:
+        truth[t.java_id].append(t)
     for s in run.recording.samples:
         inside = [t for t in truth[s.java_id] if t.begin + 2e6 < s.time < t.end - 2e6]
-        if inside:
+        if len(inside) == 1:
             spans = [f for f in by_thread[s.java_id] if f["from"] <= s.time <= f["to"]]
+            if not logged and not spans:
+                continue  # the driver hears of a task's end after its thread
             ok = len(spans) == 1 and f"{spans[0]['stage']}.{spans[0]['stageAttempt']}" == inside[0].stage
             right, wrong = right + ok, wrong + (not ok)
     assert right > 50 and wrong <= 0.005 * right + 1, (right, wrong)
