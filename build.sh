@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git
     openjdk-17-jdk-headless)
 test_packages=(libcriterion-dev clang-format clang-tidy bash-completion zsh fish
-    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux chromium)
+    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux chromium libjemalloc2)
 parts=${SPARKPROF_PARTS:-$PWD/build/parts}
 export SPARKPROF_PARTS=$parts
 

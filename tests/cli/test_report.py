@@ -49,7 +49,13 @@ def test_collapsed_equals_async_profilers_converter(sparkprof, recordings, tmp_p
                     tmp_path / "theirs"], check=True, stdout=subprocess.DEVNULL)
     r = sparkprof("report", recordings / f"{name}.jfr", *ours, "-a", "-f", tmp_path / "ours.collapsed")
     assert r.returncode == 0, r.stderr
-    assert lines(tmp_path / "ours.collapsed") == lines(tmp_path / "theirs")
+    mine, their = lines(tmp_path / "ours.collapsed"), lines(tmp_path / "theirs")
+    if "--lock" in theirs and "--total" in theirs:  # sums of rounded ticks differ by some ns
+        mine, their = [dict(line.rsplit(b" ", 1) for line in x) for x in (mine, their)]
+        assert mine.keys() == their.keys()
+        assert all(abs(int(mine[k]) - int(their[k])) <= 1000 + int(their[k]) // 100_000 for k in mine)
+    else:
+        assert mine == their
 
 
 def test_pprof_reads_ours(sparkprof, recordings, tmp_path):
@@ -115,7 +121,7 @@ def test_the_jdk_reads_a_merged_recording(sparkprof, recordings, tmp_path):
     assert r.returncode == 0, r.stderr
     out = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "merged.jfr"], capture_output=True, text=True)
     assert out.returncode == 0 and re.search(r"Chunks: [2-9]", out.stdout), out.stdout + out.stderr
-    for event in ("cpu", "wall", "alloc"):
+    for event in ("cpu", "wall", "alloc", "lock"):
         sparkprof("report", recordings, "-e", event, "-f", tmp_path / "a.collapsed")
         sparkprof("report", tmp_path / "merged.jfr", "-e", event, "-f", tmp_path / "b.collapsed")
         assert lines(tmp_path / "a.collapsed") == lines(tmp_path / "b.collapsed")

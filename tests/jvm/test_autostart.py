@@ -131,6 +131,21 @@ def test_given_twice_or_not_chosen(target, tmp_path):
     assert [f.name for f in tmp_path.glob("*.jfr")] == ["one.jfr"]
 
 
+@pytest.mark.parametrize("words, env, said", [
+    ("start,event=wall,intervall=10ms,file=x.jfr", "", "'intervall' is not an option of the agent"),
+    ("start,event=wall,file=x.jfr", "interval=soon", "interval: 'soon' is not a time or a size; write 10ms, 500us, 512k"),
+    ("start,event=wall,file=x.html", "", "file: 'x.html': a JVM is recorded as JFR"),
+    ("start,event=wall,file=x.jfr,fraction=2", "", "fraction: '2' is not a part of one; write 0.1"),
+    ("event=wall,file=x.jfr", "", "write start,event="),
+])
+def test_a_wrong_word_is_named_and_the_jvm_runs_on(target, tmp_path, words, env, said):
+    t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}={words}"], env={**os.environ, "SPARKPROF_OPTS": env}, cwd=tmp_path)
+    assert t.stderr().count("\n") == 1 and t.stderr().startswith(f"sparkprof: {said}"), t.stderr()
+    assert not our_threads(t) and not list(tmp_path.iterdir())
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=30) == 0
+
+
 def test_a_file_for_each_loop(target, sparkprof, tmp_path):
     """Files that follow each other without a gap; a launcher asks, dumps, stops and starts as anywhere else."""
     t = target("Idle", jvm=[recording.option(tmp_path / "own-%n.jfr", event="wall", loop="1s", flush="200ms")])

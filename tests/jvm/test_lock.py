@@ -117,6 +117,26 @@ def test_short_waits_are_sampled_and_sum_up(sparkprof, target, tmp_path):
     assert least - 6 * least ** 0.5 < told < most + 6 * most ** 0.5, (told, least, most)
 
 
+def test_a_storm_is_thinned_and_sums_up(sparkprof, target, tmp_path):
+    """More contended monitors than are told: the sum is still what the JVM itself has counted, and the events are few."""
+    t = target("LockStorm")
+    assert sparkprof("start", "--lock", "0", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    t.send("3")
+    t.wait_for("blocked ")
+    r = sparkprof("stop", t.pid)
+    assert r.returncode == 0, r.stderr
+    blocked, times = map(int, re.search(r"blocked (\d+) times (\d+)", t.stdout()).groups())
+    found = stacks(sparkprof, tmp_path / "x.jfr", "lock")
+    counted = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "x.jfr"], capture_output=True, text=True).stdout
+    told = int(re.search(r"jdk.JavaMonitorEnter\s+(\d+)", counted)[1])
+    # On a machine that has other things to do the threads may meet less often than the limit allows.
+    assert told < times / 2 or times < 30_000, (told, times)
+    assert told == times or "lock: more than 5000 samples a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
+    # A wait that is told with probability p counts 1/p of it: its square is the most that it adds to the variance of the sum.
+    spread = sum(int(e.rsplit("= ", 1)[1]) ** 2 for e in recording.Recording(tmp_path / "x.jfr").others["jdk.JavaMonitorEnter"]) ** 0.5
+    assert waited(found, "LockStorm.fight") / 1000 == pytest.approx(blocked, rel=0.05, abs=6 * spread / 1e6)
+
+
 def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
     t = target("Locks")
     rounds(sparkprof, t, tmp_path / "x.jfr", 3, "-e", "lock")
@@ -130,9 +150,10 @@ def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
     assert "monitorClass = java.lang.Object" in text and "parkedClass = java.util.concurrent.Semaphore$NonfairSync" in text
 
 
-def test_rounds_leave_park_as_it_was(sparkprof, target, tmp_path):
+@pytest.mark.parametrize("jdk", [17, *(pytest.param(n, marks=pytest.mark.long) for n in (11, 21, 25))])
+def test_rounds_leave_park_as_it_was(sparkprof, target, tmp_path, jdk):
     """The JVM would warn of every native method that is bound again from outside, on its stdout."""
-    t = target("Locks", jvm=["-Xcheck:jni", "-Xlog:jni+resolve=debug"])
+    t = target("Locks", jdk=jdk, jvm=["-Xcheck:jni", "-verbose:jni" if jdk == 11 else "-Xlog:jni+resolve=debug", *QUIET])
     before = t.stdout(), t.stderr()
     for _ in range(20):
         r = sparkprof("-e", "lock", "-d", "20ms", "-f", tmp_path / "x.jfr", t.pid)

@@ -1,4 +1,5 @@
 """From a running JVM to a picture, and the page opened by itself."""
+import base64
 import json
 import re
 import subprocess
@@ -31,6 +32,18 @@ def test_page_of_a_real_jvm(browser, target, tmp_path):
     run("-e", "wall", "-i", "10ms", "-d", "1", "-f", tmp_path / "new.jfr", t.pid)
     run("diff", jfr, tmp_path / "new.jfr", "-f", tmp_path / "d.html", "-f", tmp_path / "d.json")
     compared(browser, tmp_path)
+    run("report", jfr, "-f", tmp_path / "x.speedscope.json")
+    imported(browser, tmp_path, f"pid {t.pid}")
+
+
+def imported(browser, tmp, title):
+    """speedscope's own importer takes the file, and says so where one is nothing."""
+    for name, data in (("x", (tmp / "x.speedscope.json").read_bytes()), ("nothing", b"{}")):
+        (tmp / f"{name}.js").write_text(f"speedscope.loadFileFromBase64('{name}.speedscope.json', {json.dumps(base64.b64encode(data).decode())})")
+        browser.open(peers.speedscope() / "dist/release/index.html", f"localProfilePath={tmp}/{name}.js",
+                     ready="/Time Order|went wrong/.test(document.body.innerText)")
+        assert ("Time Order" in browser.eval("document.body.innerText")) == (name == "x")
+        assert (title in browser.eval("document.title")) == (name == "x")
 
 
 def compared(browser, tmp):

@@ -250,6 +250,22 @@ def test_memory_beside_the_limit_of_its_group(sparkprof, tmp_path):
     assert len(points) >= 2
 
 
+def test_five_hundred_that_live_briefly(sparkprof, tmp_path):
+    """They end in the middle of being read, all the time; the sampler goes on, and has seen most of them."""
+    with python.Process(PYTHONS["debian"], python.TARGETS / "brief.py") as p:
+        run = subprocess.Popen([str(python.parts.SPARKPROF), "-q", "-d", "200", "-e", "wall", "-i", "2ms", "-t", "-f", str(tmp_path / "o.jfr"),
+                                "-f", str(tmp_path / "o.collapsed"), str(p.pid)], stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 150
+        while b"all" not in p.stdout() and run.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        said = run.communicate(timeout=60)[1]
+        assert run.returncode == 0 and b"all" in p.stdout() and p.proc.poll() is None, said
+    found = collapsed(tmp_path / "o.collapsed")
+    children = {stack[0] for stack in found if "work (brief.py)" in stack}
+    assert len(children) > 100 and all(stack[1] == "<module> (brief.py)" for stack in found if len(stack) > 1), len(children)
+
+
 def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], WHERE) as p:
         out = sparkprof("start", "-f", tmp_path / "o.jfr", p.pid)
@@ -260,6 +276,11 @@ def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
                                 text=True, user=65534, group=65534, extra_groups=[], cwd="/")
         assert denied.returncode == 3 and "use sudo" in denied.stderr, denied.stderr
         assert denied.stderr.count("\n") == 1 and p.proc.poll() is None
+        for args in (["stack"], ["-e", "wall", "-d", "1", "-f", str(tmp_path / "o.jfr")]):  # what yama or a pod's filter does
+            denied = subprocess.run([*deny.wrap("process_vm_readv=EPERM", "ptrace=EPERM"), str(python.parts.SPARKPROF), *args,
+                                     str(p.pid)], capture_output=True, text=True)
+            assert denied.returncode == 3 and denied.stderr.count("\n") == 1, denied.stderr
+            assert "SYS_PTRACE" in denied.stderr and "ptrace_scope" in denied.stderr and p.proc.poll() is None
     quiet = subprocess.Popen(["sleep", "60"])
     out = sparkprof("stack", quiet.pid)
     quiet.kill()

@@ -5,6 +5,7 @@
 #include "sig/limit.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 
 /* References are numbers from 1 on. */
 static uint8_t dead[OBJECTS + 1], given_back[OBJECTS + 1];
-static uint64_t written, written_weight, oldest;
+static uint64_t written, written_weight, written_spread, oldest;
 
 static jboolean JNICALL is_same(JNIEnv *env, jobject a, jobject b)
 {
@@ -40,6 +41,9 @@ void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union 
 	cr_assert_eq(type, SP_JFR_LIVE);
 	written++;
 	written_weight += vals[4].u;
+	/* An object of 100 bytes that was kept with probability 1 / k weighs 100 k: what it adds to
+	 * the variance of the sum is estimated by (100 k)² (1 - 1 / k) (Horvitz and Thompson). */
+	written_spread += vals[4].u * (vals[4].u - 100);
 }
 
 static uint32_t a_stack(struct sp_dict *d, int number)
@@ -92,14 +96,16 @@ static uint64_t run(struct sp_live *l, struct sp_dict *d, int stacks, unsigned e
 	return alive;
 }
 
-static void check(int stacks, unsigned every, size_t memory, double tolerance)
+/* The sum within six standard deviations, which five in a thousand million runs miss. */
+static void check(int stacks, unsigned every, size_t memory, double at_most)
 {
 	struct sp_live *l;
 	struct sp_dict *d, *other;
 	uint64_t alive, lost;
+	double six;
 
 	memset(given_back, 0, sizeof(given_back));
-	written = written_weight = oldest = 0;
+	written = written_weight = written_spread = oldest = 0;
 	cr_assert_eq(sp_live_new(&l, memory), 0);
 	cr_assert_eq(sp_dict_new(&d, 64 << 20), 0);
 	cr_assert_eq(sp_dict_new(&other, 64 << 20), 0);
@@ -109,7 +115,9 @@ static void check(int stacks, unsigned every, size_t memory, double tolerance)
 	cr_expect_leq(written, SP_LIVE_MAX);
 	cr_expect_gt(written, 100);
 	cr_expect_leq(oldest, 1000);
-	cr_expect_float_eq((double)written_weight / (double)alive, 1.0, tolerance,
+	six = 6 * sqrt((double)written_spread) / (double)alive;
+	cr_expect_lt(six, at_most, "six standard deviations are %f", six);
+	cr_expect_float_eq((double)written_weight / (double)alive, 1.0, six + 1e-9,
 		"%d stacks, one in %u: %f of %llu by %llu", stacks, every,
 		(double)written_weight / (double)alive, (unsigned long long)alive,
 		(unsigned long long)written);
@@ -121,7 +129,6 @@ static void check(int stacks, unsigned every, size_t memory, double tolerance)
 	sp_dict_free(other);
 }
 
-/* 4,000 and more independent objects: one standard deviation is below 2 %. */
 Test(live, more_objects_than_places_sum_up)
 {
 	check(10, 1, 1 << 20, 0.12);
@@ -147,16 +154,24 @@ Test(limit, sums_stay_right_whatever_the_rate)
 {
 	struct sp_limit l;
 	uint64_t taken = 0, sum = 0, now = 0;
+	double spread = 0, six;
 
 	sp_limit_init(&l, 1000);
 	for (int i = 0; i < 4000000; i++) {
+		/* The factor that an event meets depends on those before it only: it is taken with
+		 * probability 1 / k and then counts k, with a variance of k - 1 around 1. */
+		double factor = (double)(1ull << sp_limit_turn(&l, now));
 		uint64_t k = sp_limit_pass(&l, now, i % 3 == 0);
 
+		spread += factor - 1;
 		taken += k != 0;
 		sum += k;
 		now += i % 1000000 < 500000 ? 100 : 10000; /* 10 million a second, then 100,000 */
 	}
-	cr_expect_float_eq((double)sum / 4e6, 1.0, 0.1, "%f", (double)sum / 4e6);
+	six = 6 * sqrt(spread) / 4e6;
+	cr_expect_lt(six, 0.4, "%f", six);
+	cr_expect_float_eq((double)sum / 4e6, 1.0, six, "%f, six standard deviations are %f",
+		(double)sum / 4e6, six);
 	/* about ten seconds in all; the factor needs a while to follow */
 	cr_expect_lt(taken, 40000, "%llu", (unsigned long long)taken);
 	cr_expect_gt(taken, 2000, "%llu", (unsigned long long)taken);

@@ -1,6 +1,7 @@
 /* Native methods of tests/jvm/targets/Mallocs.java: known amounts of native memory by known
  * callers. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,22 @@ __attribute__((noinline)) void allocate_each(long size)
 	free(q);
 }
 
+/* Mappings of @size bytes; one in @every is kept. Address space without memory does not count. */
+__attribute__((noinline)) void map_some(long count, long size, long every)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	for (long i = 0; i < count; i++) {
+		void *p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, flags, -1, 0);
+		void *none = mmap(NULL, 1 << 30, PROT_NONE, flags | MAP_NORESERVE, -1, 0);
+
+		sink = p;
+		if (i % every)
+			munmap(p, (size_t)size);
+		munmap(none, 1 << 30);
+	}
+}
+
 /* A child that allocates and ends: its exit status as wait() gives it. */
 __attribute__((noinline)) int forked(void)
 {
@@ -63,6 +80,11 @@ int Java_Mallocs_forked(void *env, void *cls)
 long Java_Mallocs_some(void *env, void *cls, long count, long size, long every)
 {
 	return allocate_some(count, size, every);
+}
+
+void Java_Mallocs_map(void *env, void *cls, long count, long size, long every)
+{
+	map_some(count, size, every);
 }
 
 void Java_Mallocs_each(void *env, void *cls, long size)

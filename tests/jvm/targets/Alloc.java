@@ -1,7 +1,8 @@
 import java.lang.management.ManagementFactory;
 
-/** Allocates a known split of bytes by three callers: 70, 20 and 10 percent. With a second argument another thread does so, too,
- *  and at the end the main thread says how many bytes it has allocated itself. */
+/** Allocates a known split of bytes by three callers: 70, 20 and 10 percent; as fast as it can, or, with "paced", at most a
+ *  megabyte in 5 ms. With "beside" so as well, another thread allocates, too, and at the end the main thread says how many bytes it
+ *  has allocated itself. */
 public class Alloc {
     static Object sink;
 
@@ -23,8 +24,19 @@ public class Alloc {
             for (int k = 0; k < 32; k++) sink = new Small();
     }
 
+    static void pause() {
+        try {
+            Thread.sleep(5);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     static void beside() {
-        for (;;) seventy(100);
+        for (;;) {
+            seventy(40);
+            pause();
+        }
     }
 
     static long mine() {
@@ -35,7 +47,8 @@ public class Alloc {
     public static void main(String[] args) throws Exception {
         long seconds = Long.parseLong(args[0]);
         long end = System.nanoTime() + seconds * 1_000_000_000L;
-        if (args.length > 1) {
+        boolean paced = args.length > 1, beside = paced && args[1].equals("beside");
+        if (beside) {
             Thread t = new Thread(Alloc::beside, "beside");
             t.setDaemon(true);
             t.start();
@@ -45,8 +58,9 @@ public class Alloc {
             seventy(100);
             twenty(100);
             ten(100);
+            if (paced) pause();
         }
-        if (args.length > 1) System.out.println("mine " + mine());
+        if (beside) System.out.println("mine " + mine());
         System.out.println("done");
     }
 }

@@ -3,10 +3,12 @@ import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 
-/** Allocates native memory as lines of stdin say: "load LIBRARY", "some COUNT SIZE EVERY", "each SIZE", "fork",
- *  "direct COUNT SIZE". */
+/** Allocates native memory as lines of stdin say: "load LIBRARY", "some COUNT SIZE EVERY", "map COUNT SIZE EVERY",
+ *  "each SIZE", "fork", "direct COUNT SIZE". */
 public class Mallocs {
     static native long some(long count, long size, long every);
+
+    static native void map(long count, long size, long every);
 
     static native void each(long size);
 
@@ -26,6 +28,7 @@ public class Mallocs {
             String[] w = line.split(" ");
             if (w[0].equals("load")) System.load(w[1]);
             else if (w[0].equals("some")) some(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
+            else if (w[0].equals("map")) map(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
             else if (w[0].equals("each")) each(Long.parseLong(w[1]));
             else if (w[0].equals("fork")) System.out.println("child " + forked());
             else if (w[0].equals("direct")) direct(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
