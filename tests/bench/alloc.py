@@ -74,7 +74,7 @@ def main(rounds):
         report.raw["split"] = got
         starts = {"ours": lambda pid, file: ours._run("start", "-e", "live", "-i", "8k", "-f", file, pid),
                   peer.key: lambda pid, file: peer._load(pid, f"start,alloc=8192,live,jfr,file={file}")}
-        for every, count in ((100, 2_000_000), (10, 250_000), (2, 50_000)):
+        for every, count in ((100, 2_500_000), (10, 400_000), (2, 100_000)):
             count = count // 20 if quick else count
             lived = {}
             for who in (ours, peer):

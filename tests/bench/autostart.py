@@ -5,8 +5,12 @@
 start-up    a JVM whose main ends at once, with nobody, with sparkprof and with async-profiler by -agentpath (Spark's plugin's
             default set: wall 10 ms, alloc 2m, lock 10 ms), in an order of the round's own. Wall clock and CPU time of the whole
             process, its end included, less that with nobody in the same round; medians.
+slowdown    a JVM that does a fixed number of tasks (TaskWork), one after the other with nobody and with either, recorded from its start
+            with the same set; CPU time from when it is warm, of the threads that do the tasks and of the whole process. Ratio to the
+            run with nobody in the same round; mean, and the upper end of its 95 % interval.
 application 200 files of 5 MB, one for each executor, to one page: wall clock and peak memory of sparkprof report. The files
             are a real recording joined with itself, in copies."""
+import math
 import os
 import pathlib
 import shutil
@@ -19,6 +23,7 @@ from kit import jvm, parts, recording
 
 WORDS = "event=wall,interval=10ms,alloc=2m,lock=10ms"
 EXECUTORS, BYTES = 200, 5 << 20
+WARM, TASKS = 1500, 4000
 
 
 def run(cmd):
@@ -31,10 +36,13 @@ def run(cmd):
     return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def options(tmp):
+    return {"none": [], "ours": [f"-agentpath:{common.AGENT}=start,{WORDS},file={tmp}/ours.jfr"],
+            "theirs": [f"-agentpath:{parts.async_profiler()}=start,{WORDS},jfr,file={tmp}/theirs.jfr"]}
+
+
 def start_up(report, rounds, tmp):
-    agents = {"none": [], "ours": [f"-agentpath:{common.AGENT}=start,{WORDS},file={tmp}/ours.jfr"],
-              "theirs": [f"-agentpath:{parts.async_profiler()}=start,{WORDS},jfr,file={tmp}/theirs.jfr"]}
-    rows = []
+    agents, rows = options(tmp), []
     for i in range(rounds):
         common.progress(f"autostart: start-up, round {i + 1} of {rounds}")
         rows.append({who: run([parts.jdk(17) / "bin/java", *agents[who], "-cp", jvm.compiled(), "Idle"])
@@ -43,6 +51,26 @@ def start_up(report, rounds, tmp):
     for k, what in enumerate(("wall clock", "CPU time")):
         more = {who: 1000 * common.median(r[who][k] - r["none"][k] for r in rows) for who in ("ours", "theirs")}
         report.line(f"start to end, {what}", more["ours"], more["theirs"], "< 50 ms", more["ours"] < 50, "ms")
+
+
+def slowdown(report, rounds, tmp):
+    """A heap that neither grows nor is collected by threads that wait for each other: less noise."""
+    agents, rows = options(tmp), []
+    flags = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-Xmn192m", "-XX:+AlwaysPreTouch"]
+    for i in range(rounds):
+        common.progress(f"autostart: slowdown, round {i + 1} of {rounds}")
+        rows.append({who: [int(n) for n in subprocess.run(
+            [parts.jdk(17) / "bin/java", *flags, *agents[who], "-cp", common.compiled(), "TaskWork", str(WARM), str(TASKS)],
+            capture_output=True, text=True, check=True).stdout.split()] for who in common.shuffled(agents, i)})
+    report.raw["slowdown"] = rows
+    for k, what in enumerate(("task threads", "process")):
+        means, upper = {}, {}
+        for who in ("ours", "theirs"):
+            mean, half = common.interval95(math.log(r[who][k] / r["none"][k]) for r in rows)
+            means[who], upper[who] = 100 * (math.exp(mean) - 1), 100 * (math.exp(mean + half) - 1)
+        report.line(f"CPU added, {what}, mean", means["ours"], means["theirs"], "", None, "%")
+        report.line(f"CPU added, {what}, upper end", upper["ours"], upper["theirs"], "<= 2 %, <= peer",
+                    upper["ours"] <= 2 and upper["ours"] <= upper["theirs"], "%")
 
 
 def application(report, tmp):
@@ -68,6 +96,7 @@ def main():
     tmp = pathlib.Path(tempfile.mkdtemp(prefix="autostart"))
     try:
         start_up(report, common.rounds(20, 3), tmp)
+        slowdown(report, common.rounds(20, 3), tmp)
         application(report, tmp)
     finally:
         shutil.rmtree(tmp)

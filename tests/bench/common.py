@@ -141,6 +141,11 @@ def process_s(pid):
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
+def process_clock(pid):
+    """The same in nanosecond steps: the process's own CPU clock (clock_getcpuclockid(3))."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
 def threads_s(pid):
     """The same as process_s in nanosecond steps: the living threads only."""
     total = 0

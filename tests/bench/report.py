@@ -3,7 +3,8 @@ and to the page with a time strip (the converter's heat map).
 
     ./build.sh bench report [ROUNDS]        5 rounds unless told
 
-The recording is real ones joined until there are 300 MB. They take turns. And ten minutes of one executor to the page, alone. Wall clock, CPU time and peak memory of the whole
+The recording is real ones joined until there are 300 MB. They take turns. And, alone, ten minutes of one executor to the page, and
+200 executors of one application, 5 MB each, to one page. Wall clock, CPU time and peak memory of the whole
 command; medians; build/bench/report.json has every round. The collapsed outputs are compared once."""
 import json
 import os
@@ -56,6 +57,11 @@ def main(rounds=5):
     print(f"ten minutes of an executor ({executor.stat().st_size / 1e6:.1f} MB) to the page: " + ", ".join(f"{k} {v:.2f}" for k, v in mid.items())
           + f" (aim: wall 0.3); {(OUT / 'executor.html').stat().st_size / 1e6:.1f} MB")
     results["executor"] = alone
+    app = recordings.application()
+    results["application"] = [measure([str(c) for c in (SPARKPROF, "report", "-q", app, "-f", OUT / "application.html")]) for _ in range(rounds)]
+    mid = {k: statistics.median(r[k] for r in results["application"]) for k in ("wall", "cpu", "mb")}
+    print(f"200 executors ({sum(f.stat().st_size for f in app.iterdir()) / 1e6:.0f} MB) to one page: "
+          + ", ".join(f"{k} {v:.2f}" for k, v in mid.items()) + f" (aim: wall 5, mb 500); {(OUT / 'application.html').stat().st_size / 1e6:.1f} MB")
     (OUT / "report.json").write_text(json.dumps(results, indent=1))
 
 

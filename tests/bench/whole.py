@@ -1,6 +1,6 @@
 """Whole stacks on a real Spark executor: sparkprof by ring and by signal beside async-profiler.
 
-    ./build.sh bench whole [SAMPLES|quick]        60,000 samples a cell unless told
+    ./build.sh bench whole [SAMPLES|quick [JDKS [KINDS]]]        60,000 samples a cell, 17,25, steady,start-up unless told
 
 A Spark 4.3 application (local-cluster, one executor with two cores, tests/spark/jobs/mixed.py) runs SQL of many
 kinds, under JDK 17 and under JDK 25, sampled by CPU time.
@@ -124,4 +124,5 @@ def main(want, jdks=(17, 25), kinds=("steady", "start-up")):
 
 
 if __name__ == "__main__":
-    main(common.rounds(60_000, 2_000), *([tuple(map(int, sys.argv[2].split(",")))] if len(sys.argv) > 2 else []))
+    chosen = [x.split(",") for x in sys.argv[2:4]]
+    main(common.rounds(60_000, 2_000), *[list(map(int, jdks)) for jdks in chosen[:1]], *chosen[1:])
