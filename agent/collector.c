@@ -206,6 +206,18 @@ static void take_report(
 	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
 }
 
+/* A timer that came while its thread could not take the signal (a long system call, a tick of the
+ * kernel's that is longer than the interval) tells how often. */
+static void record_cpu(
+	struct sp_collector *c, const struct sp_sample *s, uint32_t thread, uint32_t stack)
+{
+	uint64_t each = c->capture->interval_ns, n = s->weight > each ? s->weight / each : 1;
+
+	for (uint64_t i = n; i-- > 0;)
+		sp_record_cpu(c->record, s->snap.time_ns - i * each, thread, stack);
+	count(&c->samples, n);
+}
+
 void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 {
 	struct sp_stack_facts facts;
@@ -234,8 +246,7 @@ void sp_collector_take(struct sp_collector *c, struct sp_sample *s)
 		sp_wall_ran(c->wall, s);
 	if (c->wall && strcmp(c->capture->args->event, "wall") == 0)
 		return;
-	sp_record_cpu(c->record, s->snap.time_ns, thread, stack, s->weight);
-	count(&c->samples, 1);
+	record_cpu(c, s, thread, stack);
 }
 
 bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, const struct sp_standing *at,
@@ -273,7 +284,9 @@ static void drain_ring(struct sp_collector *c)
 		s.thread = sp_threads_find(c->capture->threads, rec->tid);
 		if (s.thread)
 			sp_threads_learn(c->capture->threads, s.thread, rec->regs[SP_REG_RSP]);
-		if (rec->kind == SP_HERE_SAMPLE)
+		if (rec->kind == SP_HERE_SAMPLE && c->engine->sampled)
+			c->engine->sampled(c->capture, &s);
+		else if (rec->kind == SP_HERE_SAMPLE)
 			sp_collector_take(c, &s);
 		else
 			take_report(c, &s, rec);

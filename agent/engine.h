@@ -85,6 +85,9 @@ struct sp_engine {
 	int (*start)(struct sp_capture *c, struct sp_err *err);
 	/* Reads what the kernel left, handing each sample to sp_collector_take(). NULL: none. */
 	void (*drain)(struct sp_capture *c);
+	/* Hands a sample of the handler's to sp_collector_take(), with what the kernel has left
+	 * beside it. NULL: it is taken as it is. */
+	void (*sampled)(struct sp_capture *c, struct sp_sample *s);
 	/* Disarms all threads. Samples already taken can still be drained. */
 	void (*stop)(struct sp_capture *c);
 	/* Unmaps and closes what drain() needed. NULL: nothing. */

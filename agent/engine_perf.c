@@ -5,6 +5,7 @@
 
 #include "collector.h"
 #include "passed.h"
+#include "perf_chain.h"
 #include "perf_event.h"
 #include "perf_ring.h"
 
@@ -333,16 +334,6 @@ static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sam
 		fit_window(c, p, s->thread, hi - sp);
 }
 
-static uint32_t kernel_frames(const uint64_t *ips, uint64_t n, uint64_t *out)
-{
-	uint32_t count = 0;
-
-	for (uint64_t i = 0; i < n && count < SP_KERNEL_FRAMES; i++)
-		if (ips[i] < (uint64_t)-4095) /* else a marker: PERF_CONTEXT_… */
-			out[count++] = ips[i];
-	return count;
-}
-
 /* Pid and tid of a record as we know them; false: not one of ours, or not known (and counted). */
 static bool whose(struct sp_capture *c, struct perf_engine *p, uint64_t ids, uint32_t *ret_tid)
 {
@@ -380,7 +371,7 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 	v += 4;
 	if (nr >= (uint64_t)(end - v))
 		return;
-	s.kernel_count = kernel_frames(v, nr, kernel);
+	s.kernel_count = sp_chain_kernel(v, nr, kernel, SP_KERNEL_FRAMES);
 	s.kernel = kernel;
 	v += nr;
 	if (*v++ == PERF_SAMPLE_REGS_ABI_64 && (size_t)(end - v) > sizeof(reg_order)) {

@@ -1,6 +1,9 @@
 /* Perf events that signal their thread at each overflow; the handler copies registers and stack.
- * One descriptor per thread. Nothing is re-armed: PERF_EVENT_IOC_REFRESH hangs some kernels. */
+ * One descriptor per thread. Nothing is re-armed: PERF_EVENT_IOC_REFRESH hangs some kernels.
+ * Threads that were sampled once also have a page for the kernel's frames (perf_chain.h). */
+#include "collector.h"
 #include "engine.h"
+#include "perf_chain.h"
 #include "perf_event.h"
 
 #include <errno.h>
@@ -14,6 +17,7 @@ struct perf_signal {
 	struct sp_perf_spec event;
 	struct perf_event_attr attr;
 	uint32_t budget, open; /* descriptors */
+	struct sp_chains chains;
 };
 
 static int arm(int fd, uint32_t tid)
@@ -40,6 +44,8 @@ static void added(void *ctx, struct sp_tinfo *t)
 		return;
 	atomic_store(&t->sig->perf_fd, fd);
 	p->open++;
+	if (t->looks)
+		atomic_store(&t->chain, sp_chain_map(&p->chains, fd));
 	arm(fd, t->tid);
 }
 
@@ -51,6 +57,7 @@ static void gone(void *ctx, struct sp_tinfo *t)
 
 	if (fd < 0)
 		return;
+	sp_chain_retire(&p->chains, atomic_exchange(&t->chain, NULL));
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	close(fd);
 	p->open--;
@@ -87,6 +94,8 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		sp_perf_attr(&p->event, c->interval_ns, &p->attr);
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
+		sp_chains_attr(&p->attr);
+		sp_chains_init(&p->chains, c->memory / 8);
 		p->budget = sp_engine_fd_budget();
 		r = try_open(c, p, err);
 	}
@@ -105,6 +114,29 @@ static int start(struct sp_capture *c, struct sp_err *err)
 	return 0;
 }
 
+/* One signal may stand for many events: of a long system call it comes at the end. */
+static void sampled(struct sp_capture *c, struct sp_sample *s)
+{
+	struct perf_signal *p = c->engine_data;
+	struct sp_chain *chain = s->thread ? atomic_load(&s->thread->chain) : NULL;
+	uint64_t kernel[SP_KERNEL_FRAMES];
+	uint32_t events = 0;
+
+	s->kernel = kernel;
+	for (; chain &&
+		sp_chain_next(chain, s->snap.time_ns, kernel, SP_KERNEL_FRAMES, &s->kernel_count);
+		events++)
+		sp_collector_take(c->collector, s);
+	s->kernel_count = 0;
+	if (!events)
+		sp_collector_take(c->collector, s);
+	if (s->thread && !s->thread->looks && !p->attr.exclude_kernel) {
+		s->thread->looks = 1;
+		sp_threads_renew(c->threads, s->thread);
+	}
+	sp_chains_sweep(&p->chains);
+}
+
 static void stop(struct sp_capture *c)
 {
 	sp_threads_hook(c->threads, NULL);
@@ -113,9 +145,16 @@ static void stop(struct sp_capture *c)
 
 static void done(struct sp_capture *c)
 {
-	free(c->engine_data);
+	struct perf_signal *p = c->engine_data;
+
+	sp_chains_sweep(&p->chains);
+	free(p);
 	c->engine_data = NULL;
 }
 
-const struct sp_engine sp_engine_perf_signal = {
-	.name = "perf with signals", .start = start, .stop = stop, .done = done, .signals = true};
+const struct sp_engine sp_engine_perf_signal = {.name = "perf with signals",
+	.start = start,
+	.sampled = sampled,
+	.stop = stop,
+	.done = done,
+	.signals = true};

@@ -148,8 +148,7 @@ void sp_record_identity(struct sp_record *r, const struct sp_identity *id)
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
  * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
-void sp_record_cpu(
-	struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack, uint64_t weight)
+void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack)
 {
 	/* async-profiler's converter takes samples without a state for CPU time, others for wall
 	 * clock; who is sampled by CPU time runs anyway. */

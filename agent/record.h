@@ -26,8 +26,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 void sp_record_identity(struct sp_record *r, const struct sp_identity *id);
 
 /* A running thread was seen. */
-void sp_record_cpu(
-	struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack, uint64_t weight);
+void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack);
 
 /* A thread was in @stack for @span_ns from @time_ns on, @samples looks. */
 void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,

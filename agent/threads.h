@@ -45,7 +45,8 @@ struct sp_tinfo {
 	uint32_t window;       /* bytes of its stack in a record, 0: as all begin */
 	uint32_t reach, looks; /* its deepest stack, of so many before the window was fitted */
 	int *fds;	       /* perf descriptors, one per CPU */
-	uint32_t perf_ticket;  /* of the request for them under way, 0: none (passed.h) */
+	_Atomic(struct sp_chain *) chain; /* kernel frames beside its signals, NULL: none */
+	uint32_t perf_ticket; /* of the request for them under way, 0: none (passed.h) */
 };
 
 /* An engine's interest. Called with the registry's lock held: system calls only. */

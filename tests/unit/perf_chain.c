@@ -1,0 +1,101 @@
+/* Kernel call chains beside signals, out of a page as the kernel would have written it. */
+#include "perf_chain.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sp_chain chain;
+static size_t size;
+
+static void setup(void)
+{
+	size = (size_t)sysconf(_SC_PAGESIZE);
+	chain.page = aligned_alloc(size, 2 * size);
+	memset(chain.page, 0, 2 * size);
+}
+
+static void teardown(void)
+{
+	free(chain.page);
+}
+
+TestSuite(perf_chain, .init = setup, .fini = teardown);
+
+static void put(const void *from, size_t n)
+{
+	uint8_t *data = (uint8_t *)chain.page + size;
+
+	for (size_t i = 0; i < n; i++)
+		data[(chain.page->data_head + i) & (size - 1)] = ((const uint8_t *)from)[i];
+	chain.page->data_head += n;
+}
+
+static void put_record(uint32_t type, const uint64_t *words, size_t n)
+{
+	struct perf_event_header h = {.type = type, .size = (uint16_t)(sizeof(h) + 8 * n)};
+
+	put(&h, sizeof(h));
+	put(words, 8 * n);
+}
+
+static void put_sample(uint64_t time_ns, uint64_t leaf)
+{
+	uint64_t words[] = {time_ns, 3, (uint64_t)PERF_CONTEXT_KERNEL, leaf, leaf + 1};
+
+	put_record(PERF_RECORD_SAMPLE, words, 5);
+}
+
+Test(perf_chain, events_come_up_to_the_moment_that_is_asked_for)
+{
+	uint64_t ips[4];
+	uint32_t n = 0;
+
+	put_sample(100, 0xffff0000);
+	put_sample(200, 0xffff1000);
+	put_sample(300, 0xffff2000);
+	cr_assert(sp_chain_next(&chain, 200, ips, 4, &n));
+	cr_assert_eq(n, 2, "without the mark before them");
+	cr_assert_eq(ips[0], 0xffff0000);
+	cr_assert(sp_chain_next(&chain, 200, ips, 4, &n));
+	cr_assert_eq(ips[0], 0xffff1000);
+	cr_assert_not(sp_chain_next(&chain, 200, ips, 4, &n));
+	cr_assert(sp_chain_next(&chain, 300, ips, 4, &n));
+	cr_assert_not(sp_chain_next(&chain, 1000, ips, 4, &n));
+	cr_assert_eq(chain.page->data_tail, chain.page->data_head);
+}
+
+Test(perf_chain, records_that_wrap_and_those_of_another_kind)
+{
+	uint64_t lost[] = {1, 7}, ips[4];
+	uint32_t n = 0;
+
+	for (uint64_t i = 1; i <= 500; i++) {
+		put_sample(i, 0xffff0000 + i);
+		if (i % 3 == 0)
+			put_record(PERF_RECORD_LOST, lost, 2);
+		cr_assert(sp_chain_next(&chain, i, ips, 4, &n), "%llu", (unsigned long long)i);
+		cr_assert_eq(ips[0], 0xffff0000 + i);
+		cr_assert_eq(ips[1], 0xffff0001 + i);
+	}
+	cr_assert_gt(chain.page->data_head, 4 * size);
+}
+
+Test(perf_chain, chains_longer_than_wanted_and_damaged_ones)
+{
+	uint64_t many[102] = {5, 100}, lies[] = {6, 1u << 30, 0xffff0000}, ips[4];
+	struct perf_event_header none = {.type = PERF_RECORD_SAMPLE, .size = 0};
+	uint32_t n = 0;
+
+	for (int i = 2; i < 102; i++)
+		many[i] = 0xffff0000 + (uint64_t)i;
+	put_record(PERF_RECORD_SAMPLE, many, 102);
+	put_record(PERF_RECORD_SAMPLE, lies, 3);
+	put(&none, sizeof(none));
+	cr_assert(sp_chain_next(&chain, 9, ips, 4, &n));
+	cr_assert_eq(n, 4);
+	cr_assert(sp_chain_next(&chain, 9, ips, 4, &n));
+	cr_assert_eq(n, 1, "no more than the record has");
+	cr_assert_not(sp_chain_next(&chain, 9, ips, 4, &n), "a record without a length ends it");
+}
