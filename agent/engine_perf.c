@@ -3,6 +3,7 @@
  * CPU that writes into it (an event for all CPUs of a thread could not share a ring). */
 #include "engine.h"
 
+#include "base/units.h"
 #include "collector.h"
 #include "passed.h"
 #include "perf_chain.h"
@@ -20,7 +21,7 @@
 
 #define CPUS_AT_ONCE 8
 #define STACK_MAX    (256u << 10)
-#define OVERLAP	     4096u /* of window and live memory that must agree to join them */
+#define OVERLAP	     1024u /* of window and live memory that must agree to join them: some frames */
 #define USUAL_WINDOW (32u << 10)
 #define LOOKS	     250u
 
@@ -62,11 +63,20 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	t->fds = NULL;
 }
 
-/* The longest window with which a ring still holds 64 samples of its CPU, or 128 of fast ones: on
- * busy cores whoever drains it may have to wait. Longer stacks are completed. */
+/* Samples of its CPU that a ring shall hold, for whoever drains it may have to wait for a core:
+ * those of a quarter of a second, but 64 are enough, or 128 where they come faster than that. */
+static uint64_t to_hold(const struct sp_capture *c, const struct perf_engine *p)
+{
+	uint64_t most = p->event.clock && c->interval_ns < 1000000 ? 128 : 64;
+	uint64_t quarter = p->event.clock ? 250000000 / (c->interval_ns + 1) + 1 : most;
+
+	return quarter > most ? most : quarter < 16 ? 16 : quarter;
+}
+
+/* The longest window with which it does. Longer stacks are completed. */
 static uint64_t widest(const struct sp_capture *c, const struct perf_engine *p)
 {
-	return p->rings.bytes / (p->event.clock && c->interval_ns < 1000000 ? 128 : 64);
+	return p->rings.bytes / to_hold(c, p);
 }
 
 static uint32_t window_of(const struct perf_engine *p, const struct sp_tinfo *t)
@@ -193,6 +203,25 @@ static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *
 	return 0;
 }
 
+/* Rings that can hold only the top of most stacks are worth less than signals. */
+static int check_windows(
+	const struct sp_capture *c, const struct perf_engine *p, struct sp_err *err)
+{
+	unsigned long long need = p->rings.bytes;
+	char has[32];
+
+	if (widest(c, p) >= USUAL_WINDOW || strcmp(c->args->capture, "ring") == 0)
+		return 0;
+	while (need < USUAL_WINDOW * to_hold(c, p))
+		need *= 2;
+	need *= p->rings.count * (c->args->memory / c->memory);
+	return sp_err_set(err, -ENOMEM,
+		"perf rings: with %s for %u CPUs they would hold too little of the stacks "
+		"(--memory=%llum would help)",
+		sp_size_format(p->rings.bytes * p->rings.count, has, sizeof(has)), p->rings.count,
+		need >> 20);
+}
+
 static int open_rings(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
 	int r = sp_perf_rings_open(&p->rings, c->memory, err);
@@ -200,6 +229,8 @@ static int open_rings(struct sp_capture *c, struct perf_engine *p, struct sp_err
 	if (r < 0)
 		return r;
 	r = check_budget(c, p, err);
+	if (r == 0)
+		r = check_windows(c, p, err);
 	if (r < 0)
 		sp_perf_rings_close(&p->rings);
 	return r;

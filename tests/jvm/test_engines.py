@@ -63,7 +63,7 @@ def test_virtual_threads_have_their_names(target, tmp_path, jdk, gc, capture):
             named[s.type, method] += s.thread == own[method]
             if s.thread == own[method]:
                 assert s.java_id == int(ids[own[method]])
-                assert any(f.startswith("java.util.concurrent.ForkJoinWorkerThread.run ") for f in s.stack)
+                assert s.truncated or any(f.startswith("java.util.concurrent.ForkJoinWorkerThread.run ") for f in s.stack)
     assert {m for _, m in named if named[_, m]} == set(own), named
     for kind in {k for k, _ in mine}:
         assert sum(n for (k, _), n in named.items() if k == kind) > 0.9 * sum(n for (k, _), n in mine.items() if k == kind) > 30
@@ -103,6 +103,24 @@ def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, 
     # A few are taken on the way down; none may have a frame too many.
     depths = [sum(f.startswith("Deep.down ") for f in s.stack) for s in whole]
     assert max(depths) == 901 and depths.count(901) >= 0.9 * len(depths)
+
+
+@pytest.mark.parametrize("mode", ["-Xint", "-Xmixed"])
+def test_two_ways_down_the_same_recursion_are_not_mixed_up(target, tmp_path, mode):
+    """What is read of a long stack after its sample may be the other's, taken since then."""
+    _, r = record(target, tmp_path, "Paths", 2.5, 600, event="cpu", interval="1ms", capture="ring", jvm=[mode, "-Xss8m"])
+    on = lambda s, method: any(f.startswith(f"Paths.{method} ") for f in s.stack)
+    whole = [s for s in r.cpu() if on(s, "main") and on(s, "down")]
+    assert len(whole) > 100
+    assert not [s for s in whole if on(s, "leftEnd") and on(s, "right") or on(s, "rightEnd") and on(s, "left")]
+
+
+@pytest.mark.parametrize("event,interval", [("cpu", "500us"), ("wall", "10ms")])
+def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event, interval):
+    _, r = record(target, tmp_path, "Split", 1.5, event=event, interval=interval, memory="2m")
+    settings = [s for s in r.others["jdk.ActiveSetting"]]
+    assert [s for s in settings if "they would hold too little of the stacks (--memory=" in s and "using perf with signals instead" in s]
+    assert [s for s in r.samples if any(f.startswith("Split.main ") for f in s.stack)]
 
 
 @pytest.mark.parametrize("engine", ["ring", "perf-signal", "ctimer"])
