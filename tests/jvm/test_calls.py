@@ -120,7 +120,9 @@ def test_everything_that_a_jvm_has(sparkprof, target, tmp_path):
     assert rounds(t, 20)[0] == computed
     assert sparkprof("stop", t.pid).returncode == 0
     assert rounds(t, 20)[0] == computed and t.stderr() == ""
-    assert calls(stacks(sparkprof, tmp_path / "x.jfr", "trace"), "Calls.timedLong") == 10
+    told = stacks(sparkprof, tmp_path / "x.jfr", "trace")
+    lost = sum(n for stack, n in told if stack[0].startswith("[lost: "))  # so many calls at once fill the ring
+    assert 10 - lost <= calls(told, "Calls.timedLong") <= 10
 
 
 def test_only_calls_that_take_long(sparkprof, target, tmp_path):
