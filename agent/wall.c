@@ -21,7 +21,7 @@
 #define STACK_FIRST  (64u << 10)  /* where the end is not known yet: what is mapped of this */
 #define BACK_OFF_NS  100000000ull /* an idle thread is looked at at least this often */
 #define OPEN_NS	     80000000ull  /* books of a thread that waits stay open at most so long */
-#define KEPT_FDS_MAX 256
+#define KEPT_FDS_MAX 512
 
 struct wall {
 	uint32_t generation; /* of the thread in this slot */
@@ -29,7 +29,7 @@ struct wall {
 	uint8_t state;	       /* of the stack it stands in */
 	struct sp_standing at; /* nowhere: it was running, or could not be read */
 	uint32_t looks, idle, wakes;
-	int fd;
+	int fds[SP_WALL_FILES]; /* 0: not kept open */
 	struct sp_wall_books books;
 	uint64_t next_ns;
 	uint64_t from_ns, stood_ns;	 /* stood in @stack, not yet written */
@@ -66,7 +66,7 @@ int sp_wall_start(
 	struct sp_walls **ret, struct sp_capture *c, uint64_t interval_ns, struct sp_err *err)
 {
 	struct sp_walls *w = calloc(1, sizeof(*w));
-	int fd = sp_wall_open_where((uint32_t)getpid());
+	int fd = sp_wall_open((uint32_t)getpid(), SP_WALL_SYSCALL);
 
 	if (fd >= 0)
 		close(fd);
@@ -96,13 +96,26 @@ int sp_wall_start(
 	return 0;
 }
 
-static void drop_fd(struct sp_walls *w, struct wall *x)
+static void drop_fds(struct sp_walls *w, struct wall *x)
 {
-	if (x->fd <= 0)
-		return;
-	close(x->fd);
-	x->fd = 0;
-	w->kept_fds--;
+	for (int i = 0; i < SP_WALL_FILES; i++) {
+		if (x->fds[i] <= 0)
+			continue;
+		close(x->fds[i]);
+		x->fds[i] = 0;
+		w->kept_fds--;
+	}
+}
+
+/* A thread that wakes again and again keeps its files open. Returns -1 where it does not. */
+static int kept(
+	struct sp_walls *w, const struct sp_tinfo *t, struct wall *x, enum sp_wall_file file)
+{
+	if (x->fds[file] <= 0 && x->wakes > 2 && w->kept_fds < w->max_fds) {
+		x->fds[file] = sp_wall_open(t->tid, file);
+		w->kept_fds += x->fds[file] > 0;
+	}
+	return x->fds[file] > 0 ? x->fds[file] : -1;
 }
 
 void sp_wall_free(struct sp_walls *w)
@@ -110,7 +123,7 @@ void sp_wall_free(struct sp_walls *w)
 	if (!w)
 		return;
 	for (uint32_t i = 0; i < SP_THREADS_MAX && w->kept_fds; i++)
-		drop_fd(w, &w->walls[i]);
+		drop_fds(w, &w->walls[i]);
 	sp_pages_unmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
 	if (w->mem >= 0)
 		close(w->mem);
@@ -139,7 +152,7 @@ static struct wall *wall_of(struct sp_walls *w, struct sp_tinfo *t)
 	struct wall *x = &w->walls[sp_threads_slot(w->c->threads, t)];
 
 	if (x->generation != t->generation) {
-		drop_fd(w, x);
+		drop_fds(w, x);
 		memset(x, 0, sizeof(*x));
 		x->generation = t->generation;
 	}
@@ -242,20 +255,6 @@ static bool capture_woken(struct sp_walls *w, struct sp_tinfo *t, struct wall *x
 	return stands_in(w, x, &s);
 }
 
-/* A thread that wakes again and again keeps its file open. */
-static void keep_fd(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
-{
-	int fd;
-
-	if (x->fd > 0 || x->wakes++ < 2 || w->kept_fds >= w->max_fds)
-		return;
-	fd = sp_wall_open_where(t->tid);
-	if (fd > 0) {
-		x->fd = fd;
-		w->kept_fds++;
-	}
-}
-
 /* Writes what was stood and waited unseen to the place that was seen next. */
 static void pay_stood(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
@@ -301,8 +300,8 @@ static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct 
 	struct sp_wall_where at;
 
 	*ret = (struct wall){.books.cpu_ns = r->cpu_ns};
-	keep_fd(w, t, x);
-	if (sp_wall_where(t->tid, x->fd > 0 ? x->fd : -1, &at) < 0)
+	x->wakes++;
+	if (sp_wall_where(t->tid, kept(w, t, x, SP_WALL_SYSCALL), &at) < 0)
 		return true;
 	if (!at.running) {
 		ret->books.stood = capture(w, t, ret, &at, r->now_ns);
@@ -310,7 +309,8 @@ static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct 
 	}
 	if (sp_wall_cpu_ns(t->tid) != r->cpu_ns)
 		return true;
-	if (!x->books.stood && x->books.blocks && sp_wall_blocks(t->tid) == x->books.blocks) {
+	if (!x->books.stood && x->books.blocks &&
+		sp_wall_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)) == x->books.blocks) {
 		r->waits_ns = SP_WALL_ALL;
 		return true;
 	}
@@ -334,14 +334,15 @@ static void moved(
 	if (!find(w, t, x, &r, &at))
 		return;
 	if (cpu != x->books.cpu_ns || !x->at.stack)
-		sp_wall_delay(t->tid, &d);
+		sp_wall_delay(t->tid, kept(w, t, x, SP_WALL_SCHEDSTAT), &d);
 	r.delay_ns = d.ns;
 	r.arrivals = d.arrivals;
 	r.stands = at.books.stood;
 	sp_wall_books_close(&x->books, &r, &v);
 	/* A slow file: read only where much is at stake. */
 	if (v.contended)
-		sp_wall_books_wakes(&x->books, &v, sp_wall_blocks(t->tid), r.stands);
+		sp_wall_books_wakes(&x->books, &v,
+			sp_wall_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)), r.stands);
 	else
 		x->books.blocks = 0;
 	divide(w, t, x, &at, &v);
@@ -353,10 +354,10 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	struct sp_wall_delay d = {0, 0};
 	struct wall at;
 
-	sp_wall_delay(t->tid, &d);
+	sp_wall_delay(t->tid, -1, &d);
 	find(w, t, x, &r, &at);
 	x->books = (struct sp_wall_books){
-		now, r.cpu_ns, d.ns, d.arrivals, sp_wall_blocks(t->tid), 0, at.books.stood};
+		now, r.cpu_ns, d.ns, d.arrivals, sp_wall_blocks(t->tid, -1), 0, at.books.stood};
 	x->active = true;
 	x->from_ns = now;
 	x->paid_ns = r.cpu_ns;
@@ -419,7 +420,7 @@ static void visit(void *ctx, struct sp_tinfo *t)
 			pay_unseen(w, t, x, x->books.look_ns);
 		}
 		x->active = false;
-		drop_fd(w, x);
+		drop_fds(w, x);
 		return;
 	}
 	if (!atomic_load(&t->sig->wanted))

@@ -21,24 +21,40 @@ uint64_t sp_wall_cpu_ns(uint32_t tid)
 	return sp_clock_read((clockid_t)(~tid << 3 | 6));
 }
 
-static ssize_t slurp(const char *path, char *buf, size_t size)
+int sp_wall_open(uint32_t tid, enum sp_wall_file file)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -errno : read(fd, buf, size - 1);
+	static const char *const names[SP_WALL_FILES] = {"syscall", "schedstat", "status"};
+	char path[48];
+	int fd;
 
-	if (fd >= 0)
-		close(fd);
-	if (n >= 0)
-		buf[n] = 0;
-	return n;
+	snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, names[file]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
-bool sp_wall_delay(uint32_t tid, struct sp_wall_delay *ret)
+/* Returns what was read, more than nothing and with a 0 behind it, or -errno. */
+static ssize_t slurp(uint32_t tid, enum sp_wall_file file, int fd, char *buf, size_t size)
 {
-	char path[48], text[80], *p;
+	int mine = fd < 0 ? sp_wall_open(tid, file) : -1;
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%u/schedstat", tid);
-	if (slurp(path, text, sizeof(text)) <= 0)
+	if (fd < 0 && mine < 0)
+		return mine;
+	n = pread(fd < 0 ? mine : fd, buf, size - 1, 0);
+	if (n < 0)
+		n = -errno;
+	if (mine >= 0)
+		close(mine);
+	if (n > 0)
+		buf[n] = 0;
+	return n ? n : -ESRCH;
+}
+
+bool sp_wall_delay(uint32_t tid, int fd, struct sp_wall_delay *ret)
+{
+	char text[80], *p;
+
+	if (slurp(tid, SP_WALL_SCHEDSTAT, fd, text, sizeof(text)) < 0)
 		return false;
 	p = strchr(text, ' ');
 	if (!p)
@@ -48,26 +64,15 @@ bool sp_wall_delay(uint32_t tid, struct sp_wall_delay *ret)
 	return true;
 }
 
-uint64_t sp_wall_blocks(uint32_t tid)
+uint64_t sp_wall_blocks(uint32_t tid, int fd)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
-	char path[48], text[4096], *p;
+	char text[4096], *p;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
-	if (slurp(path, text, sizeof(text)) <= 0)
+	if (slurp(tid, SP_WALL_STATUS, fd, text, sizeof(text)) < 0)
 		return 0;
 	p = strstr(text, key);
 	return p ? strtoull(p + sizeof(key) - 1, NULL, 10) : 0;
-}
-
-int sp_wall_open_where(uint32_t tid)
-{
-	char path[48];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
 }
 
 /* "running", "-1 sp pc", or "nr arg0 … arg5 sp pc" (proc(5)). */
@@ -102,20 +107,9 @@ static int parse_where(const char *text, struct sp_wall_where *ret)
 int sp_wall_where(uint32_t tid, int fd, struct sp_wall_where *ret)
 {
 	char text[256];
-	ssize_t n;
-	int mine = fd < 0 ? sp_wall_open_where(tid) : -1;
+	ssize_t n = slurp(tid, SP_WALL_SYSCALL, fd, text, sizeof(text));
 
-	if (fd < 0 && mine < 0)
-		return mine;
-	n = pread(fd < 0 ? mine : fd, text, sizeof(text) - 1, 0);
-	if (n < 0)
-		n = -errno;
-	if (mine >= 0)
-		close(mine);
-	if (n <= 0)
-		return n < 0 ? (int)n : -ESRCH;
-	text[n] = 0;
-	return parse_where(text, ret);
+	return n < 0 ? (int)n : parse_where(text, ret);
 }
 
 static enum sp_state class_of_fd(uint64_t fd)

@@ -10,16 +10,22 @@
 /* CPU time of thread @tid in nanoseconds, 0 if it is gone. A system call of 0.15 us. */
 uint64_t sp_wall_cpu_ns(uint32_t tid);
 
+/* Files below /proc/self/task/TID. Functions that read them take a descriptor of it, or -1 to open
+ * and close one. */
+enum sp_wall_file { SP_WALL_SYSCALL, SP_WALL_SCHEDSTAT, SP_WALL_STATUS, SP_WALL_FILES };
+/* Returns a descriptor or -errno. */
+int sp_wall_open(uint32_t tid, enum sp_wall_file file);
+
 /* What schedstat says: nanoseconds that the thread has waited for a CPU, booked when it gets one,
  * and how often it got one. Returns false and leaves *ret where it cannot be read. */
 struct sp_wall_delay {
 	uint64_t ns, arrivals;
 };
-bool sp_wall_delay(uint32_t tid, struct sp_wall_delay *ret);
+bool sp_wall_delay(uint32_t tid, int fd, struct sp_wall_delay *ret);
 
-/* How often the thread has gone to sleep by itself (voluntary context switches). A slow file: 10
- * us. */
-uint64_t sp_wall_blocks(uint32_t tid);
+/* How often the thread has gone to sleep by itself (voluntary context switches, in its status). A
+ * slow file: 10 us. */
+uint64_t sp_wall_blocks(uint32_t tid, int fd);
 
 struct sp_wall_where {
 	bool running; /* on a CPU or waiting for one */
@@ -28,10 +34,8 @@ struct sp_wall_where {
 	uint64_t sp, pc;
 };
 
-/* Where a thread stands (/proc/self/task/TID/syscall). @fd: kept descriptor or -1 to open and
- * close. Returns 0 or -errno. */
+/* Where a thread stands. Returns 0 or -errno. */
 int sp_wall_where(uint32_t tid, int fd, struct sp_wall_where *ret);
-int sp_wall_open_where(uint32_t tid);
 
 /* The class of a wait: by the system call, and for reads and writes by what the descriptor is. */
 enum sp_state sp_wall_class(const struct sp_wall_where *w);
