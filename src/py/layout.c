@@ -20,10 +20,9 @@
 	.ts_size = 184, .fr_code = 32, .fr_back = 24, .co_file = 104, .co_name = 112,       \
 	.co_lines = 120, .co_first = 40, .co_size = 128, .dk_nentries = 32, .dk_indices = 40
 /* Frames lie on a stack of their own. */
-#define STACK_FRAMES                                                                            \
-	.co_flags = 48, .fr_instr = 56, .fr_top = 64, .fr_size = 72, .co_file = 112,            \
-	.co_name = 120, .co_qualname = 128, .co_lines = 136, .co_size = 144, .dk_nentries = 24, \
-	.dk_indices = 32
+#define STACK_FRAMES                                                                  \
+	.co_flags = 48, .fr_instr = 56, .fr_top = 64, .co_file = 112, .co_name = 120, \
+	.co_qualname = 128, .co_lines = 136, .co_size = 144, .dk_nentries = 24, .dk_indices = 32
 #define LONG_STRINGS  .str_ascii = 48, .str_compact = 72
 #define SHORT_STRINGS .str_ascii = 40, .str_compact = 56
 
@@ -75,6 +74,7 @@ static const struct sp_pylayout layouts[] = {
 		.fr_back = 48,
 		.fr_entry = 68,
 		.fr_slots = 72,
+		.fr_size = 72,
 		.co_first = 72,
 		.co_bytecode = 184,
 		.co_stacksize = 68,
@@ -100,6 +100,7 @@ static const struct sp_pylayout layouts[] = {
 		.fr_back = 8,
 		.fr_func = 16,
 		.fr_slots = 72,
+		.fr_size = 72,
 		.fr_owner = 70,
 		.co_first = 68,
 		.co_bytecode = 192,
@@ -110,6 +111,7 @@ static const struct sp_pylayout layouts[] = {
 		.co_framesize = 76,
 		.fr_func = 16,
 		.fr_slots = 72,
+		.fr_size = 72,
 		.fr_owner = 70,
 		COMMON,
 		STACK_FRAMES,
@@ -123,6 +125,8 @@ static const struct sp_pylayout layouts[] = {
 		STACK_FRAMES,
 		.fr_func = 16,
 		.fr_slots = 80,
+		.fr_size = 80,
+		.fr_owner = 74,
 		SHORT_STRINGS,
 		.gil_holder = 8,
 		.gil_locked = 16,

@@ -12,6 +12,7 @@
 
 enum {
 	TRIES = 6,    /* of a stack that changed meanwhile */
+	LATE = 10,    /* more of them, in which a part of it will do */
 	MOVES = 24,   /* of one that was not where it was expected */
 	AHEAD = 1024, /* bytes of the chunk that are copied beyond its end: it grows */
 };
@@ -143,8 +144,10 @@ static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, cons
 
 	memcpy(&top, frame + l->fr_top, sizeof(top));
 	k.runs = l->minor >= 14 ? sp_pyword(frame + l->fr_top) == 0 : l->fr_top && top == -1;
-	k.entry = (l->fr_entry && frame[l->fr_entry]) ||
-		  (l->fr_owner && frame[l->fr_owner] == OWNED_BY_C);
+	k.bare = l->fr_owner && frame[l->fr_owner] >= OWNED_BY_C;
+	/* 3.14 keeps the depth of the operands around calls of C code too: that is told by it there
+	 */
+	k.entry = (l->fr_entry && frame[l->fr_entry]) || (k.bare && l->minor <= 13);
 
 	if (l->minor >= 14) { /* tagged references */
 		k.code &= ~7ull;
@@ -161,11 +164,21 @@ static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, cons
 	return k;
 }
 
+/* Whether a chain goes in a circle: its @n th frame is one that it has passed (Brent). */
+static bool comes_back(uint64_t addr, size_t n, uint64_t *mark)
+{
+	if (n && addr == *mark)
+		return true;
+	if ((n & (n - 1)) == 0)
+		*mark = addr;
+	return false;
+}
+
 static void follow(struct sp_pyreader *r, struct sp_pythread *t, int which)
 {
 	const struct sp_pylayout *l = &r->heap.layout;
 	struct sp_pycopy *c = &r->walk->copies[which];
-	uint64_t addr = newest_frame(r, t, which);
+	uint64_t addr = newest_frame(r, t, which), mark = 0;
 	size_t hint = 0, room;
 
 	c->count = 0;
@@ -174,10 +187,10 @@ static void follow(struct sp_pyreader *r, struct sp_pythread *t, int which)
 		const uint8_t *frame = frame_at(r, t, which, addr, &hint, &room);
 		struct sp_pylink *k = &c->chain[c->count];
 
-		if (!frame) {
+		if (!frame)
 			c->missing = addr;
+		if (!frame || comes_back(addr, c->count, &mark))
 			break;
-		}
 		*k = link_of(l, addr, frame);
 		if (c->count && room > l->fr_slots)
 			k[-1].called = k[-1].entry || sp_pycall_fits(l, k - 1, addr, frame, room);
@@ -185,7 +198,7 @@ static void follow(struct sp_pyreader *r, struct sp_pythread *t, int which)
 		addr = sp_pyword(frame + l->fr_back);
 	}
 	c->ended = addr == 0;
-	c->full = addr && !c->missing;
+	c->full = c->count == SP_PY_DEPTH_MAX && addr;
 }
 
 static bool add_frame(struct sp_pythread *t, uint64_t addr)
@@ -212,9 +225,10 @@ static bool add_frame(struct sp_pythread *t, uint64_t addr)
 static void explore(struct sp_pyreader *r, struct sp_pythread *t, uint64_t addr)
 {
 	uint8_t frame[SP_PY_FRAME_MAX];
+	uint64_t mark = 0;
 	size_t hint = 0, room;
 
-	for (int i = 0; i < SP_PY_DEPTH_MAX && addr; i++) {
+	for (size_t i = 0; i < SP_PY_DEPTH_MAX && addr && !comes_back(addr, i, &mark); i++) {
 		if (frame_at(r, t, 0, addr, &hint, &room) == NULL && !add_frame(t, addr))
 			return;
 		if (!sp_pymem_get(&r->heap.mem, addr, frame, r->heap.layout.fr_size))
@@ -273,6 +287,8 @@ static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *r
 		explore(r, t, a->missing ? a->missing : b->missing);
 		return MOVED;
 	}
+	if (!(a->ended || a->full) || !(b->ended || b->full))
+		return TORN;
 	*ret_common = in_common(a, b);
 	if (l->ts_cframe && sp_pyword(b->thread + l->ts_frame) != t->cframe)
 		return TORN;
@@ -299,75 +315,6 @@ static void read_heads(struct sp_pyreader *r, const struct sp_pylink *chain, siz
 			memset(w->heads[done + (size_t)got], 0, l->co_size);
 		done += (size_t)got + 1;
 	}
-}
-
-static uint32_t number_at(const uint8_t *head, uint16_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, head + offset, sizeof(v));
-	return v;
-}
-
-static bool is_code(const struct sp_pyreader *r, const uint8_t *head)
-{
-	return r->heap.code_type && sp_pyword(head + r->heap.layout.ob_type) == r->heap.code_type;
-}
-
-/* Bytes that a frame of this code takes in the chunk; 0: not known. */
-static uint64_t frame_bytes(const struct sp_pyreader *r, const uint8_t *head)
-{
-	const struct sp_pylayout *l = &r->heap.layout;
-
-	if (!is_code(r, head))
-		return 0;
-	if (l->co_framesize)
-		return number_at(head, l->co_framesize) * 8ull;
-	return (number_at(head, l->co_stacksize) + number_at(head, l->co_nlocalsplus)) * 8ull +
-	       l->fr_size;
-}
-
-/* Frames in the chunk lie one behind the other without gaps. Where code runs round in less time
- * than two copies take, both may show the same mixture of two stacks: this tells it. */
-static bool in_line(const struct sp_pyreader *r, const struct sp_pythread *t,
-	const struct sp_pylink *chain, size_t n)
-{
-	uint64_t end = 0;
-
-	for (size_t i = n; t->chunk && i-- > 0;) {
-		uint64_t size;
-
-		if (chain[i].addr < t->chunk || chain[i].addr >= t->chunk_end)
-			continue; /* a generator's, or in an older chunk */
-		if (end && chain[i].addr != end)
-			return false;
-		size = frame_bytes(r, r->walk->heads[i]);
-		end = size ? chain[i].addr + size : 0;
-	}
-	return true;
-}
-
-/* Whether every frame is inside of its code, and what it waits for was called there. */
-static bool called(const struct sp_pyreader *r, const struct sp_pylink *chain, size_t n)
-{
-	enum { VAR_SIZE = 16, BEFORE_FIRST = 2 }; /* a frame that has not begun yet, to 3.12 */
-	const struct sp_pylayout *l = &r->heap.layout;
-
-	for (size_t i = 0; l->fr_slots && i < n; i++) {
-		uint64_t begin = chain[i].code + l->co_bytecode;
-		uint64_t end = begin + 2ull * number_at(r->walk->heads[i], VAR_SIZE);
-		uint8_t opcode = 0;
-
-		if (!is_code(r, r->walk->heads[i]))
-			continue;
-		if (chain[i].instr >= end || chain[i].instr + (i ? 0 : BEFORE_FIRST) < begin)
-			return false;
-		if (i && !chain[i - 1].called &&
-			sp_pymem_get(&r->heap.mem, sp_pycall_site(l, &chain[i]), &opcode, 1) &&
-			sp_pycall_is_call(l, opcode))
-			return false;
-	}
-	return true;
 }
 
 /* Functions and lines of a chain whose code was read. */
@@ -397,24 +344,6 @@ static void name_frames(
 	}
 }
 
-/* Somebody runs a generator: one that has no caller is just being linked in, or out. */
-static bool rooted(const struct sp_pyreader *r, size_t n)
-{
-	enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
-	const struct sp_pylayout *l = &r->heap.layout;
-
-	if (r->walk->copies[0].full)
-		return true;
-	while (n-- > 0) {
-		const uint8_t *head = r->walk->heads[n];
-
-		if (is_code(r, head))
-			return !(number_at(head, l->co_flags) &
-				 (GENERATOR | COROUTINE | ASYNC_GENERATOR));
-	}
-	return true;
-}
-
 /* The last @n frames of the chain as far as they are in use. Returns false where they never were a
  * stack, or with @all where the newest may be missing. */
 static bool give(
@@ -430,7 +359,7 @@ static bool give(
 	if (all && !sure)
 		return false;
 	read_heads(r, chain, n);
-	if (!rooted(r, n) || !in_line(r, t, chain, n) || !called(r, chain, n))
+	if (!sp_pycheck(r, t, chain, n))
 		return false;
 	ret->partial = !all;
 	ret->truncated = a->full;
@@ -449,8 +378,9 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 	ret->partial = ret->truncated = false;
 	sp_pycodes_trim(&r->codes);
 	r->reads++;
-	for (int tries = 0, moves = 0; tries < TRIES && moves < MOVES;) {
+	for (int tries = 0, moves = 0; tries < TRIES + LATE && moves < MOVES;) {
 		int got = copy(r, t);
+		bool late = tries >= TRIES || moves >= MOVES / 2;
 		enum verdict v;
 
 		if (got < 0)
@@ -458,15 +388,14 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 		v = got ? MOVED : look(r, t, &common);
 		if (v == CLEAN && give(r, t, r->walk->copies[0].count, true, ret))
 			return 0;
-		v = v == CLEAN ? TORN : v;
+		/* what both copies have in common, without the frames that do not fit below */
+		for (; late && v != MOVED && common; common--)
+			if (give(r, t, common, false, ret))
+				return 0;
 		moves += v == MOVED;
-		tries += v == TORN;
+		tries += v != MOVED;
 		r->retries++;
 	}
-	/* what both copies have in common, without the frames that do not fit below */
-	for (; common; common--)
-		if (give(r, t, common, false, ret))
-			return 0;
 	r->failed++;
 	return -EAGAIN;
 }

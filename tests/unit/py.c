@@ -186,6 +186,47 @@ Test(py, a_frame_that_changes_is_left_out_and_its_callers_stay)
 	}
 }
 
+static void poke(struct memory *m, uint64_t addr, uint64_t word)
+{
+	for (size_t b = 0; b < m->count; b++)
+		if (addr - m->blocks[b].addr < BLOCK)
+			memcpy(m->blocks[b].bytes + (addr - m->blocks[b].addr), &word, 8);
+}
+
+/* What both copies show alike, and never was: something else lies where the newest frame's code
+ * was; the newest frame is linked to itself, or to nothing though a Python function called it. */
+Test(py, what_lies_where_a_frame_was_is_no_frame)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = load(minor);
+		struct sp_pyreader r;
+		uint64_t code, word, newest;
+
+		cr_assert_eq(begin(&r, &m), 0);
+		cr_assert_eq(sp_pyreader_threads(&r), 0);
+		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0);
+		code = code_of_newest(&r, &m);
+		newest = code - r.heap.layout.fr_code;
+		word = sp_pymem_word(&r.heap.mem, code);
+		poke(&m, code, m.runtime & ~7ull);
+		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0, "3.%u", minor);
+		cr_assert(s.partial, "3.%u", minor);
+		check_main(&s, minor, 1);
+		poke(&m, code, word);
+		m.bytes = 0;
+		poke(&m, newest + r.heap.layout.fr_back, newest);
+		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), -EAGAIN, "3.%u", minor);
+		cr_assert_lt(m.bytes, 1u << 20, "3.%u", minor);
+		poke(&m, newest + r.heap.layout.fr_back, 0);
+		cr_assert_eq(
+			sp_pyreader_stack(&r, 1, &s), minor >= 11 ? -EAGAIN : 0, "3.%u", minor);
+		sp_pyreader_done(&r);
+		free(m.blocks);
+	}
+}
+
 /* One reading of everything, with whatever is there. */
 static void read_all(struct memory *m)
 {
