@@ -1,6 +1,7 @@
 /* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
  * What it serves (probe, recording) lives in probe.c, recording.c. */
 #include "control.h"
+#include "below.h"
 #include "passed.h"
 #include "recording.h"
 #include "base/cleanup.h"
@@ -194,6 +195,16 @@ static int ask_thread(
 	return send_aside(c, &m, 1);
 }
 
+/* No request either: the launcher goes on meanwhile. */
+static int open_memory(struct control *c, const struct sp_msg *m)
+{
+	SP_AUTO_CLOSE int fd = m->num[0] <= INT32_MAX ? sp_below_memory((pid_t)m->num[0]) : -ESRCH;
+	struct sp_msg answer = {
+		.type = SP_MSG_MEMORY, .num = {m->num[0], fd < 0 ? (uint64_t)-fd : 0}};
+
+	return sp_chan_send(&c->chan, &answer, &fd, fd >= 0, sp_clock_mono_ns() + send_ns);
+}
+
 /* Takes the output out of the message; every other descriptor is closed. */
 static int take_output(struct control *c, struct sp_msg *reply, struct sp_err *err)
 {
@@ -241,6 +252,8 @@ static int serve(struct control *c, const struct sp_msg *m)
 		if (fd == 0)
 			sp_recording_perf(&c->seat, &c->parcel);
 		return fd;
+	case SP_MSG_MEMORY_WANTED:
+		return open_memory(c, m);
 	case SP_MSG_DETACH:
 		detach = sp_recording_detach(&c->seat, &reply, &err);
 		break;

@@ -211,7 +211,7 @@ static void dump_tree(
 	struct sp_pyworker w = {0};
 	struct sp_err err = {""};
 	size_t n = children ? sp_pyproc_children(pid, false, children, PROCESSES) : 0;
-	int r = jvm ? 0 : sp_pyworker_init(&w, pid, like, &err);
+	int r = jvm ? 0 : sp_pyworker_init(&w, pid, like, -1, &err);
 
 	if (r < 0 && d->error == 0) {
 		d->error = r;

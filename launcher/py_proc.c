@@ -237,6 +237,28 @@ static int open_one(pid_t pid, pid_t tid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Where system calls may not be seen (yama) or are not told (no CONFIG_HAVE_ARCH_TRACEHOOK): only
+ * that it sleeps. */
+static enum sp_state state_by_stat(const char *stat)
+{
+	char c = *behind_name(stat);
+
+	return c == 'R' ? SP_STATE_RUNNING : c == 'D' ? SP_STATE_DISK : SP_STATE_BLOCKED;
+}
+
+static ssize_t read_state(pid_t pid, pid_t tid, int *fd, char *ret, size_t size)
+{
+	ssize_t n = *fd < 0 ? -1 : pread(*fd, ret, size, 0);
+
+	if (n < 0 && (*fd < 0 || errno == EPERM || errno == EACCES)) {
+		if (*fd >= 0)
+			close(*fd);
+		*fd = open_one(pid, tid, "stat");
+		n = *fd < 0 ? -1 : pread(*fd, ret, size, 0);
+	}
+	return n;
+}
+
 int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
 {
 	char text[256];
@@ -246,11 +268,11 @@ int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
 		fds[0] = open_one(pid, tid, "syscall");
 		fds[1] = open_one(pid, tid, "schedstat");
 	}
-	n = pread(fds[0], text, sizeof(text) - 1, 0);
+	n = read_state(pid, tid, &fds[0], text, sizeof(text) - 1);
 	if (n <= 0)
 		return n < 0 ? -errno : -ESRCH;
 	text[n] = 0;
-	ret->state = state_of(pid, text);
+	ret->state = strchr(text, ')') ? state_by_stat(text) : state_of(pid, text);
 	n = pread(fds[1], text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
 	ret->run_ns = strtoull(text, NULL, 10);

@@ -40,9 +40,11 @@ static bool intervals(const struct sp_call *call, struct sp_pysampler_cfg *c)
 int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, struct sp_err *err)
 {
 	struct sp_pysampler_cfg c = {0};
+	struct sp_pymem_process process = {.pid = target->pid};
 	struct sp_pyplace place;
-	int r = sp_pyfind(target->pid, &place, err);
+	int r = sp_pyfind(&process, &place, err);
 
+	sp_pymem_close(&process);
 	if (r < 0)
 		return r;
 	if (call->action != SP_ACTION_COLLECT)
@@ -107,9 +109,20 @@ static bool wanted(const struct sp_run *run, const struct sp_call *call)
 	return call->python == SP_PYTHON_ON || sp_jvm_is_spark(run->target);
 }
 
+/* What the agent opened: the link reads it, the sampler wants it. */
+static void give(void *ctx, pid_t pid, int error, int fd)
+{
+	struct sp_run *run = ctx;
+
+	if (run->python)
+		sp_pysampler_give(run->python, pid, error, fd);
+	else if (fd >= 0)
+		close(fd);
+}
+
 void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 {
-	struct sp_pysampler_cfg c = {.beside = true};
+	struct sp_pysampler_cfg c = {.beside = true, .agent = run->link.chan.fd};
 	struct sp_err err = {""};
 	int r;
 
@@ -120,6 +133,8 @@ void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 	c.fd = run->python_fd;
 	if (r == 0)
 		r = sp_pysampler_start(&run->python, &c, &err);
+	run->link.memory = give;
+	run->link.memory_ctx = run;
 	if (r < 0)
 		sp_message_warn("Python workers are not sampled: %s", err.text);
 }

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cgroup.h"
+#include "py_ask.h"
 #include "py_worker.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORKERS_MAX = 4096, CHILDREN = 1024 };
 static const uint64_t second_ns = 1000000000, nap_ns = 100000000;
@@ -23,6 +25,8 @@ struct sp_pysampler {
 	struct sp_pyworker **workers; /* owned, each; parents before their children */
 	size_t count;
 	uint64_t search_due_ns;
+	struct sp_pyask ask;
+	unsigned opened; /* processes that were read by what the agent opened */
 	struct sp_pysampler_state state;
 	pthread_mutex_t lock; /* around state */
 	pthread_t thread;
@@ -41,6 +45,15 @@ static struct sp_pyworker *find(const struct sp_pysampler *s, pid_t pid)
 
 static void say_refused(struct sp_pysampler *s, pid_t pid, const struct sp_err *why)
 {
+	struct sp_pyworker *w = find(s, pid);
+	pid_t own = w && w->refused && !w->asked ? sp_pyask(&s->ask, pid) : -EPERM;
+
+	if (own > 0) {
+		w->asked = true;
+		w->own_pid = own;
+		w->why = *why;
+		return;
+	}
 	if (!s->said.text[0])
 		sp_err_set(
 			&s->said, 0, "Python worker %d was not sampled: %s", (int)pid, why->text);
@@ -60,7 +73,7 @@ static int add(
 	w = list ? malloc(sizeof(*w)) : NULL;
 	if (!w)
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	r = sp_pyworker_init(w, pid, parent, err);
+	r = sp_pyworker_init(w, pid, parent, -1, err);
 	if (r == -ESRCH || r == -ENOMEM) {
 		sp_pyworker_done(w);
 		free(w);
@@ -129,9 +142,53 @@ static void search(struct sp_pysampler *s)
 	s->search_due_ns = begun + 20 * (sp_clock_mono_ns() - begun);
 }
 
+/* Begins again with a process whose memory the agent has opened, unless it has become another. */
+static void begin_again(struct sp_pysampler *s, struct sp_pyworker *w, int file)
+{
+	struct sp_pyworker old = *w;
+	struct sp_err err = {""};
+
+	sp_pyworker_done(w);
+	sp_pyworker_init(w, old.pid, find(s, old.parent), file, &err);
+	w->parent = old.parent;
+	w->first_ns = old.first_ns;
+	w->asked = true;
+	w->why = err;
+	if (w->start_ticks == old.start_ticks && w->python) {
+		s->state.workers++;
+		s->opened++;
+	} else if (w->refused) {
+		say_refused(s, w->pid, &old.why);
+	}
+}
+
+static void take_answers(struct sp_pysampler *s)
+{
+	struct sp_pyask_answer answers[SP_PYASK_MAX];
+	size_t n = sp_pyask_take(&s->ask, answers);
+
+	for (size_t i = 0; i < n; i++) {
+		struct sp_pyworker *w = NULL;
+
+		for (size_t k = 0; k < s->count && !w; k++)
+			if (s->workers[k]->refused && s->workers[k]->own_pid == answers[i].pid)
+				w = s->workers[k];
+		if (w && answers[i].error == 0) {
+			begin_again(s, w, answers[i].fd);
+			continue;
+		}
+		if (answers[i].fd >= 0)
+			close(answers[i].fd);
+		if (w)
+			say_refused(s, w->pid, &w->why);
+	}
+}
+
 static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
 {
 	size_t n = s->count;
+
+	take_answers(s);
 
 	for (size_t i = 0; i < n; i++) /* what a daemon forks may live for less than a second */
 		if (s->workers[i]->python && !s->workers[i]->worker)
@@ -215,6 +272,7 @@ static void free_all(struct sp_pysampler *s)
 {
 	while (s->count)
 		remove_at(s, s->count - 1);
+	sp_pyask_done(&s->ask);
 	free(s->workers);
 	free(s->sampling.stack);
 	free(s->sampling.mixed);
@@ -267,6 +325,7 @@ int sp_pysampler_start(
 		return r;
 	s->cfg = *cfg;
 	pthread_mutex_init(&s->lock, NULL);
+	sp_pyask_init(&s->ask, cfg->beside ? cfg->agent : -1);
 	s->sampling = (struct sp_pysampling){.cpu_ns = cfg->cpu_ns,
 		.wall_ns = cfg->wall_ns,
 		.depth = cfg->depth < SP_PY_DEPTH_MAX ? cfg->depth : SP_PY_DEPTH_MAX,
@@ -303,6 +362,23 @@ void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *
 	pthread_mutex_lock(lock);
 	*ret = s->state;
 	pthread_mutex_unlock(lock);
+}
+
+void sp_pysampler_give(struct sp_pysampler *s, pid_t pid, int error, int fd)
+{
+	sp_pyask_give(&s->ask, pid, error, fd);
+}
+
+static void note_opened(struct sp_pysampler *s)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		"%u Python processes were read through the JVM that started them: the kernel "
+		"allows "
+		"that to nobody else",
+		s->opened);
+	sp_pyrecord_note(s->sampling.record, text);
 }
 
 static void note_stops(struct sp_pysampler *s)
@@ -350,6 +426,8 @@ static void write_end(struct sp_pysampler *s)
 	}
 	if (p->mixed || p->blocking)
 		note_stops(s);
+	if (s->opened)
+		note_opened(s);
 	if (s->said.text[0])
 		sp_pyrecord_note(p->record, s->said.text);
 	sp_pyrecord_lost(p->record, "Python stack changed while it was read", p->lost);

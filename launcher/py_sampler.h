@@ -24,6 +24,8 @@ struct sp_pysampler_cfg {
 	bool native;	    /* native frames too: threads that run are stopped for a moment */
 	bool blocking;	    /* threads that run are stopped while their Python frames are read */
 	const char *thread; /* glob over names; NULL: all. Borrowed until _stop */
+	int agent; /* beside: connection to the agent in the root, which may read what we may not;
+		    * borrowed for the call; -1: none */
 };
 
 /* Returns 0; where the root itself is to be read and cannot be, -errno with a sentence that follows
@@ -37,6 +39,9 @@ struct sp_pysampler_state {
 	bool ended;	  /* the root has ended, or the recording failed */
 };
 void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *ret);
+
+/* What the agent opened for this sampler: see py_ask.h. Any thread. */
+void sp_pysampler_give(struct sp_pysampler *s, pid_t pid, int error, int fd);
 
 /* Ends the recording and frees @s. @ret_said: what a person should know, "" for nothing.
  * Returns 0 or the first error of writing, with a sentence. */

@@ -80,8 +80,8 @@ static bool is_old(uint64_t start_ticks)
 	return (uint64_t)now.tv_sec > start_ticks / (uint64_t)sysconf(_SC_CLK_TCK) + 2;
 }
 
-int sp_pyworker_init(
-	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err)
+int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, int file,
+	struct sp_err *err)
 {
 	struct sp_pyplace place;
 	bool forked;
@@ -89,7 +89,7 @@ int sp_pyworker_init(
 
 	memset(w, 0, sizeof(*w));
 	w->pid = pid;
-	w->process.pid = pid;
+	w->process = (struct sp_pymem_process){pid, file >= 0, file};
 	w->task.tid = -1;
 	w->first_ns = sp_clock_mono_ns();
 	w->start_ticks = sp_pyproc_start(pid);
@@ -103,7 +103,7 @@ int sp_pyworker_init(
 		return 0;
 	}
 	w->jvm = has_end(w->exe, "/java");
-	r = sp_pyfind(pid, &place, err);
+	r = sp_pyfind(&w->process, &place, err);
 	if (r == -ENOEXEC)
 		return 0;
 	if (r == 0) {
@@ -136,6 +136,7 @@ void sp_pyworker_done(struct sp_pyworker *w)
 	sp_pynative_free(w->native);
 	sp_pystop_tidy(&w->stop);
 	sp_pyreader_done(&w->reader);
+	sp_pymem_close(&w->process);
 	memset(w, 0, sizeof(*w));
 }
 

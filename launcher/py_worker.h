@@ -30,6 +30,9 @@ struct sp_pyworker {
 	bool python, worker; /* it is one; it works for Spark */
 	bool spark;	     /* a worker, or the daemon that forks them */
 	bool refused;	     /* its memory may not be read */
+	bool asked;	     /* … and the JVM's agent was asked to open it, */
+	pid_t own_pid;	     /* by this number; */
+	struct sp_err why;   /* what to say if it cannot */
 	bool jvm;	     /* a java of its own, such as an executor below its driver */
 	char exe[256];	     /* what it ran when it was looked at */
 	char name[64];	     /* python-worker-123 */
@@ -66,10 +69,11 @@ struct sp_pysampling {
 };
 
 /* Looks whether @pid is a Python and prepares to read it. @like: a process that it may have been
- * forked from, NULL: none. Returns 0, also for what is no Python (w->python says); -EPERM where it
- * is one that may not be read, with a sentence; -ESRCH; -ENOMEM. sp_pyworker_done in any case. */
-int sp_pyworker_init(
-	struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, struct sp_err *err);
+ * forked from, NULL: none. @file: /proc/PID/mem, opened by somebody who may, ownership passes; -1:
+ * none. Returns 0, also for what is no Python (w->python says); -EPERM where it is one that may not
+ * be read, with a sentence; -ESRCH; -ENOMEM. sp_pyworker_done in any case. */
+int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, int file,
+	struct sp_err *err);
 void sp_pyworker_done(struct sp_pyworker *w);
 
 /* Adds how often threads of @w were stopped. */

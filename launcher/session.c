@@ -80,6 +80,17 @@ static int gone(const struct sp_link *l, int r, struct sp_err *err)
 	return sp_err_set(err, r, "pid %d: control connection: %s", (int)l->pid, strerror(-r));
 }
 
+static void hand_on(struct sp_link *l, const struct sp_msg *m)
+{
+	int fd = l->chan.n_fds == 1 ? l->chan.fds[0] : -1;
+
+	if (l->memory && m->num[0] <= INT32_MAX) {
+		l->chan.n_fds = 0;
+		l->memory(l->memory_ctx, (pid_t)m->num[0], fd >= 0 ? 0 : EPERM, fd);
+	}
+	sp_chan_drop_fds(&l->chan);
+}
+
 int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
 {
 	for (;;) {
@@ -92,6 +103,10 @@ int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, st
 			r = sp_perf_pass_serve(&l->perf, &l->chan, ret);
 			if (r < 0)
 				return gone(l, r, err);
+			continue;
+		}
+		if (ret->type == SP_MSG_MEMORY) {
+			hand_on(l, ret);
 			continue;
 		}
 		if (ret->type != SP_MSG_LOG)
@@ -179,6 +194,7 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 	memset(&l->perf, 0, sizeof(l->perf));
 	memset(&l->halted, 0, sizeof(l->halted));
 	l->patient = false;
+	l->memory = NULL;
 	r = sp_door_open(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
 	if (r == 0)
 		r = read_hello(l, err);

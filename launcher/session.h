@@ -15,6 +15,10 @@ struct sp_link {
 	struct sp_chan chan; /* chan.fd -1: closed */
 	struct sp_perf_pass perf;
 	struct sp_halted halted;
+	/* Takes what the agent opened (ownership of @fd passes; -1 with an @error); NULL: nobody
+	 * asks */
+	void (*memory)(void *ctx, pid_t pid, int error, int fd);
+	void *memory_ctx;
 	bool patient; /* a Ctrl-C before does not end the wait for a stopped target */
 };
 
@@ -24,9 +28,9 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 /* Lets go: an agent that was not told to go on alone stops and frees everything. */
 void sp_link_close(struct sp_link *l);
 
-/* Receives the next message that is not a LOG (those are shown as warnings) nor a PERF_WANTED
- * (those are served). 0; -ETIMEDOUT; -EINTR; -ESRCH once the target has ended; -ECONNRESET; with a
- * sentence. */
+/* Receives the next message that is not a LOG (those are shown as warnings), a PERF_WANTED
+ * (those are served) or a MEMORY (that is handed on). 0; -ETIMEDOUT; -EINTR; -ESRCH once the target
+ * has ended; -ECONNRESET; with a sentence. */
 int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err);
 
 /* Sends a request and waits for its answer, PROGRESS left out. BUSY and FAILED become -EBUSY or the

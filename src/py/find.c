@@ -30,7 +30,6 @@ struct image {
 
 struct search {
 	pid_t pid;
-	struct sp_pymem_process process;
 	struct sp_pymem mem;
 	struct image images[IMAGES];
 	size_t count;
@@ -331,9 +330,13 @@ static bool take_image(struct search *s, const struct image *i, bool by_memory)
 
 static int may_read(const struct search *s, struct sp_err *err)
 {
+	struct sp_pymem_process *p = s->mem.ctx;
 	uint64_t word;
-	int r = s->mem.read(s->mem.ctx, &(struct sp_pyspan){s->images[0].base, &word, 8}, 1);
+	struct sp_pyspan span = {s->images[0].base, &word, 8};
+	int r = s->mem.read(p, &span, 1);
 
+	if (r < 0 && r != -ESRCH && !p->has_file && sp_pymem_open(p) == 0)
+		r = s->mem.read(p, &span, 1);
 	if (r == -ESRCH)
 		return sp_err_set(err, r, "it has ended");
 	if (r < 0)
@@ -343,12 +346,11 @@ static int may_read(const struct search *s, struct sp_err *err)
 	return 0;
 }
 
-int sp_pyfind(pid_t pid, struct sp_pyplace *ret, struct sp_err *err)
+int sp_pyfind(struct sp_pymem_process *process, struct sp_pyplace *ret, struct sp_err *err)
 {
-	struct search s = {.pid = pid, .process = {pid}, .found = ret};
+	struct search s = {.pid = process->pid, .mem = {sp_pymem_process, process}, .found = ret};
 	int r;
 
-	s.mem = (struct sp_pymem){sp_pymem_process, &s.process};
 	memset(ret, 0, sizeof(*ret));
 	r = read_maps(&s, err);
 	if (r < 0)

@@ -13,10 +13,12 @@ struct sp_pyplace {
 	char how[32];	  /* what told: ".dynsym", ".symtab", ".PyRuntime", "memory" */
 };
 
-/* Returns 0; -ENOEXEC where the process is no Python (or one older than 3.8, which has another
- * shape); -ENOENT where it is one but nothing tells where it keeps its state; -EPERM where its
- * memory may not be read; -ESRCH; with a sentence that follows "pid N: ". */
-int sp_pyfind(pid_t pid, struct sp_pyplace *ret, struct sp_err *err);
+/* Looks at process->pid. Where only process_vm_readv(2) is denied, @process has its file
+ * afterwards: the caller closes it. Returns 0; -ENOEXEC where the process is no Python (or one
+ * older than 3.8, which has another shape); -ENOENT where it is one but nothing tells where it
+ * keeps its state; -EPERM where its memory may not be read; -ESRCH; with a sentence that follows
+ * "pid N: ". */
+int sp_pyfind(struct sp_pymem_process *process, struct sp_pyplace *ret, struct sp_err *err);
 
 /* The minor version that a path tells of ("…/libpython3.11.so.1.0", "…/python3.8/lib-dynload/…"),
  * 0: none. */

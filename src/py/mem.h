@@ -24,11 +24,19 @@ struct sp_pymem {
 	void *ctx;
 };
 
-/* A running process, by process_vm_readv(2): it is not stopped and does not notice. */
+/* A running process, by process_vm_readv(2): it is not stopped and does not notice. With @has_file
+ * by /proc/PID/mem, which asks for permission only when it is opened: so it may come from somebody
+ * who has it. */
 struct sp_pymem_process {
 	pid_t pid;
+	bool has_file;
+	int file; /* owned */
 };
 sp_pymem_read_fn sp_pymem_process; /* ctx: struct sp_pymem_process */
+
+/* Opens its file: where a filter denies the call only. Returns 0 or -errno. */
+int sp_pymem_open(struct sp_pymem_process *p);
+void sp_pymem_close(struct sp_pymem_process *p);
 
 /* All of them, or nothing counts. Returns true if every span was read. */
 bool sp_pymem_all(const struct sp_pymem *m, const struct sp_pyspan *spans, size_t n);

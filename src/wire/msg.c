@@ -20,6 +20,8 @@ static const struct sp_msg_shape shapes[SP_MSG_TYPES] = {
 	[SP_MSG_FAILED] = {1, 1, 0},
 	[SP_MSG_PERF_WANTED] = {4, 0, 0},
 	[SP_MSG_PERF] = {5, 0, SP_MSG_FDS},
+	[SP_MSG_MEMORY_WANTED] = {1, 0, 0},
+	[SP_MSG_MEMORY] = {2, 0, 1},
 };
 
 _Static_assert(SP_STATE_PROGRESS + SP_PROGRESS_NUMS <= SP_MSG_NUMS, "STATE does not fit");

@@ -43,6 +43,9 @@ enum sp_msg_type {
 			     * rings), ticket, stack window, interval in ns */
 	SP_MSG_PERF, /* launcher: num: thread, ticket, process and thread as the records will name
 		      * them, errno; fds: one per CPU, none with an errno */
+	SP_MSG_MEMORY_WANTED, /* launcher: open the memory of a process below you for me. num: its
+			       * pid, as you count */
+	SP_MSG_MEMORY,	      /* agent: num: pid, errno; fd: /proc/PID/mem, none with an errno */
 	SP_MSG_TYPES
 };
 

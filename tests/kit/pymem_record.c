@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	process.pid = atoi(argv[1]);
-	if (sp_pyfind(process.pid, &place, &err) < 0 ||
+	if (sp_pyfind(&process, &place, &err) < 0 ||
 		sp_pyreader_init(&r, &mem, place.runtime, place.minor) < 0 ||
 		sp_pyreader_threads(&r) < 0) {
 		fprintf(stderr, "%s\n", err.text);

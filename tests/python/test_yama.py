@@ -1,0 +1,57 @@
+"""kernel.yama.ptrace_scope above 0, as on Debian, Ubuntu and in most pods: in a kernel that has it, since this machine's may not."""
+import re
+
+import pytest
+
+from kit import jvm, parts, uml
+
+SCRIPT = """
+as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+scope() { echo $1 >/proc/sys/kernel/yama/ptrace_scope; echo; echo "== $1"; }
+record() { $as build/sparkprof -e cpu -i 10ms -d $1 --python=on --all-threads -f /tmp/$2.jfr -f /tmp/$2.collapsed $jvm 2>&1 | cat; echo "exit ${PIPESTATUS[0]}"; cat /tmp/$2.collapsed; }
+$as """ + "{java} -XX:+UseSerialGC -Xmx64m -cp build/targets Parent /usr/bin/python3 tests/python/targets/work.py 1" + """ >/tmp/out 2>&1 &
+jvm=$!
+until grep -q ready /tmp/out; do sleep 0.1; done
+child=$(cat /proc/$jvm/task/*/children)
+scope 1
+$as build/sparkprof -e wall -d 1 -f /tmp/x.jfr $child; echo "exit $?"
+record 3 one
+$as build/sparkprof report -f - /tmp/one.jfr | tr -s '\\n ' ' '
+scope 2
+record 2 two
+scope 0
+$as build/sparkprof stack $child; echo "exit $?"
+"""
+REFUSED = "the kernel does not let this user read its memory: run as root, in a pod with the capability SYS_PTRACE, or set kernel.yama.ptrace_scope to 0"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """{scope: what was printed in it}"""
+    jvm.compiled()
+    text = uml.run(tmp_path_factory.mktemp("uml"), SCRIPT.replace("{java}", str(parts.jdk(17) / "bin/java")))
+    return dict(re.findall(r"^== (\d)\n(.*?)(?=^== |\Z)", text, re.M | re.S)), text
+
+
+def test_its_own_user_is_refused_in_one_line(said):
+    scopes, text = said
+    assert re.match(rf"sparkprof: pid \d+: {REFUSED}\nexit 3\n", scopes["1"]), text
+
+
+def test_the_jvm_that_started_them_reads_them_for_us(said):
+    """Where a stranger of the same user may not, an ancestor may: the agent opens, the launcher reads."""
+    scopes, text = said
+    lines = re.findall(r"^<module> \(work\.py\);main \(work\.py\);[abc] \(work\.py\);burn \(work\.py\) (\d+)$", scopes["1"], re.M)
+    assert len(lines) == 3 and sum(map(int, lines)) > 20, text
+    assert scopes["1"].count("exit 0") == 1 and "was not sampled" not in scopes["1"], text
+    assert "2 Python processes were read through the JVM that started them" in scopes["1"], text
+
+
+def test_where_nobody_may_it_is_said_and_the_jvm_goes_on(said):
+    scopes, text = said
+    assert scopes["2"].count("was not sampled: " + REFUSED) == 1 and "exit 0" in scopes["2"] and "work.py" not in scopes["2"], text
+
+
+def test_without_it_all_is_well(said):
+    scopes, text = said
+    assert "main (" in scopes["0"] and "exit 0" in scopes["0"], text
