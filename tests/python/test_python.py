@@ -104,6 +104,30 @@ def test_the_newest_in_a_root_of_its_own(sparkprof):
         check_calls(sparkprof, p.pid)
 
 
+@pytest.mark.parametrize("minor", [pytest.param(10, marks=pytest.mark.long), 11, 14])
+def test_builds_that_uv_installs(sparkprof, minor):
+    command = python.standalone(f"3.{minor}")
+    exact = version(command)
+    with python.Process(command, WHERE) as p:
+        out = look(sparkprof, p.pid)
+        assert f"Python {exact}:" in out or (minor < 11 and f"Python 3.{minor}:" in out)
+        check_where(out, minor, str(WHERE))
+    with python.Process(command, python.TARGETS / "calls.py") as p:
+        check_calls(sparkprof, p.pid)
+
+
+def test_a_build_with_musl(sparkprof):
+    try:
+        with python.Process(python.musl(), WHERE) as p:
+            assert "ld-musl" not in pathlib.Path(f"/proc/{p.pid}/maps").read_text() and "musl" in pathlib.Path(f"/proc/{p.pid}/maps").read_text()
+            out = look(sparkprof, p.pid)
+        assert "Python 3.11.8:" in out
+        under = [line for line in out.splitlines() if "__startup__" not in line]  # what starts the script there
+        check_where("\n".join(under), 11, str(WHERE))
+    finally:
+        python.forget_musl()
+
+
 def test_found_without_any_symbol(sparkprof, tmp_path):
     """A program whose tables do not name its state, and whose file name tells no version."""
     bare = tmp_path / "python"
