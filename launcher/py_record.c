@@ -224,6 +224,15 @@ void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, p
 	sp_jfrw_event(r->w, SP_JFR_PYTHON_PROCESS, v);
 }
 
+void sp_pyrecord_socket(struct sp_pyrecord *r, uint32_t thread, uint32_t java, int64_t task,
+	uint64_t start_ns, uint64_t end_ns)
+{
+	union sp_jfr_val v[] = {{.u = start_ns}, {.u = end_ns - start_ns}, {.u = thread},
+		{.u = java}, {.u = (uint64_t)task}};
+
+	sp_jfrw_event(r->w, SP_JFR_PYTHON_SOCKET, v);
+}
+
 void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit)
 {
 	union sp_jfr_val v[] = {

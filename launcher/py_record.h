@@ -45,6 +45,11 @@ void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, p
 	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task);
 
 /* Memory of the control group that the target is in, and what it may have. */
+/* A worker's socket led to thread @java of the JVM; @task: what the worker itself says, -1:
+ * nothing. */
+void sp_pyrecord_socket(struct sp_pyrecord *r, uint32_t thread, uint32_t java, int64_t task,
+	uint64_t start_ns, uint64_t end_ns);
+
 void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit);
 
 /* A sentence that reports repeat; samples that were lost, by reason. */

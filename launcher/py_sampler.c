@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cgroup.h"
 #include "py_ask.h"
+#include "py_sockets.h"
 #include "py_worker.h"
 
 #include <errno.h>
@@ -26,6 +27,8 @@ struct sp_pysampler {
 	size_t count;
 	uint64_t search_due_ns;
 	struct sp_pyask ask;
+	struct sp_pysockets sockets;
+	uint64_t sockets_due_ns, all_sockets_due_ns;
 	unsigned opened; /* processes that were read by what the agent opened */
 	struct sp_pysampler_state state;
 	pthread_mutex_t lock; /* around state */
@@ -220,6 +223,30 @@ static void every_second(struct sp_pysampler *s, uint64_t now_ns)
 		s->error = sp_pyrecord_flush(s->sampling.record, &s->err);
 }
 
+/* Sockets between the JVM's threads and workers: every second of all, and sooner while one works
+ * that does not say for whom. A look at a JVM of many threads takes long: it costs a hundredth of a
+ * core at most. */
+static void look_at_sockets(struct sp_pysampler *s, uint64_t now_ns)
+{
+	bool all = now_ns >= s->all_sockets_due_ns, wanted = all;
+
+	for (size_t i = 0; i < s->count && !wanted; i++)
+		wanted = sp_pyworker_is_unknown(s->workers[i]);
+	if (!s->cfg.beside || !wanted || now_ns < s->sockets_due_ns)
+		return;
+	sp_pysockets_look(&s->sockets, s->cfg.root);
+	for (size_t i = 0; i < s->count; i++) {
+		struct sp_pyworker *w = s->workers[i];
+
+		if (w->python && w->worker && (all || sp_pyworker_is_unknown(w)))
+			sp_pyworker_socket(
+				w, &s->sampling, sp_pysockets_find(&s->sockets, w->pid), now_ns);
+	}
+	s->sockets_due_ns = now_ns + nap_ns / 4 + 100 * (sp_clock_mono_ns() - now_ns);
+	if (all)
+		s->all_sockets_due_ns = now_ns + second_ns;
+}
+
 static void tell_state(struct sp_pysampler *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -258,6 +285,7 @@ static void *run(void *ctx)
 			search_at = now + second_ns;
 		}
 		sample_all(s, now);
+		look_at_sockets(s, now);
 		tell_state(s);
 		next += step;
 		now = sp_clock_mono_ns();

@@ -15,7 +15,6 @@ enum {
 	BURST = 50,	       /* most samples of cpu that one look stands for */
 	PSS_SLOW_NS = 3000000, /* a look at pss that took longer is not repeated soon */
 	PSS_PAUSE = 10,
-	TASK_SEARCH_NS = 500000000, /* between looks for the class */
 };
 
 static void read_exe(pid_t pid, char *ret, size_t len)
@@ -91,7 +90,7 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 	w->pid = pid;
 	w->process = (struct sp_pymem_process){pid, file >= 0, file};
 	w->task.tid = -1;
-	w->first_ns = sp_clock_mono_ns();
+	w->first_ns = w->idle_ns = sp_clock_mono_ns();
 	w->start_ticks = sp_pyproc_start(pid);
 	if (!w->start_ticks)
 		return sp_err_set(err, -ESRCH, "no such process");
@@ -140,7 +139,7 @@ void sp_pyworker_done(struct sp_pyworker *w)
 	memset(w, 0, sizeof(*w));
 }
 
-static void thread_name(
+void sp_pyworker_thread_name(
 	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len)
 {
 	if (t->host_tid == w->pid)
@@ -157,7 +156,7 @@ static void intern_thread(
 
 	if (t->generation == sp_pyrecord_generation(s->record))
 		return;
-	thread_name(w, t, name, sizeof(name));
+	sp_pyworker_thread_name(w, t, name, sizeof(name));
 	t->generation = sp_pyrecord_generation(s->record);
 	t->thread = sp_pyrecord_thread(s->record, t->tid, name);
 	t->stack = 0;
@@ -369,42 +368,6 @@ static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pywork
 	t->last_ns = now_ns;
 }
 
-static void write_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
-{
-	for (size_t i = 0; i < w->thread_count && w->task.tid >= 0; i++) {
-		struct sp_pyworker_thread *t = &w->threads[i];
-		char name[96];
-
-		thread_name(w, t, name, sizeof(name));
-		sp_pyrecord_task(s->record, &w->task, sp_pyrecord_thread(s->record, t->tid, name),
-			w->task_since_ns, now_ns);
-	}
-}
-
-/* Which task it works on now. The first one of a new process began before its context was there:
- * all that it did until then was done for it. */
-static void look_at_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
-{
-	struct sp_pytask now = {-1, -1, -1, -1};
-	int r = w->task_place.slot ? sp_pytask_read(&w->reader, &w->task_place, &now) : -ESTALE;
-
-	if (r == -ESTALE && w->task_search_ns <= now_ns) {
-		if (sp_pytask_find(&w->reader, &w->task_place) < 0)
-			memset(&w->task_place, 0, sizeof(w->task_place));
-		w->task_search_ns = now_ns + TASK_SEARCH_NS;
-		if (w->task_place.slot)
-			r = sp_pytask_read(&w->reader, &w->task_place, &now);
-	}
-	if (r == -EAGAIN || r == -ESTALE || now.tid == w->task.tid)
-		return;
-	write_task(w, s, now_ns);
-	if (now.tid >= 0)
-		sp_pyreader_forget(&w->reader); /* it has loaded its functions anew */
-	w->task = now;
-	w->task_since_ns = w->had_task ? now_ns : w->first_ns;
-	w->had_task |= now.tid >= 0;
-}
-
 int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
 	int r = sp_pyreader_threads(&w->reader);
@@ -412,7 +375,7 @@ int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 	if (r < 0)
 		return -ESRCH;
 	if (w->worker)
-		look_at_task(w, s, now_ns);
+		sp_pyworker_task(w, s, now_ns);
 	for (size_t i = 0; i < w->reader.thread_count; i++) {
 		struct sp_pyworker_thread *t = entry_of(w, &w->reader.threads[i]);
 		char name[96];
@@ -421,7 +384,7 @@ int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 			return -ENOMEM;
 		t->seen = true;
 		intern_thread(w, t, s);
-		thread_name(w, t, name, sizeof(name));
+		sp_pyworker_thread_name(w, t, name, sizeof(name));
 		if (!s->thread || fnmatch(s->thread, name, 0) == 0)
 			sample_thread(w, i, t, s, now_ns);
 	}
@@ -434,7 +397,7 @@ void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 	for (size_t i = 0; i < w->thread_count; i++)
 		write_wall(&w->threads[i], s);
 	if (end)
-		write_task(w, s, now_ns);
+		sp_pyworker_end_task(w, s, now_ns);
 }
 
 void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)

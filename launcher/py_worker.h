@@ -47,6 +47,9 @@ struct sp_pyworker {
 	struct sp_pytask_place task_place;
 	struct sp_pytask task; /* tid -1: none */
 	uint64_t task_since_ns, task_search_ns, first_ns;
+	uint64_t idle_ns;     /* since when it has no task, or none that its socket told */
+	uint64_t idle_run_ns; /* its CPU time then */
+	uint32_t java;	      /* the JVM's thread that its socket led to then; 0: none */
 	bool had_task;
 	uint64_t cpu_ns, use_ns; /* at the last look */
 	uint64_t pss;		 /* the last one */
@@ -79,12 +82,26 @@ void sp_pyworker_done(struct sp_pyworker *w);
 /* Adds how often threads of @w were stopped. */
 void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum);
 
+/* Which task it works on now; and the end of it. For sp_pyworker_sample and _flush. */
+void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);
+void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);
+void sp_pyworker_thread_name(
+	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len);
+
 /* Takes a sample of each thread. Returns 0, or -ESRCH once it has ended (or runs something else).
  */
 int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);
 
 /* Writes what has gathered: before every flush. With @end also the task that it works on. */
 void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end);
+
+/* Whether it has worked since its socket was looked at, and does not say for whom. */
+bool sp_pyworker_is_unknown(const struct sp_pyworker *w);
+
+/* What its socket tells: it leads to thread @java of the JVM. Where the worker says itself whom it
+ * works for, that is compared; else it is what is known. */
+void sp_pyworker_socket(
+	struct sp_pyworker *w, struct sp_pysampling *s, uint32_t java, uint64_t now_ns);
 
 /* Memory and CPU, once a second. */
 void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);

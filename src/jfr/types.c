@@ -319,6 +319,11 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 	EVENT(SP_JFR_MEMORY_GROUP, "sparkprof.MemoryGroup", "Memory Control Group", IN("Python"),
 		.fields = FIELDS(START, LONG("pid", SP_JFR_PLAIN, "Process Identifier"),
 			LONG("used", SP_JFR_BYTES, "Used"), LONG("limit", SP_JFR_BYTES, "Limit"))),
+	EVENT(SP_JFR_PYTHON_SOCKET, "sparkprof.PythonSocket", "Socket of a Python Worker",
+		IN("Python"),
+		.fields = FIELDS(START, DURATION, THREAD,
+			LONG("javaThread", SP_JFR_PLAIN, "Thread at Its Other End"),
+			LONG("taskId", SP_JFR_PLAIN, "Task Id by the Worker's Context"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

@@ -13,7 +13,7 @@
 #define DICT_CAP (64u << 20)
 #define NEAR_NS	 20000000ull
 
-enum { SPAN = 1, TASK, STAGE, APPLICATION };
+enum { SPAN = 1, TASK, STAGE, APPLICATION, SOCKET };
 
 struct reading {
 	struct sp_spans *s;
@@ -33,6 +33,8 @@ static int want_span(void *ctx, const char *type)
 		return SPAN;
 	if (strcmp(type, "sparkprof.Stage") == 0)
 		return STAGE;
+	if (strcmp(type, "sparkprof.PythonSocket") == 0)
+		return SOCKET;
 	return strcmp(type, "sparkprof.Application") == 0 ? APPLICATION : 0;
 }
 
@@ -59,7 +61,7 @@ static int keep(const struct sp_jfr_event *e, const char *name, char **to)
 	return 0;
 }
 
-static int add_span(struct sp_spans *s, const struct sp_span *x)
+int sp_spans_add(struct sp_spans *s, const struct sp_span *x)
 {
 	if (s->count == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 256;
@@ -96,7 +98,16 @@ static int read_task(struct reading *r, const struct sp_jfr_event *e)
 	x.run.begun = number(e, "begun") == 1;
 	x.run.ended = number(e, "ended") == 1;
 	x.run.helper = number(e, "helper") == 1;
-	return add_span(r->s, &x);
+	return sp_spans_add(r->s, &x);
+}
+
+static int read_socket(struct reading *r, const struct sp_jfr_event *e)
+{
+	struct sp_span x = span_of(r, e);
+
+	return sp_sockets_add(
+		&r->s->sockets, &(struct sp_socket){x.run.tid, (uint32_t)number(e, "javaThread"),
+					number(e, "taskId"), x.run.start_ns, x.run.end_ns});
 }
 
 static int read_span(struct reading *r, const struct sp_jfr_event *e)
@@ -109,7 +120,7 @@ static int read_span(struct reading *r, const struct sp_jfr_event *e)
 		return n;
 	if (!sp_spans_parse(tag, &x.run.name))
 		x.label = sp_steal_ptr(tag);
-	n = add_span(r->s, &x);
+	n = sp_spans_add(r->s, &x);
 	if (n < 0)
 		free(x.label);
 	return n;
@@ -164,6 +175,8 @@ static int read_event(void *ctx, const struct sp_jfr_event *e)
 		return read_task(r, e);
 	case STAGE:
 		return read_stage(r->s, e);
+	case SOCKET:
+		return read_socket(r, e);
 	default:
 		return read_application(r->s, e);
 	}
@@ -272,6 +285,12 @@ int sp_spans_read(struct sp_spans *s, int fd)
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
 	n = complete_helpers(s);
+	if (n == 0 && s->sockets.count)
+		n = sp_sockets_apply(&s->sockets, s);
+	if (n > 0) {
+		qsort(s->list, s->count, sizeof(*s->list), by_start);
+		n = 0;
+	}
 	return n == 0 && s->fold ? find_same(s) : n;
 }
 
@@ -288,6 +307,7 @@ void sp_spans_done(struct sp_spans *s)
 		free(s->stages[i].query);
 		free(s->stages[i].batch);
 	}
+	sp_sockets_done(&s->sockets);
 	free(s->list);
 	free(s->named);
 	free(s->same);
@@ -431,62 +451,4 @@ bool sp_spans_parse(const char *text, struct sp_taskname *ret)
 	if (any)
 		*ret = t;
 	return any;
-}
-
-static uint32_t intern(struct sp_profile *p, const char *s)
-{
-	return s ? sp_dict_string(p->dict, s, strlen(s)) : 0;
-}
-
-/* A stage is told of by its tasks, and again by its driver. */
-static void learn(struct sp_profile *p, const char *s, uint32_t *to)
-{
-	uint32_t id = intern(p, s);
-
-	*to = id ? id : *to;
-}
-
-static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
-{
-	for (size_t i = 0; i < s->stage_count; i++) {
-		const struct sp_span_stage *from = &s->stages[i];
-		struct sp_stage *to = sp_profile_stage(p, p->app_id, from->stage, from->attempt);
-
-		if (!to)
-			return -ENOMEM;
-		to->sql = from->sql >= 0 ? from->sql : to->sql;
-		to->job = from->job >= 0 ? from->job : to->job;
-		learn(p, from->group, &to->group);
-		learn(p, from->description, &to->description);
-		learn(p, from->call_site, &to->call_site);
-		learn(p, from->name, &to->name);
-		learn(p, from->sql_text, &to->sql_text);
-		learn(p, from->query, &to->query);
-		learn(p, from->batch, &to->batch);
-	}
-	return 0;
-}
-
-int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p)
-{
-	int r = 0;
-
-	p->app_id = intern(p, s->app_id);
-	p->app_name = intern(p, s->app_name);
-	p->executor_id = intern(p, s->executor);
-	p->spark_id = intern(p, s->spark);
-	for (size_t i = 0; i < s->count + s->named_count && r == 0; i++) {
-		struct sp_task_run t = {0};
-
-		if (i < s->count) {
-			t = s->list[i].run;
-			t.label = intern(p, s->list[i].label);
-		} else {
-			t.name = s->named[i - s->count];
-		}
-		t.app = p->app_id;
-		t.executor = p->executor_id;
-		r = sp_profile_add_task(p, &t);
-	}
-	return r < 0 ? r : settle_stages(s, p);
 }

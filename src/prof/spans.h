@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "prof/load.h"
+#include "prof/sockets.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -30,12 +31,16 @@ struct sp_spans {
 	pthread_mutex_t *lock; /* borrowed: readers share what is named */
 	struct sp_span_stage *stages;
 	size_t stage_count;
+	struct sp_sockets sockets;
 	char *app_id, *app_name, *executor, *spark; /* owned; NULL: not told */
 	bool read;				    /* by sp_spans_read */
 	bool fold;				    /* rows need not tell tasks of a stage apart */
 	uint32_t *
 		same; /* owned: by number of the list, the first span of that stage; NULL: itself */
 };
+
+/* Puts one behind the list. Returns 0 or -ENOMEM. */
+int sp_spans_add(struct sp_spans *s, const struct sp_span *x);
 
 /* Reads all spans of a recording, and forgets what was named before. Returns 0 or -ENOMEM; a
  * damaged file gives those before. */

@@ -18,6 +18,7 @@ JOINED = re.compile(r"ReaderIterator\S*;.*\[python worker\];")
 class Run:
     def __init__(self, tmp, version, conf, sparkprof):
         self.reuse = conf.get("spark.python.worker.reuse") != "false"
+        self.daemon = conf.get("spark.python.use.daemon") != "false"
         self.jfr, self.collapsed = tmp / "x.jfr", tmp / "x.collapsed"
         env = {"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}
         with spark.App(job="workers.py", args=[tmp], version=version, conf=conf, env=env, timeout=300) as app:
@@ -67,7 +68,9 @@ class Run:
 
 @pytest.fixture(scope="module", params=[
     pytest.param(("3.5.7", {"spark.python.daemon.module": "own_daemon"}), id="3.5.7-own-daemon"),
-    pytest.param(("4.3.0", {"spark.python.worker.reuse": "false"}), id="4.3.0-no-reuse", marks=pytest.mark.long)])
+    pytest.param(("4.3.0", {"spark.python.worker.reuse": "false"}), id="4.3.0-no-reuse", marks=pytest.mark.long),
+    pytest.param(("4.3.0", {"spark.python.unix.domain.socket.enabled": "true"}), id="4.3.0-unix-sockets", marks=pytest.mark.long),
+    pytest.param(("4.3.0", {"spark.python.use.daemon": "false"}), id="4.3.0-no-daemon", marks=pytest.mark.long)])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
         return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
@@ -125,6 +128,24 @@ def test_the_recording_has_workers_threads_tasks_and_memory(run):
     assert not run.jfr.with_name("x.jfr.python.jfr").exists()
 
 
+def field(text, name):
+    return re.search(rf"\b{name} = (-?\d+)", text)[1]
+
+
+def test_the_socket_leads_to_the_task_that_the_worker_says(run, sparkprof):
+    """The other way to know it: which thread of the JVM waits at the other end, TCP or Unix."""
+    r = recording.Recording(run.jfr)
+    tasks = collections.defaultdict(set)  # that a thread of the JVM was named after
+    for s in r.samples:
+        if m := re.search(r"\(TID (\d+)\)", s.thread):
+            tasks[s.tid].add(int(m[1]))
+    looks = [(int(field(text, "javaThread")), int(field(text, "taskId"))) for text in r.others["sparkprof.PythonSocket"]]
+    said = [(java, tid) for java, tid in looks if tid >= 0]
+    right = [x for x in said if x[1] in tasks[x[0]]]
+    assert len(said) >= 3 and len(right) >= 0.9 * len(said), (looks, tasks)
+    assert "led to another task" not in sparkprof("report", "-f", "-", run.jfr).stdout
+
+
 def test_what_python_does_by_stage(run, sparkprof):
     """CPU is told apart in json; the page sums areas too, and shows the workers' memory. Waits for the JVM are too rare here."""
     out = json.loads(sparkprof("report", "-o", "json", run.jfr).stdout)
@@ -140,6 +161,7 @@ def test_what_python_does_by_stage(run, sparkprof):
         b.open(page, ready="globalThis.sparkprof && sparkprof.strip.kinds && document.querySelector('table.stages td.areas')")
         assert "Python memory" in b.eval("sparkprof.strip.lanes.map((l) => l.label)")
         lines = b.eval("sparkprof.strip.tell(sparkprof.strip.buckets >> 1)")
+        assert any(re.fullmatch(r"Python workers: cores busy \d\.\d\d", line) for line in lines), lines
         assert any(re.fullmatch(r"Python workers: resident [\d.]+ MB", line) for line in lines), lines
         areas = " ".join(b.eval("[...document.querySelectorAll('table.stages td.areas')].map((t) => t.title)"))
         assert "Python wait " in areas and "Python " in areas.replace("Python wait", ""), areas
@@ -163,9 +185,9 @@ def test_a_worker_that_waits_for_work_is_in_no_task(run):
 
 
 def test_stack_and_ps_show_the_workers(run):
-    assert re.search(r"^python-daemon-\d+, Python 3\.", run.stack.stdout, re.M), run.stack.stderr
-    # without reuse there may be none at that moment
-    assert not run.reuse or (run.ps["python_workers"] and re.search(r"^ +\d Python workers?: \d+", run.table, re.M))
+    assert run.daemon == bool(re.search(r"^python-daemon-\d+, Python 3\.", run.stack.stdout, re.M)), run.stack.stderr
+    # without reuse or a daemon there may be none at that moment
+    assert not (run.reuse and run.daemon) or (run.ps["python_workers"] and re.search(r"^ +\d Python workers?: \d+", run.table, re.M))
 
 
 def test_stack_shows_workers_below_the_thread_of_their_task(run):

@@ -1,0 +1,28 @@
+/* Which thread of a JVM speaks with which Python worker: by the socket between them, TCP or Unix,
+ * as /proc and the kernel's list of sockets tell it. A thread is seen while it waits for the
+ * socket, or writes to it. Used by the sampler's thread alone. */
+#ifndef SP_LAUNCHER_PY_SOCKETS_H
+#define SP_LAUNCHER_PY_SOCKETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SP_PYSOCKETS_MAX = 1024 };
+
+struct sp_pysockets {
+	size_t count;
+	struct {
+		uint32_t tid;  /* of the JVM's thread, in its own pid namespace */
+		uint64_t peer; /* inode of the socket's other end */
+	} ends[SP_PYSOCKETS_MAX];
+};
+
+/* Looks at the threads of @jvm that run Spark's tasks. What cannot be read is as if it were not
+ * there. */
+void sp_pysockets_look(struct sp_pysockets *s, pid_t jvm);
+
+/* The thread at the other end of a socket of @pid, as of the last look; 0: none was seen. */
+uint32_t sp_pysockets_find(const struct sp_pysockets *s, pid_t pid);
+
+#endif

@@ -1,0 +1,79 @@
+/* Spans and what was read with them become part of a profile: see spans.h. */
+#include "prof/spans.h"
+
+#include "prof/tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t intern(struct sp_profile *p, const char *s)
+{
+	return s ? sp_dict_string(p->dict, s, strlen(s)) : 0;
+}
+
+/* A stage is told of by its tasks, and again by its driver. */
+static void learn(struct sp_profile *p, const char *s, uint32_t *to)
+{
+	uint32_t id = intern(p, s);
+
+	*to = id ? id : *to;
+}
+
+static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sp_span_stage *from = &s->stages[i];
+		struct sp_stage *to = sp_profile_stage(p, p->app_id, from->stage, from->attempt);
+
+		if (!to)
+			return -ENOMEM;
+		to->sql = from->sql >= 0 ? from->sql : to->sql;
+		to->job = from->job >= 0 ? from->job : to->job;
+		learn(p, from->group, &to->group);
+		learn(p, from->description, &to->description);
+		learn(p, from->call_site, &to->call_site);
+		learn(p, from->name, &to->name);
+		learn(p, from->sql_text, &to->sql_text);
+		learn(p, from->query, &to->query);
+		learn(p, from->batch, &to->batch);
+	}
+	return 0;
+}
+
+static void note_sockets(const struct sp_sockets *s, struct sp_profile *p)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		"at %llu of %llu looks a Python worker's socket led to another task than the "
+		"worker says",
+		(unsigned long long)s->other, (unsigned long long)(s->other + s->same));
+	sp_profile_note(p, text);
+}
+
+int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p)
+{
+	int r = 0;
+
+	p->app_id = intern(p, s->app_id);
+	p->app_name = intern(p, s->app_name);
+	p->executor_id = intern(p, s->executor);
+	p->spark_id = intern(p, s->spark);
+	for (size_t i = 0; i < s->count + s->named_count && r == 0; i++) {
+		struct sp_task_run t = {0};
+
+		if (i < s->count) {
+			t = s->list[i].run;
+			t.label = intern(p, s->list[i].label);
+		} else {
+			t.name = s->named[i - s->count];
+		}
+		t.app = p->app_id;
+		t.executor = p->executor_id;
+		r = sp_profile_add_task(p, &t);
+	}
+	if (s->sockets.other)
+		note_sockets(&s->sockets, p);
+	return r < 0 ? r : settle_stages(s, p);
+}

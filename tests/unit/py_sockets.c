@@ -1,0 +1,144 @@
+/* The thread at the other end of a process's socket: real sockets, threads and processes. And what
+ * a recording makes of it. */
+#include "py_sockets.h"
+#include "prof/spans.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum how { BY_READ, BY_POLL, BY_EPOLL };
+
+struct reader {
+	int fd;
+	enum how how;
+	uint32_t tid; /* atomic */
+};
+
+static void *wait_for_it(void *ctx)
+{
+	struct reader *r = ctx;
+	struct pollfd p = {r->fd, POLLIN, 0};
+	struct epoll_event e = {.events = EPOLLIN};
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	char c;
+
+	prctl(PR_SET_NAME, "Executor task launch worker");
+	__atomic_store_n(&r->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, r->fd, &e);
+	if (r->how == BY_POLL)
+		poll(&p, 1, -1);
+	if (r->how == BY_EPOLL)
+		epoll_wait(epoll, &e, 1, -1);
+	(void)!read(r->fd, &c, 1);
+	close(epoll);
+	return NULL;
+}
+
+static void tcp_pair(int ret[2])
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int door = socket(AF_INET, SOCK_STREAM, 0);
+
+	cr_assert_eq(bind(door, (void *)&at, sizeof(at)), 0);
+	cr_assert_eq(listen(door, 1), 0);
+	getsockname(door, (void *)&at, &len);
+	ret[0] = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(ret[0], (void *)&at, sizeof(at)), 0);
+	ret[1] = accept(door, NULL, NULL);
+	close(door);
+}
+
+static void meet(bool tcp, enum how how)
+{
+	static struct sp_pysockets s;
+	struct reader r = {.how = how};
+	pthread_t thread;
+	int ends[2];
+	pid_t child;
+	uint32_t found = 0;
+
+	if (tcp)
+		tcp_pair(ends);
+	else
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	r.fd = ends[0];
+	pthread_create(&thread, NULL, wait_for_it, &r);
+	for (int i = 0; i < 5000 && !found; i++) {
+		usleep(1000); /* until it waits */
+		sp_pysockets_look(&s, getpid());
+		found = sp_pysockets_find(&s, child);
+	}
+	cr_expect_eq(
+		found, __atomic_load_n(&r.tid, __ATOMIC_ACQUIRE), "tcp %d, how %d", tcp, (int)how);
+	cr_expect_eq(sp_pysockets_find(&s, getppid()), 0);
+	kill(child, SIGKILL); /* its end closes */
+	waitpid(child, NULL, 0);
+	pthread_join(thread, NULL);
+	close(ends[0]);
+	sp_pysockets_look(&s, getpid());
+	cr_expect_eq(s.count, 0);
+}
+
+Test(py_sockets, a_thread_that_waits_for_a_process_is_found, .timeout = 60)
+{
+	for (int tcp = 0; tcp < 2; tcp++)
+		for (enum how how = BY_READ; how <= BY_EPOLL; how++)
+			meet(tcp, how);
+}
+
+static struct sp_span span(uint32_t tid, int64_t task, uint64_t start, uint64_t end, bool helper)
+{
+	return (struct sp_span){.run = {.name = {task, 1, 0, 0, 0},
+					.tid = tid,
+					.start_ns = start,
+					.end_ns = end,
+					.helper = helper}};
+}
+
+/* Threads 10 and 11 of a JVM have tasks 1, then 2, and 3; worker 20 says 1 and 3 at times. */
+Test(py_sockets, what_a_worker_does_not_say_its_socket_does)
+{
+	struct sp_span list[] = {span(10, 1, 100, 200, false), span(10, 2, 300, 400, false),
+		span(11, 3, 100, 400, false), span(20, 1, 120, 190, true)};
+	struct sp_spans s = {0};
+	uint32_t at;
+
+	for (size_t i = 0; i < 4; i++)
+		cr_assert_eq(sp_spans_add(&s, &list[i]), 0);
+	/* it agrees; it does not; a thread between tasks tells nothing */
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, 1, 150, 150});
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 11, 1, 160, 160});
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, 1, 250, 250});
+	/* no context: task 2; what it says itself counts more; nobody at the other end */
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, -1, 310, 350});
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 11, -1, 130, 180});
+	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 12, -1, 360, 390});
+	cr_assert_eq(sp_sockets_apply(&s.sockets, &s), 1);
+	cr_expect_eq(s.sockets.same, 1);
+	cr_expect_eq(s.sockets.other, 1);
+	cr_assert_eq(s.count, 5);
+	at = sp_spans_find(&s, 20, 330, 0);
+	cr_assert(at);
+	cr_expect_eq(s.list[at - 1].run.name.task_id, 2);
+	cr_expect(s.list[at - 1].run.helper);
+	cr_expect_eq(sp_spans_find(&s, 20, 370, 0), 0);
+	sp_spans_done(&s);
+}
