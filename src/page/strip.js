@@ -3,7 +3,7 @@
  * of the parts of each second, with CPU, heap, pauses, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
 const LOW = innerHeight < 720; /* a small window: the graph needs the room more */
 const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROWS = LOW ? 25 : 37;
-const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4, PY_RSS = 5, PY_PSS = 6, MEM_USED = 7, MEM_LIMIT = 8;
+const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4, PY_RSS = 5, PY_PSS = 6, MEM_USED = 7, MEM_LIMIT = 8, PY_CPU = 9;
 
 class Strip {
 	/* @on: {range(range), other(range), hover(text or null, event), pick({kind, word, stage}), loaded()} */
@@ -455,7 +455,7 @@ class Strip {
 		for (const k of this.by === 'second' ? [] : here.slice(0, 6))
 			lines.push(`${this.label(k)} ${formatShare(k.sums[bucket], sum)}`);
 		for (const [kind, label, format] of [[CPU_JVM, 'CPU of the JVM', percent], [CPU_MACHINE, 'CPU of the machine', percent],
-			[HEAP, 'heap', formatBytes], [RSS, 'resident', formatBytes], [PY_RSS, 'Python workers: resident', formatBytes],
+			[HEAP, 'heap', formatBytes], [RSS, 'resident', formatBytes], [PY_CPU, 'Python workers: cores busy', (v) => (v / 100000).toFixed(2)], [PY_RSS, 'Python workers: resident', formatBytes],
 			[PY_PSS, 'Python workers: proportional', formatBytes], [MEM_USED, 'memory group', formatBytes], [MEM_LIMIT, 'its limit', formatBytes]]) {
 			const v = this.valueAt(kind, bucket * this.bucketSeconds * 1000);
 			if (v !== null)

@@ -25,14 +25,15 @@ static const char *text(const struct sp_jfr_event *e, const char *name, char *bu
 	return buf;
 }
 
-/* A number; a share of all cores in thousandths of a percent. */
-static uint64_t point_of(const struct sp_jfr_event *e, const char *name)
+/* A number; a share in thousandths of a percent: of all cores, which is at most one, or of one
+ * core. */
+static uint64_t point_of(const struct sp_jfr_event *e, const char *name, double most)
 {
 	const struct sp_jfr_value *v = sp_jfr_value_of(e, name);
 
 	if (!v || v->kind != SP_JFR_V_FLOAT)
 		return number(e, name);
-	return v->f > 0 && v->f <= 1 ? (uint64_t)(v->f * 100000) : v->f > 1 ? 100000 : 0;
+	return v->f > 0 ? (uint64_t)((v->f < most ? v->f : most) * 100000) : 0;
 }
 
 /* Numbers of events that become points; @more: of all that are of one time together. */
@@ -47,6 +48,7 @@ static const struct {
 	{"jdk.GCHeapSummary", "heapUsed", SP_SERIES_HEAP, false},
 	{"jdk.ResidentSetSize", "size", SP_SERIES_RSS, false},
 	{"jdk.GarbageCollection", "sumOfPauses", SP_SERIES_GC, false},
+	{"sparkprof.PythonProcess", "cpu", SP_SERIES_PY_CPU, true},
 	{"sparkprof.PythonProcess", "rss", SP_SERIES_PY_RSS, true},
 	{"sparkprof.PythonProcess", "pss", SP_SERIES_PY_PSS, true},
 	{"sparkprof.MemoryGroup", "used", SP_SERIES_MEM_USED, false},
@@ -59,8 +61,10 @@ int sp_fact_series(struct sp_loading *l, const char *type, const struct sp_jfr_e
 
 	for (size_t i = 0; i < SP_COUNT(series) && r == 0; i++)
 		if (strcmp(series[i].type, type) == 0)
-			r = (series[i].more ? sp_profile_point_more : sp_profile_point)(
-				l->p, series[i].kind, e->start_ns, point_of(e, series[i].field));
+			r = (series[i].more ? sp_profile_point_more : sp_profile_point)(l->p,
+				series[i].kind, e->start_ns,
+				point_of(e, series[i].field,
+					series[i].kind == SP_SERIES_PY_CPU ? 1e4 : 1));
 	return r;
 }
 

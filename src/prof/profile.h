@@ -86,6 +86,7 @@ enum sp_series_kind {
 	SP_SERIES_PY_PSS,      /* the same, what they share with others counted in part */
 	SP_SERIES_MEM_USED,    /* bytes of the target's memory control group … */
 	SP_SERIES_MEM_LIMIT,   /* … and what it may have */
+	SP_SERIES_PY_CPU,      /* of Python workers, in 1/100,000 of a core */
 	SP_SERIES_KINDS
 };
 
