@@ -229,3 +229,17 @@ def test_samples_outside_of_tasks_are_counted_apart(run, sparkprof):
     out = sparkprof("report", "--all-threads", "-f", run.jfr.with_name("all.collapsed"), run.jfr)
     everything = int(re.search(r"([\d,]+) samples, ", out.stderr)[1].replace(",", ""))
     assert abs(everything - shown - outside) <= 1 and "outside" not in out.stderr, (run.said, out.stderr)
+
+
+@pytest.mark.long
+def test_the_story_of_a_slow_pandas_udf(sparkprof, tmp_path):
+    """As README tells it: most of what workers do is making a pattern, below the function that does so."""
+    out = tmp_path / "o.collapsed"
+    with spark.App(job="slow_udf.py", env={"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}, timeout=300) as app:
+        pid, end, found = app.executors()[0], time.monotonic() + 200, collections.Counter()
+        while found["worker"] < 100 and time.monotonic() < end:
+            assert sparkprof("-q", "--attach-timeout=60s", "-e", "cpu", "-i", "10ms", "-d", "10", "-f", out, pid).returncode == 0
+            for stack, _, n in (line.rpartition(" ") for line in out.read_text().splitlines()):
+                found["worker"] += int(n) * ("[python worker]" in stack and "cleaned (slow_udf.py)" in stack)
+                found["compile"] += int(n) * ("clean (slow_udf.py);compile (re/__init__.py)" in stack)
+    assert found["worker"] >= 100 and found["compile"] > found["worker"] / 2, found
