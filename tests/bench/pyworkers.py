@@ -5,7 +5,8 @@
 Debian's Python. Known split: 50/30/20 of CPU time, 1 kHz for 25 s, -e cpu; py-spy counts threads that do not wait. Stacks that never were: a program that changes between two
 chains of calls as fast as it can, 1 kHz for 15 s. CPU of the sampler: five processes that work, 100 Hz for 10 s, user and
 system time of the profiler itself, starting and writing its output included, in percent of a core, median over the rounds.
-Slowdown: rounds per second of that same program, 100 Hz, less than with nobody beside it, median over the rounds."""
+Slowdown: rounds per second of that same program, 100 Hz, less than with nobody beside it, median over the rounds.
+For split and slowdown program and profiler have a core each that nobody else gets (SCHED_RR), where that is permitted."""
 import collections
 import os
 import re
@@ -18,6 +19,13 @@ import time
 
 import common
 from kit import parts, python
+
+
+def alone(core):
+    """Words before a command that give it a core which nobody else gets, where that is permitted: other work on the machine does not
+    count then. The kernel keeps 5 % back."""
+    words = ["taskset", "-c", str(core), "chrt", "-r", "1"]
+    return words if os.cpu_count() > 1 and subprocess.run([*words, "true"], capture_output=True).returncode == 0 else []
 
 
 class Ours:
@@ -42,11 +50,11 @@ def used():
     return r.ru_utime + r.ru_stime
 
 
-def profile(who, pid, hz, seconds, children=False, event="wall"):
+def profile(who, pid, hz, seconds, children=False, event="wall", first=()):
     """{(functions, root first): samples}, CPU seconds of the profiler, what it said."""
     with tempfile.TemporaryDirectory() as tmp:
         out, before = f"{tmp}/o.collapsed", used()
-        done = subprocess.run(list(map(str, who.command(pid, hz, seconds, out, children, event))), capture_output=True, text=True)
+        done = subprocess.run(list(map(str, [*first, *who.command(pid, hz, seconds, out, children, event)])), capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{who.name}: {done.stdout}{done.stderr}")
         cpu, found = used() - before, collections.Counter()
@@ -57,8 +65,8 @@ def profile(who, pid, hz, seconds, children=False, event="wall"):
 
 
 def split(who, seconds):
-    with python.Process(python.installed()["debian"], python.TARGETS / "work.py") as p:
-        found, _, _ = profile(who, p.pid, 1000, seconds, event="cpu")
+    with python.Process([*alone(0), *python.installed()["debian"]], python.TARGETS / "work.py") as p:
+        found, _, _ = profile(who, p.pid, 1000, seconds, event="cpu", first=alone(1))
     total = sum(found.values())
     shares = [100 * sum(n for s, n in found.items() if f in s) / total for f in "abc"]
     return max(abs(a - b) for a, b in zip(shares, (50, 30, 20))), total, shares
@@ -91,10 +99,10 @@ def cost(who, seconds):
 
 
 def pace(who, seconds):
-    with python.Process(python.installed()["debian"], python.TARGETS / "flip.py") as p:
+    with python.Process([*alone(0), *python.installed()["debian"]], python.TARGETS / "flip.py") as p:
         skip = len(p.stdout())
         if who:
-            profile(who, p.pid, 100, seconds)
+            profile(who, p.pid, 100, seconds, first=alone(1))
         else:
             time.sleep(seconds)
         return common.median(map(int, re.findall(rb"round (\d+)", p.stdout()[skip:])))
