@@ -177,7 +177,8 @@ struct piece {
 struct dump {
 	struct room *room;
 	bool native;
-	struct piece *pieces; /* owned */
+	struct sp_stackjvm *jvm; /* of the target, NULL: it is none */
+	struct piece *pieces;	 /* owned */
 	size_t count;
 	struct sp_err why; /* the first that could not be read */
 	int error;
@@ -203,6 +204,21 @@ static void add_piece(struct dump *d, struct sp_pyworker *w)
 	d->room->native = NULL;
 }
 
+/* What the kernel does not let us read, the JVM that it is a child of may. */
+static int look_into(struct dump *d, struct sp_pyworker *w, pid_t pid,
+	const struct sp_pyworker *like, struct sp_err *err)
+{
+	int r = sp_pyworker_init(w, pid, like, -1, err), fd;
+
+	if (r != -EPERM || !d->jvm)
+		return r;
+	fd = sp_stackjvm_memory(d->jvm, pid);
+	if (fd < 0)
+		return r;
+	sp_pyworker_done(w);
+	return sp_pyworker_init(w, pid, like, fd, err);
+}
+
 /* @like: its parent, NULL: it has none that is Python. */
 static void dump_tree(
 	struct dump *d, pid_t pid, const struct sp_pyworker *like, bool jvm, int depth)
@@ -211,7 +227,7 @@ static void dump_tree(
 	struct sp_pyworker w = {0};
 	struct sp_err err = {""};
 	size_t n = children ? sp_pyproc_children(pid, false, children, PROCESSES) : 0;
-	int r = jvm ? 0 : sp_pyworker_init(&w, pid, like, -1, &err);
+	int r = jvm ? 0 : look_into(d, &w, pid, like, &err);
 
 	if (r < 0 && d->error == 0) {
 		d->error = r;
@@ -283,6 +299,7 @@ static int dump(const struct sp_call *call, const struct sp_jvm *t)
 	sp_buf_init(&text);
 	if (is_jvm)
 		sp_stackjvm_begin(&jvm, t, call);
+	d.jvm = jvm;
 	if (d.room)
 		dump_tree(&d, t->pid, NULL, is_jvm, 0);
 	if (is_jvm)

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "interrupt.h"
 #include "message.h"
+#include "py_ask.h"
 #include "prof/framename.h"
 #include "run.h"
 #include "show.h"
@@ -16,9 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A thread that stands still is seen at the first look, one that runs when it next has a core. */
 static const uint64_t interval_ns = 10000000, duration_ns = 100000000;
+/* For what the agent opens: an answer, and a look whether it came. */
+static const uint64_t answer_ns = 2000000000, look_ns = 20000000;
 
 struct sp_stackjvm {
 	struct sp_call call;
@@ -58,6 +62,45 @@ int sp_stackjvm_begin(
 	sp_run_start(&s->run, &s->call);
 	s->end_ns = sp_clock_mono_ns() + duration_ns;
 	return s->run.code;
+}
+
+struct answer {
+	bool came;
+	int fd;
+};
+
+static void take_memory(void *ctx, pid_t pid, int error, int fd)
+{
+	struct answer *a = ctx;
+
+	if (a->came && fd >= 0)
+		close(fd);
+	else
+		*a = (struct answer){true, fd};
+}
+
+int sp_stackjvm_memory(struct sp_stackjvm *s, pid_t pid)
+{
+	uint64_t end = sp_clock_mono_ns() + answer_ns;
+	struct answer answer = {false, -1};
+	struct sp_link *l = s ? &s->run.link : NULL;
+	struct sp_pyask ask;
+	struct sp_err err;
+	struct sp_msg m;
+	int r = l && l->chan.fd >= 0 ? 0 : -EPERM;
+
+	if (r < 0)
+		return r;
+	l->memory = take_memory;
+	l->memory_ctx = &answer;
+	sp_pyask_init(&ask, l->chan.fd);
+	r = sp_pyask(&ask, pid);
+	while (r > 0 && !answer.came && sp_clock_mono_ns() < end)
+		if (sp_link_next(l, &m, sp_clock_mono_ns() + look_ns, &err) < 0 && l->chan.fd < 0)
+			break;
+	sp_pyask_done(&ask);
+	l->memory = NULL;
+	return answer.fd >= 0 ? answer.fd : -EPERM;
 }
 
 static void wait_for_all(struct sp_stackjvm *s)

@@ -17,6 +17,10 @@ struct sp_stackjvm;
 int sp_stackjvm_begin(
 	struct sp_stackjvm **ret, const struct sp_jvm *target, const struct sp_call *call);
 
+/* The memory of @pid, a process below the JVM that may not be read from here, as the agent opened
+ * it: a descriptor that the caller owns; -EPERM. */
+int sp_stackjvm_memory(struct sp_stackjvm *s, pid_t pid);
+
 /* Waits until every thread was seen, lets go of the JVM and appends its threads: those in a task
  * first. Frees @s. Returns an exit code. */
 int sp_stackjvm_end(struct sp_stackjvm *s, struct sp_buf *b, sp_stackjvm_task_fn *task, void *ctx);

@@ -43,12 +43,12 @@ static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
 
 static void note_sockets(const struct sp_sockets *s, struct sp_profile *p)
 {
+	unsigned long long other = s->other, looks = s->other + s->same;
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		"at %llu of %llu looks a Python worker's socket led to another task than the "
-		"worker says",
-		(unsigned long long)s->other, (unsigned long long)(s->other + s->same));
+		"at %llu of %llu looks a Python worker's socket led to another task than it says",
+		other, looks);
 	sp_profile_note(p, text);
 }
 

@@ -17,6 +17,7 @@ scope 1
 $as build/sparkprof -e wall -d 1 -f /tmp/x.jfr $child; echo "exit $?"
 record 3 one
 $as build/sparkprof report -f - /tmp/one.jfr | tr -s '\\n ' ' '
+$as build/sparkprof stack $jvm
 scope 2
 record 2 two
 scope 0
@@ -45,6 +46,13 @@ def test_the_jvm_that_started_them_reads_them_for_us(said):
     assert len(lines) == 3 and sum(map(int, lines)) > 20, text
     assert scopes["1"].count("exit 0") == 1 and "was not sampled" not in scopes["1"], text
     assert "2 Python processes were read through the JVM that started them" in scopes["1"], text
+
+
+def test_stack_sees_them_too(said):
+    """This kernel does not tell what system calls threads are in, so that it shows no thread of the JVM."""
+    scopes, text = said
+    shown = scopes["1"].partition("Hot stacks")[2]
+    assert re.search(r"^python3\.11-\d+, Python 3\.11.*\n  thread \d+, running.*\n    burn \(.*work\.py:\d+\)$", shown, re.M), text
 
 
 def test_where_nobody_may_it_is_said_and_the_jvm_goes_on(said):
