@@ -24,6 +24,8 @@ static void done(struct sp_page *g)
 	free(g->uses);
 	free(g->known_areas);
 	free(g->labels);
+	free(g->profile_stack);
+	sp_spent_free(g->spent);
 	if (g->own_areas)
 		sp_areas_free(g->areas);
 }
@@ -153,8 +155,9 @@ static int add_rows(struct sp_page *g, const struct sp_view *v, const uint32_t *
 
 		if (s->event != event || !leaf)
 			continue;
-		g->rows[g->row_count++] = (struct sp_page_row){event, s->thread, s->bucket, s->span,
-			leaf, s->state, s->task, worth_of(&worth, s, v->row_stacks[i] - 1)};
+		g->rows[g->row_count++] =
+			(struct sp_page_row){event, s->thread, s->bucket, s->span, leaf, s->stack,
+				s->state, s->task, worth_of(&worth, s, v->row_stacks[i] - 1)};
 		votes[s->stack].leaf = leaf;
 		votes[s->stack].count += s->count;
 	}
@@ -237,11 +240,16 @@ static int rank_stacks(struct sp_page *g)
 	g->uses = calloc(g->trie.count, sizeof(*g->uses));
 	g->leaves = calloc(g->trie.count, sizeof(*g->leaves));
 	g->stack_of_node = calloc(g->trie.count, sizeof(*g->stack_of_node));
-	if (!g->uses || !g->leaves || !g->stack_of_node)
+	g->profile_stack = calloc(g->trie.count, sizeof(*g->profile_stack));
+	if (!g->uses || !g->leaves || !g->stack_of_node || !g->profile_stack)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->row_count; i++)
-		if (g->uses[g->rows[i].leaf]++ == 0)
-			g->leaves[g->leaf_count++] = g->rows[i].leaf;
+	for (size_t i = 0; i < g->row_count; i++) {
+		uint32_t leaf = g->rows[i].leaf;
+
+		if (g->uses[leaf]++ == 0)
+			g->leaves[g->leaf_count++] = leaf;
+		g->profile_stack[leaf] = g->rows[i].stack;
+	}
 	qsort_r(g->leaves, g->leaf_count, sizeof(*g->leaves), by_use, g->uses);
 	for (uint32_t i = 0; i < g->leaf_count; i++)
 		g->stack_of_node[g->leaves[i]] = i;
@@ -363,6 +371,8 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 		r = name_labels(g);
 	if (r == 0)
 		r = rank_stacks(g);
+	if (r == 0 && g->p->task_count)
+		r = sp_spent_new(&g->spent, g->p);
 	if (r == 0)
 		r = settle_areas(g);
 	if (r == 0)

@@ -37,7 +37,12 @@
  * Label n of a sample is the nth of these.
  *
  * 9 spans: when tasks ran. Count, columns: label, start in milliseconds (signed, difference),
- * length in microseconds. */
+ * length in microseconds.
+ *
+ * 10 waits: what time was spent on (spent.h), by stack and state; only where tasks ran. Kinds of
+ * stacks, then for each kind a column: the class in each state, the first of a state that is not
+ * told; then a column: the kind of each of the stacks of 5. "waits" in the meta data names the
+ * classes. */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 

@@ -1,16 +1,14 @@
 /* The columns themselves: see pagedata.h for the format. */
 #include "out/pagedata_put.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "out/escape.h"
 #include "out/pagedata.h"
-#include "out/stages.h"
 
-enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES, LABELS, SPANS };
+enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES, LABELS, SPANS, WAITS };
 
 static void put(struct sp_buf *b, uint64_t v)
 {
@@ -31,158 +29,6 @@ static void put_section(struct sp_buf *out, enum section id, struct sp_buf *cont
 	sp_buf_add(out, contents->data, contents->len);
 	out->failed |= contents->failed;
 	sp_buf_clear(contents);
-}
-
-static void json_text(struct sp_buf *b, const struct sp_profile *p, const char *key, uint32_t id)
-{
-	size_t n;
-	const char *s = sp_dict_get_string(p->dict, id, &n);
-
-	sp_buf_addf(b, ",\"%s\":", key);
-	sp_escape_json(s, id ? n : 0, b);
-}
-
-static void json_remarks(struct sp_buf *b, const struct sp_profile *p, const char *key,
-	const struct sp_remark *list, unsigned count)
-{
-	sp_buf_addf(b, ",\"%s\":[", key);
-	for (unsigned i = 0; i < count; i++) {
-		size_t n;
-		const char *s = sp_dict_get_string(p->dict, list[i].text_id, &n);
-
-		sp_buf_adds(b, i ? ",[" : "[");
-		sp_escape_json(s, n, b);
-		sp_buf_addf(b, ",%" PRIu64 "]", list[i].count);
-	}
-	sp_buf_addc(b, ']');
-}
-
-static void json_events(struct sp_buf *b, const struct sp_page *g)
-{
-	static const char *const units[] = {"ns", "bytes", "count"};
-
-	sp_buf_adds(b, ",\"events\":[");
-	for (unsigned i = 0; i < g->p->event_count; i++) {
-		const struct sp_event *e = &g->p->events[i];
-
-		sp_buf_addf(b,
-			"%s{\"unit\":\"%s\",\"interval\":%" PRIu64 ",\"quantum\":%" PRIu64
-			",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64
-			",\"measured\":%s,\"counted\":%s",
-			i ? "," : "", units[e->unit % SP_COUNT(units)], e->interval, g->quantum[i],
-			e->samples, e->weight, e->measured ? "true" : "false",
-			g->counted ? "true" : "false");
-		json_text(b, g->p, "name", e->name_id);
-		sp_buf_addc(b, '}');
-	}
-	sp_buf_addc(b, ']');
-}
-
-static void json_areas(struct sp_buf *b, const struct sp_areas *areas)
-{
-	sp_buf_adds(b, ",\"areas\":[");
-	for (unsigned i = 0; i < sp_areas_count(areas); i++) {
-		const struct sp_area *a = sp_areas_get(areas, i);
-
-		sp_buf_adds(b, i ? ",{\"name\":" : "{\"name\":");
-		sp_escape_json(a->name, strlen(a->name), b);
-		sp_buf_addf(b, ",\"colour\":\"%s\"}", a->colour);
-	}
-	sp_buf_addc(b, ']');
-}
-
-/* What people call the stages, by the word that labels have for them. */
-static void json_stages(struct sp_buf *b, const struct sp_profile *p)
-{
-	sp_buf_adds(b, ",\"stages\":{");
-	for (size_t i = 0, n = 0; i < p->stage_count; i++) {
-		const struct sp_stage *s = &p->stages[i];
-		const char *name = sp_stages_name(p, &(struct sp_stage_row){.about = s});
-
-		if (!*name)
-			continue;
-		sp_buf_addf(b, "%s\"stage %d.%d\":", n++ ? "," : "", s->stage, s->attempt);
-		sp_escape_json(name, strlen(name), b);
-	}
-	sp_buf_addc(b, '}');
-}
-
-/* Of stages whose tasks are folded: what the page cannot count itself. Times in milliseconds. */
-static void json_folded(struct sp_buf *b, const struct sp_page *g)
-{
-	struct sp_stages s = {0};
-
-	if (!g->p->fold || !g->p->event_count)
-		return;
-	if (sp_stages_init(&s, g->p, 0, g->areas) < 0)
-		b->failed = true;
-	sp_buf_adds(b, ",\"folded\":{");
-	for (size_t i = 0; i < s.count && !b->failed; i++) {
-		const struct sp_stage_row *r = &s.rows[i];
-
-		sp_buf_addf(b,
-			"%s\"stage %d.%d\":{\"tasks\":%" PRIu32 ",\"run\":%.3f,\"whole\":%" PRIu32
-			",\"median\":%.3f,\"max\":%.3f,\"slowest\":%" PRId64 "}",
-			i ? "," : "", r->stage, r->attempt, r->tasks, (double)r->run_ns / 1e6,
-			r->length_count, (double)r->median_ns / 1e6, (double)r->max_ns / 1e6,
-			r->max_task);
-	}
-	sp_buf_addc(b, '}');
-	sp_stages_done(&s);
-}
-
-static void json_diff(struct sp_buf *b, const struct sp_diff *d)
-{
-	if (!d)
-		return;
-	sp_buf_addf(b, ",\"diff\":{\"absolute\":%s,\"event\":", d->absolute ? "true" : "false");
-	sp_escape_json(sp_diff_event(d), strlen(sp_diff_event(d)), b);
-	for (unsigned i = 0; i < 2; i++) {
-		sp_buf_adds(b, i ? "," : ",\"names\":[");
-		sp_escape_json(sp_diff_name(d, i), strlen(sp_diff_name(d, i)), b);
-	}
-	sp_buf_addf(b,
-		"],\"samples\":[%" PRIu64 ",%" PRIu64 "],\"durations\":[%" PRIu64 ",%" PRIu64 "]}",
-		d->views[0]->samples, d->views[1]->samples, d->views[0]->profile->duration_ns,
-		d->views[1]->profile->duration_ns);
-}
-
-/* @states: string ids that samples have as state, each once. */
-static void put_meta(
-	const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
-{
-	const struct sp_profile *p = g->p;
-
-	sp_buf_addf(b,
-		"{\"start\":%" PRIu64 ",\"recorded\":%" PRIu64 ",\"duration\":%" PRIu64
-		",\"bucket\":%" PRIu64 ",\"buckets\":%" PRIu32,
-		g->start_ns, p->start_ns, p->duration_ns, p->bucket_ns, g->buckets);
-	sp_buf_addf(b,
-		",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64
-		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64,
-		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered);
-	json_text(b, p, "title", p->title_id);
-	json_text(b, p, "target", p->target_id);
-	json_text(b, p, "runtime", p->runtime_id);
-	json_text(b, p, "command", p->command_id);
-	json_text(b, p, "host", p->host_id);
-	sp_buf_adds(b, ",\"version\":\"" SP_VERSION "\",\"states\":[");
-	for (size_t i = 0; i < count; i++) {
-		size_t n;
-		const char *s = sp_dict_get_string(p->dict, states[i], &n);
-
-		sp_buf_adds(b, i ? "," : "");
-		sp_escape_json(s, n, b);
-	}
-	sp_buf_addc(b, ']');
-	json_remarks(b, p, "reasons", p->lost, p->lost_count);
-	json_remarks(b, p, "notes", p->notes, p->note_count);
-	json_events(b, g);
-	json_areas(b, g->areas);
-	json_stages(b, p);
-	json_folded(b, g);
-	json_diff(b, g->diff);
-	sp_buf_addc(b, '}');
 }
 
 /* Names of frames first, those of threads behind them. */
@@ -267,6 +113,30 @@ static void put_stacks(const struct sp_page *g, struct sp_buf *b)
 		put_signed(b, node - before);
 		before = node;
 	}
+}
+
+/* Kinds of stacks are few: a class for each of them in each state, then the kinds. */
+static void put_waits(
+	const struct sp_page *g, const uint32_t *states, size_t state_count, struct sp_buf *b)
+{
+	SP_AUTO_BUF struct sp_buf kinds;
+
+	sp_buf_init(&kinds);
+	for (uint32_t i = 0; i < g->leaf_count; i++) {
+		int kind = sp_spent_kind(g->spent, g->profile_stack[g->leaves[i]]);
+
+		b->failed |= kind < 0;
+		put(&kinds, kind < 0 ? 0 : (uint64_t)kind);
+	}
+	put(b, sp_spent_kinds(g->spent));
+	for (unsigned k = 0; k < sp_spent_kinds(g->spent); k++) {
+		put(b, sp_spent_of_kind(g->spent, k, ""));
+		for (size_t i = 0; i < state_count; i++)
+			put(b, sp_spent_of_kind(g->spent, k,
+				       sp_dict_get_string(g->p->dict, states[i], NULL)));
+	}
+	sp_buf_add(b, kinds.data, kinds.len);
+	b->failed |= kinds.failed;
 }
 
 /* The columns of the rows @at to @end - 1, which are of one event. */
@@ -429,6 +299,7 @@ void sp_page_put(struct sp_page *g, struct sp_buf *out)
 	SP_AUTO_FREE uint32_t *numbers = calloc(strings, sizeof(*numbers));
 	SP_AUTO_FREE uint32_t *states = calloc(strings, sizeof(*states));
 	SP_AUTO_BUF struct sp_buf b;
+	size_t state_count;
 
 	sp_buf_init(&b);
 	if (!numbers || !states) {
@@ -437,7 +308,8 @@ void sp_page_put(struct sp_page *g, struct sp_buf *out)
 	}
 	sp_buf_adds(out, "SPPG");
 	put(out, SP_PAGE_VERSION);
-	put_meta(g, states, number_states(g, numbers, states), &b);
+	state_count = number_states(g, numbers, states);
+	sp_page_meta(g, states, state_count, &b);
 	put_section(out, META, &b);
 	put_strings(g, &b);
 	put_section(out, STRINGS, &b);
@@ -447,6 +319,10 @@ void sp_page_put(struct sp_page *g, struct sp_buf *out)
 	put_section(out, NODES, &b);
 	put_stacks(g, &b);
 	put_section(out, STACKS, &b);
+	if (g->spent) {
+		put_waits(g, states, state_count, &b);
+		put_section(out, WAITS, &b);
+	}
 	for (size_t i = 0, next; i < g->row_count; i = next) {
 		for (next = i; next < g->row_count && g->rows[next].event == g->rows[i].event;)
 			next++;

@@ -7,9 +7,10 @@
 #include "out/trie.h"
 #include "prof/area.h"
 #include "prof/profile.h"
+#include "prof/spent.h"
 
 struct sp_page_row {
-	uint32_t event, thread, bucket, span, leaf, state, label;
+	uint32_t event, thread, bucket, span, leaf, stack, state, label;
 	uint64_t weight; /* or samples, where these are counted */
 };
 
@@ -32,13 +33,18 @@ struct sp_page {
 	uint32_t *leaves, *uses; /* owned: nodes that are leaves, most used first */
 	uint32_t *stack_of_node; /* owned: place in leaves[] by node */
 	uint32_t leaf_count;
-	struct sp_page_label *labels;	     /* owned: of each task of the profile */
+	struct sp_spent_of *spent;    /* owned; NULL: no task ran */
+	uint32_t *profile_stack;      /* owned: a stack of the profile that ends at the node */
+	struct sp_page_label *labels; /* owned: of each task of the profile */
 	uint64_t quantum[SP_PROFILE_EVENTS]; /* 0: the event is left out */
 	bool counted;			     /* values are samples, not weights: see pagedata.h */
 	uint64_t filtered;
 	uint32_t first_bucket, buckets;
 	uint64_t start_ns;
 };
+
+/* Appends the meta data. @states: string ids that samples have as state, each once. */
+void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b);
 
 /* Appends all sections; errors are sticky in @out. */
 void sp_page_put(struct sp_page *g, struct sp_buf *out);

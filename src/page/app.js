@@ -218,12 +218,16 @@ class App {
 	setColour(colour) {
 		this.set({colour: colour === this.usualColour() ? '' : colour});
 	}
-	/* What the strip shows over time: states, where the event has them. */
+	/* Whether it is told what the event's time was spent on. */
+	waits() {
+		return !!this.profile.waits && !this.profile.meta.diff && this.model.event.name === 'wall';
+	}
+	/* What the strip shows over time: what it was spent on, else states, where the event has them. */
 	over() {
 		const rows = this.profile.events[this.model.filter.event];
 		if (rows && rows.stated === undefined)
 			rows.stated = rows.state.some((state) => state > 0);
-		return this.state.by || (rows && rows.stated ? 'state' : 'area');
+		return this.state.by && (this.state.by !== 'wait' || this.waits()) ? this.state.by : this.waits() ? 'wait' : rows && rows.stated ? 'state' : 'area';
 	}
 	search() {
 		const input = byId('search'), text = this.state.search;

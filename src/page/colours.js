@@ -65,6 +65,9 @@ class Colours {
 	state(name) {
 		return this.strong(STATE_HUES[name] || [hash(name) % 360, 30]);
 	}
+	wait(name) {
+		return this.strong(WAIT_HUES[name] || [0, 0]);
+	}
 	area(index) {
 		return this.strong(this.areaHues[index]);
 	}

@@ -192,6 +192,10 @@ const SECTIONS = {
 		const start = await r.numbers(new Float64Array(n), (v) => sum += unzigzag(v)), length = await r.numbers(new Float64Array(n));
 		p.spans = Array.from(label, (l, i) => ({label: l, from: start[i], to: start[i] + length[i] / 1000}));
 	},
+	10: async (r, p) => {
+		const {waits, states} = p.meta, table = await r.numbers(new Uint8Array(r.get() * (states.length + 1)));
+		p.waits = new Waits(waits, table, states.length, p.nodes, p.stacks, await r.numbers(new Uint16Array(p.stacks.length)));
+	},
 };
 
 /* The tree in pre-order with its root at 0: the subtree of n is n … end[n] - 1. */
@@ -268,7 +272,7 @@ async function readSamples(r, p) {
 async function readData(base64) {
 	const bytes = await inflate(base64);
 	const r = new Reader(bytes);
-	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: '', whole: false, helper: false}], spans: []};
+	const p = {events: [], series: [], labels: [{executor: '', stage: '', task: '', whole: false, helper: false}], spans: [], waits: null};
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;

@@ -1,5 +1,5 @@
 'use strict';
-/* The table of stages: tasks, run time, samples by area, and whether a task lagged behind. A click
+/* The table of stages: tasks, run time, what kind of work it was, and whether a task lagged behind. A click
  * shows a stage alone; one on a straggler compares it with the median task of its stage. */
 
 /* Stages by their word: {stage, tasks, run: ms of all, whole: [{label, ms}] of the tasks that began and
@@ -63,22 +63,20 @@ class StageTable {
 		} else {
 			this.sums = this.kept.sums;
 		}
+		this.work = kindsOfWork(this.profile, this.colours, model.filter.event);
 		this.chosen = chosen;
 		this.draw();
 	}
-	/* Weights by area for each stage. Only rows that may lie in the range are looked at. */
+	/* Weights by kind of work for each stage. Only rows that may lie in the range are looked at. */
 	async sum(model, labels, wanted) {
-		const {areas, states} = this.profile.meta, {area} = model.nodes, {event, range} = model.filter, rows = this.profile.events[event], sums = new Map();
-		/* as sp_area_in_state: a worker that waits as it reads what is serialised waits for its JVM */
-		const pickle = areas.findIndex((a) => a.name === 'Python serialisation'), forJvm = areas.findIndex((a) => a.name === 'Python waits for JVM');
-		const waits = [false, ...states.map((s) => s && s !== 'running' && s !== 'runnable')];
-		this.stages.forEach((s) => sums.set(s, new Float64Array(areas.length)));
+		const {event, range} = model.filter, rows = this.profile.events[event], sums = new Map(), work = kindsOfWork(this.profile, this.colours, event);
+		this.stages.forEach((s) => sums.set(s, new Float64Array(work.names.length)));
 		let until = performance.now() + SLICE_MS;
 		for (const [from, to] of model.parts(event, range, model.threadMask(model.filter))) {
 			model.eachRow(range, (node, value, i) => {
 				const stage = this.stageOf[rows.label[i]];
 				if (stage)
-					sums.get(stage)[area[node] === pickle && waits[rows.state[i]] ? forJvm : area[node]] += value;
+					sums.get(stage)[work.of(node, i)] += value;
 			}, from, to, labels);
 			if (performance.now() > until && wanted()) {
 				await pause();
@@ -103,7 +101,7 @@ class StageTable {
 		const table = element('table', {className: 'stages'}), head = element('tr'), top = element('thead');
 		for (const [id, text, title] of [['stage', 'Stage', 'A click shows it alone'], ['tasks', 'Tasks', 'Attempts that ran within the recording'],
 			['run', 'Run time', 'What they took of it together'], ['slowest', 'Slowest', 'Against the median task: a click on a straggler compares both'],
-			['areas', 'Samples by area', 'Of what is selected']])
+			['areas', this.work.title, 'Of what is selected']])
 			head.append(element('th', {scope: 'col', className: id, textContent: text, title}));
 		top.append(head);
 		list.sort((x, y) => y.weight - x.weight || y.run - x.run || x.stage.localeCompare(y.stage, 'en', {numeric: true}));
@@ -158,12 +156,12 @@ class StageTable {
 	/* The heaviest areas in words, and all of them as a bar. */
 	areaCell(s, most) {
 		const cell = element('td', {className: 'areas'}), bar = element('div', {className: 'stack'});
-		const {areas} = this.profile.meta, used = [...s.areas.keys()].filter((i) => s.areas[i] > 0).sort((x, y) => s.areas[y] - s.areas[x]);
-		const words = used.map((i) => `${areas[i].name} ${(100 * s.areas[i] / s.weight).toFixed(0)} %`);
+		const {names, colour} = this.work, used = [...s.areas.keys()].filter((i) => s.areas[i] > 0).sort((x, y) => s.areas[y] - s.areas[x]);
+		const words = used.map((i) => `${names[i]} ${(100 * s.areas[i] / s.weight).toFixed(0)} %`);
 		for (const i of used) {
 			const part = element('span');
 			part.style.width = `${100 * s.areas[i] / most}%`;
-			part.style.background = this.colours.area(i);
+			part.style.background = colour(i);
 			bar.append(part);
 		}
 		cell.title = words.join(', ');

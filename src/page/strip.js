@@ -139,7 +139,7 @@ class Strip {
 		}
 		this.set([from, to]);
 	}
-	/* Sums over time of what the model has selected, whatever the range. @by: 'state', 'area', 'stage',
+	/* Sums over time of what the model has selected, whatever the range. @by: 'wait', 'state', 'area', 'stage',
 	 * 'thread' or 'second'. Many samples are summed in slices, and then on.loaded() is called. */
 	async load(model, by) {
 		const rows = this.profile.events[model.filter.event], n = this.buckets + 1, lanes = new Map(), count = rows ? rows.count : 0;
@@ -167,8 +167,8 @@ class Strip {
 		this.draw();
 	}
 	keysBy(model, by, rows, stages) {
-		const stageOf = this.profile.labels.map((l) => stages.indexOf(l.stage)), {area} = model.nodes;
-		return {area: (node) => area[node], thread: (node, i) => rows.thread[i], stage: (node, i) => stageOf[rows.label[i]], second: () => 0}[by] ||
+		const stageOf = this.profile.labels.map((l) => stages.indexOf(l.stage)), {area} = model.nodes, {waits} = this.profile;
+		return {wait: (node, i) => waits.of(node, rows.state[i]), area: (node) => area[node], thread: (node, i) => rows.thread[i], stage: (node, i) => stageOf[rows.label[i]], second: () => 0}[by] ||
 			((node, i) => rows.state[i]);
 	}
 	settle(kinds, n) {
@@ -200,6 +200,8 @@ class Strip {
 	label(lane) {
 		if (this.by === 'stage')
 			return this.stages[lane.key] || 'no stage';
+		if (this.by === 'wait')
+			return this.profile.waits.names[lane.key];
 		if (this.by === 'area')
 			return this.profile.meta.areas[lane.key].name;
 		if (this.by === 'thread')
@@ -209,6 +211,8 @@ class Strip {
 	colourOf(lane) {
 		if (this.by === 'stage')
 			return lane.key ? this.colours.strong([hash(this.stages[lane.key]) * 47 % 360, 42]) : this.colours.strong([212, 8]);
+		if (this.by === 'wait')
+			return this.colours.wait(this.label(lane));
 		return this.by === 'area' ? this.colours.area(lane.key) : this.colours.state(lane.key ? this.label(lane) : '');
 	}
 	draw() {

@@ -135,6 +135,7 @@ Object.assign(App.prototype, {
 		const s = this.state;
 		for (const id of ['thread', 'state'])
 			byId(id).value = s[id];
+		byId('by').querySelector('[value=wait]').hidden = !this.waits();
 		byId('by').value = this.over();
 		byId('colour').value = this.colouring();
 		byId('as').value = this.amounts() ? 'amounts' : 'shares';

@@ -329,6 +329,8 @@ struct sp_spent_of {
 	size_t stack_count;
 	uint8_t *roles; /* by method */
 	size_t method_count;
+	struct told *kinds; /* owned */
+	unsigned kind_count;
 	struct sp_buf text;
 };
 
@@ -401,19 +403,51 @@ void sp_spent_free(struct sp_spent_of *s)
 		return;
 	free(s->stacks);
 	free(s->roles);
+	free(s->kinds);
 	sp_buf_done(&s->text);
 	free(s);
 }
 
-enum sp_spent sp_spent_of_row(struct sp_spent_of *s, const struct sp_sample *row)
+static const struct told *told_of(struct sp_spent_of *s, uint32_t stack)
 {
-	struct told *t = &s->stacks[row->stack < s->stack_count ? row->stack : 0];
+	struct told *t = &s->stacks[stack < s->stack_count ? stack : 0];
 
 	if (!t->looked) {
-		const struct sp_stack *st = sp_dict_get_stack(s->p->dict, row->stack);
+		const struct sp_stack *st = sp_dict_get_stack(s->p->dict, stack);
 
 		*t = look(s->p->dict, st ? st->frames : NULL, st ? st->count : 0, &s->text,
 			s->roles, s->method_count);
 	}
-	return judge(t, sp_dict_get_string(s->p->dict, row->state, NULL));
+	return t;
+}
+
+enum sp_spent sp_spent_of_row(struct sp_spent_of *s, const struct sp_sample *row)
+{
+	return judge(told_of(s, row->stack), sp_dict_get_string(s->p->dict, row->state, NULL));
+}
+
+int sp_spent_kind(struct sp_spent_of *s, uint32_t stack)
+{
+	const struct told *t = told_of(s, stack);
+	struct told *to;
+
+	for (unsigned i = 0; i < s->kind_count; i++)
+		if (memcmp(&s->kinds[i], t, sizeof(*t)) == 0) /* bytes only, so no padding */
+			return (int)i;
+	to = reallocarray(s->kinds, s->kind_count + 1ul, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	s->kinds = to;
+	s->kinds[s->kind_count] = *t;
+	return (int)s->kind_count++;
+}
+
+unsigned sp_spent_kinds(const struct sp_spent_of *s)
+{
+	return s->kind_count;
+}
+
+enum sp_spent sp_spent_of_kind(const struct sp_spent_of *s, unsigned kind, const char *state)
+{
+	return judge(&s->kinds[kind], state);
 }

@@ -60,4 +60,10 @@ int sp_spent_new(struct sp_spent_of **ret, const struct sp_profile *p);
 void sp_spent_free(struct sp_spent_of *s);
 enum sp_spent sp_spent_of_row(struct sp_spent_of *s, const struct sp_sample *row);
 
+/* Stacks that tell the same in every state are of one kind. Kinds are numbered from 0 as they are
+ * met; there are few. Returns -ENOMEM, or the number. */
+int sp_spent_kind(struct sp_spent_of *s, uint32_t stack);
+unsigned sp_spent_kinds(const struct sp_spent_of *s);
+enum sp_spent sp_spent_of_kind(const struct sp_spent_of *s, unsigned kind, const char *state);
+
 #endif

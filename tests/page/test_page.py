@@ -569,6 +569,28 @@ def test_table_of_stages_filters_and_compares_a_straggler(browser, small):
     quiet(browser, small)
 
 
+def test_table_of_stages_says_what_wall_was_spent_on(browser, small, make):
+    """The same sums as in the other formats, which are told by C: in the table, and over time."""
+    told = json.loads(make("json", "generate", 20000, 400, 8, 60, 30).read_text())["events"][0]
+    browser.open(small)
+    shown = dict(browser.eval("""[...sparkprof.stages.sums].map(([s, sums]) => [s.stage,
+        Object.fromEntries([...sums].map((v, i) => [sparkprof.stages.work.names[i], v]).filter(([, v]) => v))])"""))
+    quantum = browser.eval("sparkprof.profile.meta.events[0].quantum")
+    assert len(told["stages"]) == len(shown) == 3
+    for row in told["stages"]:
+        mine = shown[f"stage {row['stage']}.{row['attempt']}"]
+        assert set(mine) == set(row["time"]) and len(mine) > 3
+        assert all(abs(mine[k] - v) <= 200 * quantum + 0.01 * v for k, v in row["time"].items()), (mine, row["time"])
+    assert browser.eval("document.querySelector('.stages thead .areas').textContent") == "Time spent on"
+    heavy = max(shown, key=lambda s: sum(shown[s].values()))
+    first = max(shown[heavy], key=shown[heavy].get)
+    assert browser.eval(f"document.querySelector('[data-stage=\"{heavy}\"] .areas').textContent").startswith(f"{first} ")
+    assert browser.eval("sparkprof.strip.by") == browser.eval("document.getElementById('by').value") == "wait"
+    lanes = dict(browser.eval("sparkprof.strip.kinds.map((k) => [sparkprof.strip.label(k), k.weight])"))
+    assert all(lanes[k] >= sum(s.get(k, 0) for s in shown.values()) > 0 for s in shown.values() for k in s)
+    quiet(browser, small)
+
+
 def test_a_stage_that_began_before_has_its_name_inside(browser, small):
     browser.open(small)
     places = browser.eval("""(() => {

@@ -136,6 +136,14 @@ Test(spent, what_is_kept_of_stacks_answers_the_same)
 		for (size_t i = 0; i < SP_COUNT(cases); i++)
 			cr_expect_str_eq(
 				sp_spent_name(sp_spent_of_row(s, &rows[i])), cases[i].want);
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		int kind = sp_spent_kind(s, rows[i].stack);
+
+		cr_assert(kind >= 0 && (unsigned)kind < sp_spent_kinds(s));
+		cr_expect_str_eq(sp_spent_name(sp_spent_of_kind(s, (unsigned)kind, cases[i].state)),
+			cases[i].want);
+	}
+	cr_expect_lt(sp_spent_kinds(s), SP_COUNT(cases));
 	cr_expect_eq(sp_spent_of_row(s, &(struct sp_sample){0}), SP_SPENT_CPU);
 	sp_spent_free(s);
 	sp_profile_free(p);
