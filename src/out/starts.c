@@ -17,17 +17,17 @@ static const char native[] =
 
 /* Names with a dot for each run of dots, slashes and dollars. Packages may be cut to letters. */
 static const char java[] =
-	"^(j(ava)?\\.lang\\.(Virtual)?Thread\\.run(With)?|"
-	"j(ava)?\\.u(til)?\\.concurrent\\.(ThreadPoolExecutor(\\.Worker)?\\.run(Worker)?|"
+	"^(j(ava)?\\.l(ang)?\\.(Virtual)?Thread\\.run(With)?|"
+	"j(ava)?\\.u(til)?\\.c(oncurrent)?\\.(ThreadPoolExecutor(\\.Worker)?\\.run(Worker)?|"
 	"FutureTask\\.run(AndReset)?|Executors\\.RunnableAdapter\\.call|"
 	"ScheduledThreadPoolExecutor\\.ScheduledFutureTask\\.run|ForkJoinWorkerThread\\.run|"
 	"ForkJoinPool\\.(runWorker|scan|WorkQueue\\.[[:alnum:]_]+)|ForkJoinTask\\.doExec)|"
-	"i(o)?\\.n(etty)?\\.u(til)?\\.(concurrent|internal)\\.(FastThreadLocalRunnable|"
+	"i(o)?\\.n(etty)?\\.u(til)?\\.(c(oncurrent)?|i(nternal)?)\\.(FastThreadLocalRunnable|"
 	"ThreadExecutorMap\\.[0-9]+|SingleThreadEventExecutor\\.[0-9]+)\\.run|"
-	"o(rg)?\\.a(pache)?\\.s(park)?\\.(executor\\.Executor\\.TaskRunner\\."
-	"((anonfun\\.)?run|Lambda|λ).*|util\\.(Utils|SparkErrorUtils)\\.tryWithSafeFinally|"
-	"scheduler\\.Task\\.run)|"
-	"o(rg)?\\.a(pache)?\\.spark\\.TaskContext(Impl)?\\.runTaskWithListeners)$";
+	"o(rg)?\\.a(pache)?\\.s(park)?\\.(e(xecutor)?\\.Executor\\.TaskRunner\\."
+	"((anonfun\\.)?run|Lambda|λ).*|u(til)?\\.(Utils|SparkErrorUtils)\\.tryWithSafeFinally|"
+	"s(cheduler)?\\.Task\\.run)|"
+	"o(rg)?\\.a(pache)?\\.s(park)?\\.TaskContext(Impl)?\\.runTaskWithListeners)$";
 
 struct sp_starts {
 	regex_t native, java;

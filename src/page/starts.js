@@ -5,12 +5,12 @@
 const NATIVE_STARTS = /^(_*clone3?|start_thread|JavaMain|ThreadJavaMain|jni_(Call|invoke)\w+|thread_native_entry|java_start|thread_entry|Thread::call_run|JavaThread::(run|thread_main_inner)|JavaCalls::\w+|os::os_exception_wrapper|(StubRoutines|call_stub)\b.*)$/;
 /* Packages may be cut to letters (--names=short). */
 const JAVA_STARTS = new RegExp('^(' + [
-	'j(ava)?.lang.(Virtual)?Thread.run(With)?',
-	'j(ava)?.u(til)?.concurrent.(ThreadPoolExecutor(.Worker)?.run(Worker)?|FutureTask.run(AndReset)?|Executors.RunnableAdapter.call|' +
+	'j(ava)?.l(ang)?.(Virtual)?Thread.run(With)?',
+	'j(ava)?.u(til)?.c(oncurrent)?.(ThreadPoolExecutor(.Worker)?.run(Worker)?|FutureTask.run(AndReset)?|Executors.RunnableAdapter.call|' +
 		'ScheduledThreadPoolExecutor.ScheduledFutureTask.run|ForkJoinWorkerThread.run|ForkJoinPool.(runWorker|scan|WorkQueue.\\w+)|ForkJoinTask.doExec)',
-	'i(o)?.n(etty)?.u(til)?.(concurrent|internal).(FastThreadLocalRunnable|ThreadExecutorMap.\\d+|SingleThreadEventExecutor.\\d+).run',
-	'o(rg)?.a(pache)?.s(park)?.(executor.Executor.TaskRunner.((anonfun.)?run|Lambda|λ).*|util.(Utils|SparkErrorUtils).tryWithSafeFinally|scheduler.Task.run)',
-	'o(rg)?.a(pache)?.spark.TaskContext(Impl)?.runTaskWithListeners',
+	'i(o)?.n(etty)?.u(til)?.(c(oncurrent)?|i(nternal)?).(FastThreadLocalRunnable|ThreadExecutorMap.\\d+|SingleThreadEventExecutor.\\d+).run',
+	'o(rg)?.a(pache)?.s(park)?.(e(xecutor)?.Executor.TaskRunner.((anonfun.)?run|Lambda|λ).*|u(til)?.(Utils|SparkErrorUtils).tryWithSafeFinally|s(cheduler)?.Task.run)',
+	'o(rg)?.a(pache)?.s(park)?.TaskContext(Impl)?.runTaskWithListeners',
 ].join('|').replaceAll('.', '\\.').replaceAll('\\.*', '.*') + ')$');
 
 function isStart(name) {

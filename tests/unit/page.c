@@ -355,6 +355,13 @@ Test(starts, frames_that_threads_start_with)
 		{"java/lang/Thread.run_[j]", true},
 		{"java.lang.Thread.run", true},
 		{"j.u.concurrent.ThreadPoolExecutor$Worker.run", true},
+		{"j.l.Thread.run", true}, /* --names=short */
+		{"j.u.c.ThreadPoolExecutor.runWorker", true},
+		{"o.a.s.e.Executor.TaskRunner.run{λ4}", true},
+		{"o.a.s.u.SparkErrorUtils.tryWithSafeFinally", true},
+		{"o.a.s.s.Task.run", true},
+		{"o.a.s.TaskContext.runTaskWithListeners", true},
+		{"o.a.s.s.ShuffleMapTask.runTask", false},
 		{"java/util/concurrent/ThreadPoolExecutor.getTask", false},
 		{"org/apache/spark/executor/Executor$TaskRunner.$anonfun$run$3", true},
 		{"org.apache.spark.scheduler.Task.run", true},
