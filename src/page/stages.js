@@ -157,7 +157,7 @@ class StageTable {
 	areaCell(s, most) {
 		const cell = element('td', {className: 'areas'}), bar = element('div', {className: 'stack'});
 		const {names, colour} = this.work, used = [...s.areas.keys()].filter((i) => s.areas[i] > 0).sort((x, y) => s.areas[y] - s.areas[x]);
-		const words = used.map((i) => `${names[i]} ${(100 * s.areas[i] / s.weight).toFixed(0)} %`);
+		const words = used.map((i) => `${names[i]} ${(100 * s.areas[i] / s.weight).toFixed(0)}\u00a0%`);
 		for (const i of used) {
 			const part = element('span');
 			part.style.width = `${100 * s.areas[i] / most}%`;

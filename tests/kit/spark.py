@@ -68,6 +68,11 @@ def spark_home(venv, where):
     return home
 
 
+def slow_network(rate="50mbit"):
+    """For App(within=…): hosts of its own, whose loopback is no faster than that."""
+    return ("unshare", "-n", "sh", "-ec", f'ip link set lo mtu 1500 up; tc qdisc add dev lo root tbf rate {rate} burst 256k latency 1s; exec "$@"', "sh")
+
+
 class Standalone:
     """Spark's own cluster manager: a master, and a worker on each of @hosts, which are all this machine.
 
@@ -135,10 +140,11 @@ class Standalone:
 
 class App:
     """One application. @job is a script in tests/spark/jobs that prints "ready <application id>" once its
-    executors work, and ends when its standard input does; it may look at its arguments @args. @user is a plain one."""
+    executors work, and ends when its standard input does; it may look at its arguments @args. @user is a plain one. @within: a command
+    that executes what follows it, as slow_network() is one."""
 
     def __init__(self, master="local-cluster[1,2,1024]", job="busy.py", args=(), name="sparkprof test", conf=None,
-                 jdk=17, version="4.3.0", env=None, timeout=120, jvm="", user=None):
+                 jdk=17, version="4.3.0", env=None, timeout=120, jvm="", user=None, within=()):
         venv = parts.pyspark(version)
         self.id = None
         self.dir = tempfile.TemporaryDirectory(prefix="sparkapp", ignore_cleanup_errors=True)
@@ -151,7 +157,7 @@ class App:
         flags = [x for k, v in conf.items() for x in ("--conf", f"{k}={v}")]
         self.log = open(os.path.join(self.dir.name, "log"), "w+b", buffering=0)
         self.proc = subprocess.Popen(
-            [venv / "bin/python", str(JOBS / job), *map(str, args)],
+            [*within, venv / "bin/python", str(JOBS / job), *map(str, args)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, cwd=self.dir.name, start_new_session=True,
             user=user, group=user, extra_groups=[] if user else None,
             env={**os.environ, "HOME": self.dir.name, "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(jdk)), "PATH": f"{venv}/bin:{os.environ['PATH']}",
