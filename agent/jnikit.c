@@ -5,6 +5,26 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#define STARTING_MS 8000
+#define LOOK_MS	    10
+
+int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret)
+{
+	static const struct timespec pause = {0, LOOK_MS * 1000000};
+
+	for (unsigned ms = 0; ms < STARTING_MS; ms += LOOK_MS) {
+		void *ti;
+
+		if ((*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2) == JNI_OK) {
+			*ret = ti;
+			return 0;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return -ENOTSUP;
+}
 
 bool sp_jni_failed(JNIEnv *env)
 {

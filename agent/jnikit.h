@@ -5,9 +5,13 @@
 
 #include "base/err.h"
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The JVM's tool interface. One that is still starting can be attached to before it has any: waits
+ * for it, for a few seconds. Context: any thread. Returns 0 or -ENOTSUP. */
+int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret);
 
 /* Takes away the exception that is there, if any; returns whether there was one. */
 bool sp_jni_failed(JNIEnv *env);

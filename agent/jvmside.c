@@ -2,6 +2,7 @@
 #include "jvmside.h"
 
 #include "base/clock.h"
+#include "jnikit.h"
 #include "rename.h"
 #include "slice.h"
 #include "sparkside.h"
@@ -249,7 +250,7 @@ static void set_events(jvmtiEventMode mode)
 		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_COMPILED_METHOD_UNLOAD, NULL);
 }
 
-static int hook(void)
+static void hook(void)
 {
 	jvmtiEventCallbacks cb = {
 		.ThreadStart = on_thread_start,
@@ -260,8 +261,6 @@ static int hook(void)
 	jvmtiCapabilities caps;
 	jvmtiEnv *ti;
 
-	if (!js.ti && (*js.vm)->GetEnv(js.vm, (void **)&js.ti, JVMTI_VERSION_1_2) != JNI_OK)
-		return -ENOTSUP;
 	ti = js.ti;
 	memset(&caps, 0, sizeof(caps));
 	caps.can_generate_compiled_method_load_events = 1;
@@ -270,7 +269,6 @@ static int hook(void)
 	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));
 	atomic_store(&js.on, 1);
 	set_events(JVMTI_ENABLE);
-	return 0;
 }
 
 /* The environment stays, empty: HotSpot forgets a thread's JVMTI state at its end only while there
@@ -424,9 +422,11 @@ static void *run(void *arg)
 		announce(-EAGAIN);
 		return NULL;
 	}
-	r = find_fields(env);
+	r = js.ti ? 0 : sp_jni_tools(js.vm, &js.ti);
 	if (r == 0)
-		r = hook();
+		r = find_fields(env);
+	if (r == 0)
+		hook();
 	if (r == 0) {
 		js.renames = sp_rename_hook(env, on_rename) == 0;
 		refresh_names(env, true);

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from conftest import SPARKPROF
-from kit import parts
+from kit import parts, recording
 from kit.traces import droppings, mapped, our_threads, wait_until
 
 WALL = ["-e", "wall", "-i", "10ms"]
@@ -206,6 +206,23 @@ def test_launchers_killed_in_mid_conversation(target, sparkprof):
     wait_until(lambda: not our_threads(t))
     assert sparkprof("status", t.pid).returncode == 0
     assert t.stdout() == "ready\n"
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 25])
+def test_a_jvm_that_is_still_starting_is_waited_for(target, tmp_path, jdk):
+    """It can be attached to before others may have its tool interface: as an executor that its node has no core for."""
+    held = tmp_path / "held"
+    t = target("Idle", jdk=jdk, wait=False, jvm=[f"-agentpath:{recording.native('starting')}={held}"])
+    wait_until(held.exists)
+    p = subprocess.Popen([SPARKPROF, *WALL, "-d", "1s", "-f", tmp_path / "x.jfr", str(t.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 2  # JDK 25 does not answer before it can be entered
+    while p.poll() is None and "sparkprof-jvm" not in agents(t) and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    held.unlink()
+    _, err = p.communicate(timeout=60)
+    assert p.returncode == 0, err
+    assert events(tmp_path / "x.jfr") > 0 and t.alive()
 
 
 def test_stack_shows_every_thread_once_and_leaves_nothing(target, sparkprof):
