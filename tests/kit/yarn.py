@@ -7,6 +7,7 @@ Hadoop's minicluster jar. Spark talks to them with master "yarn".
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -118,6 +119,21 @@ class Cluster:
                 "spark.executor.cores": 2, **kw.pop("conf", {})}
         env = {"HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), **kw.pop("env", {})}
         return spark.App(master="yarn", conf=conf, env=env, **kw)
+
+    def submit(self, script, name, version="4.3.0", timeout=240):
+        """A Python script as an application in cluster mode, its driver in a container; returns its id once it runs. It ends with the cluster."""
+        venv = parts.pyspark(version)
+        home = next(venv.glob("lib/python*/site-packages/pyspark"))
+        conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.executor.memory": "512m", "spark.driver.memory": "512m",
+                "spark.executor.cores": 2, "spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON": "/usr/bin/python3"}
+        r = subprocess.run([venv / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", "--name", name,
+                            *(x for k, v in conf.items() for x in ("--conf", f"{k}={v}")), script], cwd=self.dir, capture_output=True, text=True,
+                           timeout=timeout, env={**os.environ, "HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(17)),
+                                                 "PYSPARK_PYTHON": "/usr/bin/python3"})
+        found = re.search(r"Submitted application (application_\w+)", r.stderr)
+        if not found:
+            raise RuntimeError(f"spark-submit: {r.returncode}\n{r.stderr[-3000:]}")
+        return found[1]
 
     def _web(self, path, op):
         return urllib.request.urlopen(f"http://{self.web}/webhdfs/v1{path}?op={op}&user.name=root", timeout=30)

@@ -168,6 +168,42 @@ def test_stages_and_identity_with_no_driver_to_ask(app, executor, sparkprof, tmp
         assert r.returncode == 0 and {x.split(";")[0] for x in files[0].read_text().splitlines()} == {root}
 
 
+FOREVER = """from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.sparkContext.setJobGroup("night", "the hashes of the night")
+while True:
+    spark.range(0, 30_000_000, 1, 8).selectExpr("sum(hash(id) % 1000)").collect()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_cluster_mode_with_no_ui_in_reach(hadoop, sparkprof, tmp_path):
+    """The driver is in a container, and YARN gives its UI a port of chance behind the proxy: nobody answers for it. What is told of
+    stages comes from the tasks' own properties, for driver and executor are known by their containers."""
+    (hadoop.dir / "forever.py").write_text(FOREVER)
+    app_id = hadoop.submit(hadoop.dir / "forever.py", "in the cluster")
+    wait_until(lambda: hadoop.executors(app_id), 240)
+    [pid] = hadoop.executors(app_id)
+    found = []
+
+    def recorded():
+        """Stages of a recording in which tasks ran for long enough to be asked: they come some time after their executor."""
+        r = sparkprof("-e", "wall", "-d", 4, "-f", tmp_path / "x.json", pid, timeout=200)
+        assert r.returncode == 0, r.stderr
+        found[:] = [s for s in json.loads((tmp_path / "x.json").read_text())["events"][0].get("stages", []) if "job_group" in s]
+        return found
+    wait_until(recorded, 240)
+    for row in found:
+        assert row["app"] == app_id and row["sql"] >= 0 and (row["job_group"], row["description"]) == ("night", "the hashes of the night")
+        assert not {"name", "job", "sql_text"} & set(row)
+    [driver] = [j for j in rows(sparkprof).values() if j["role"] == "driver" and j["app_id"] == app_id]
+    assert driver["app_name"] == "in the cluster"
+    r = sparkprof("-e", "wall", "-d", 3, "--by", "stage", "--all-threads", "-f", tmp_path / "x.collapsed", driver["pid"], timeout=200)
+    assert r.returncode == 0, r.stderr
+    assert any(x.startswith(("[scheduler]", "[job]")) for x in (tmp_path / "x.collapsed").read_text().splitlines())
+
+
 def rest(hadoop, app, number, cwd, pid, tmp_path):
     """After its end: the recording that HDFS has, and the pieces that did not get there."""
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60)
