@@ -4,6 +4,7 @@ import collections
 import json
 import re
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -22,10 +23,11 @@ def call(*args):
 class Run:
     def __init__(self, tmp):
         self.log = stages.Logging(tmp)
+        ui, connect = yarn.free_ports(2)
         conf = self.log.conf(**{"spark.speculation": "true", "spark.speculation.interval": "100ms", "spark.speculation.quantile": "0.5",
                                 "spark.speculation.multiplier": "3", "spark.speculation.minTaskRuntime": "2s",
                                 "spark.executor.cores": "2", "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-                                "spark.connect.grpc.binding.port": yarn.free_ports(1)[0]})
+                                "spark.ui.enabled": "true", "spark.ui.port": ui, "spark.connect.grpc.binding.port": connect})
         env = {"PYTHONPATH": f"{parts.connect()}:{parts.pandas()}"}
         with spark.Standalone() as cluster, spark.App(master=cluster.url, job="attempts.py", conf=conf, jvm=self.log.jvm(), timeout=200,
                                                       env=env) as app:
@@ -33,8 +35,11 @@ class Run:
             pids = [*cluster.executors(app.id), app.driver]
             self.ps = {j["pid"]: j for j in json.loads(call("ps", "--json").stdout) if j["pid"] in pids}
             self.files = [tmp / f"{n}.jfr" for n in ("0", "1", "driver")]
-            for pid, file in zip(pids, self.files):
-                call("start", "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-f", file, pid)
+            urllib.request.urlopen(f"http://127.0.0.1:{ui}/api/v1/applications/{app.id}/stages", timeout=100).read()  # slow at first
+            # The first executor finds the driver's UI by itself, the second is told of it, and the driver's own is not asked for.
+            told = [], [f"--driver-ui=http://localhost:{ui}"], ["--driver-ui=none"]
+            for pid, file, words in zip(pids, self.files, told):
+                call("start", "--attach-timeout=60s", "-e", "wall", "-i", "10ms", *words, "-f", file, pid)
             app.proc.stdin.write(b"go\n")
             app.proc.stdin.flush()
             while b"done" not in app.text and app.proc.poll() is None:
@@ -107,6 +112,18 @@ def test_samples_of_one_attempt_alone(run, tmp_path):
     for line in (tmp_path / "x.collapsed").read_text().splitlines():
         spent[line.split(";")[0]] += int(line.rsplit(" ", 1)[1])
     assert spent.most_common(1)[0][0] == "[Python wait]", spent
+
+
+@pytest.mark.parametrize("executor", [0, 1], ids=["found", "told"])
+def test_names_of_a_real_driver(run, tmp_path, executor):
+    """Every stage whose task ran for a while has the driver's name for it."""
+    names = {(e["Stage Info"]["Stage ID"], e["Stage Info"]["Stage Attempt ID"]): e["Stage Info"]["Stage Name"] for e in run.log.events()
+             if e["Event"] == "SparkListenerStageCompleted"}
+    call("report", run.files[executor], "-f", tmp_path / "x.json")
+    rows = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
+    named = [r for r in rows if "name" in r]
+    assert all(r["name"] == names[r["stage"], r["attempt"]] and r["job"] >= 0 for r in named)
+    assert len(named) > 5 and {r["stage"] for r in rows if r["run_ns"] > 1e9} <= {r["stage"] for r in named}, (rows, named)
 
 
 def test_stages_of_a_streaming_query_tell_it(run, tmp_path):
