@@ -15,6 +15,8 @@
 enum role {
 	UNSEEN,
 	NEUTRAL, /* does what its callers want */
+	COMMITS, /* the same; a sync that it calls is shuffle write */
+	SYNCS,	 /* waits for the disk to have a file */
 	FILES,	 /* the same; by calls on a file */
 	SOCKETS, /* the same; by calls on a socket */
 	BLOCKS,	 /* the same; by waiting for another thread */
@@ -57,6 +59,7 @@ static const struct {
 	{"io/netty/channel/epoll/EpollIoHandler*", LOOPS},
 	{"java/io/ObjectInputStream*", SERIAL},
 	{"java/io/ObjectOutputStream*", SERIAL},
+	{"java/io/FileDescriptor.sync*", SYNCS},
 	{"java/io/File*", FILES},
 	{"java/io/RandomAccessFile*", FILES},
 	{"java/io/UnixFileSystem*", FILES},
@@ -90,6 +93,7 @@ static const struct {
 	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeMetadata*", WRITES},
 	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeIndex*", WRITES},
 	{"org/apache/spark/storage/DiskBlockManager.createTemp*", NEUTRAL},
+	{"org/apache/spark/storage/DiskBlockObjectWriter.commitAndGet", COMMITS},
 	{"org/apache/spark/storage/DiskBlockObjectWriter*", NEUTRAL},
 	{"org/apache/spark/util/collection/unsafe/sort/UnsafeSorterSpillWriter*", SPILLS},
 	{"org/apache/spark/util/collection/ExternalAppendOnlyMap*", SPILLS},
@@ -162,6 +166,7 @@ enum tells {
 	TELLS_WRITES = 8,
 	TELLS_SPILLS = 16,
 	TELLS_COLLECTS = 32, /* a thread of the collector */
+	TELLS_SYNCS = 64,
 };
 
 /* What a stack tells whatever the thread's state. */
@@ -205,10 +210,15 @@ static void hear(struct told *t, enum role role, bool java)
 		[COMPILES] = TELLS_COMPILES,
 		[WRITES] = TELLS_WRITES,
 		[SPILLS] = TELLS_SPILLS,
-		[COLLECTS] = TELLS_COLLECTS};
+		[COLLECTS] = TELLS_COLLECTS,
+		[SYNCS] = TELLS_SYNCS};
 
 	if (role < SP_COUNT(tells))
 		t->tells |= tells[role];
+	if (role == COMMITS && (t->tells & TELLS_SYNCS))
+		t->tells |= TELLS_WRITES;
+	if (role == SYNCS)
+		role = FILES;
 	/* What the thread itself called lies above all who work. */
 	if (!t->call && role >= FILES && role <= BLOCKS && !t->worker)
 		t->call = (uint8_t)role;

@@ -97,6 +97,16 @@ static const struct {
 	{"Python waits for JVM", "net", {"+read", LOADS, WORKER, PY, RUNNER}},
 	{"Python waits", "sleep", {"@clean (job.py)", LOADS, WORKER, PY, RUNNER}},
 	{"disk", "blocked", {"!java/io/FileOutputStream.open0", MINE}},
+	/* spark.shuffle.sync */
+	{"shuffle write", "disk",
+		{"!java/io/FileDescriptor.sync0", "java/io/FileDescriptor.sync",
+			"org/apache/spark/storage/DiskBlockObjectWriter.commitAndGet", MINE}},
+	{"disk", "disk",
+		{"!java/io/FileDescriptor.sync0", "java/io/FileDescriptor.sync",
+			"org/apache/spark/storage/DiskBlockObjectWriter.commitAndGet",
+			"org/apache/spark/util/collection/unsafe/sort/"
+			"UnsafeSorterSpillWriter.close"}},
+	{"disk", "disk", {"!java/io/FileDescriptor.sync0", "java/io/FileDescriptor.sync", MINE}},
 };
 
 Test(spent, every_stack_has_one_answer)

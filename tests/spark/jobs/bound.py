@@ -1,5 +1,6 @@
-"""Jobs that are each bound by one thing, run by the names that stand on standard input, answered "done NAME": fetch (waits for
-shuffle blocks of the other executor, where the network is slow), gc (a heap that is nearly full), write (shuffle files), skew (a join in which one key has
+"""Jobs that are each bound by one thing, run by the names that stand on standard input (and for how many seconds, else for those
+of the first argument; once at least), answered "done" and that line: fetch (waits for
+shuffle blocks of the other executor, where the network is slow), gc (a heap that is nearly full; Hold must be on the class path), write (shuffle files), skew (a join in which one key has
 most rows), udf (a slow function in Python). Executors without spark.shuffle.readHostLocalDisk are needed for the first."""
 import os
 import sys
@@ -26,8 +27,9 @@ def fetch():
 
 
 def gc():
-    """A set of objects as large as the heap allows, which live until the task ends."""
-    spark.range(0, 160_000, 1, 2).selectExpr("id", "cast(id AS string) AS s")._jdf.toJavaRDD().distinct().count()
+    """Hold of tests/spark/java keeps what is allocated."""
+    spark.udf.registerJavaFunction("hold", "Hold", "long")
+    spark.range(0, 500_000, 1, 2).selectExpr("max(hold(id))").collect()
 
 
 def write():
@@ -61,7 +63,7 @@ def slow_udf():
 kinds = {"fetch": fetch, "gc": gc, "write": write, "skew": skew, "udf": slow_udf}
 
 
-def run(name):
+def run(name, seconds=seconds):
     sc.setJobGroup(name, {"skew": "orders by customer", "udf": "clean the texts", "fetch": "documents by id"}.get(name, name))
     end = time.monotonic() + seconds
     while True:
@@ -73,7 +75,7 @@ def run(name):
 spark.range(0, 1000, 1, 4).selectExpr("sum(hash(id))").collect()
 print("ready", sc.applicationId, flush=True)
 for line in sys.stdin:
-    run(line.strip())
+    run(*(f(x) for f, x in zip((str, float), line.split())))
     print("done", line.strip(), flush=True)
 spark.stop()
 os._exit(0)
