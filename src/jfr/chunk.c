@@ -119,7 +119,7 @@ static int table_grow(struct sp_jfr_table *t, uint32_t more)
 }
 
 /* The first definition of a key stays. */
-static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at)
+static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at, uint32_t id)
 {
 	uint32_t slot;
 
@@ -130,9 +130,27 @@ static int table_add(struct sp_jfr_table *t, uint64_t key, uint32_t at)
 		if (t->slots[slot].key == key)
 			return 0;
 	}
-	t->slots[slot] = (struct sp_jfr_const){.key = key, .at = at};
+	t->slots[slot] = (struct sp_jfr_const){key, at, id};
 	t->count++;
 	return 0;
+}
+
+/* Moves @cur behind a constant. Returns what is known to have become of it, + 1; 0: nothing. To
+ * recognise a stack is quicker than to find its end. */
+static uint32_t pass_constant(
+	struct sp_jfr_chunk_data *c, struct sp_jfr_cursor *cur, int type, uint64_t key)
+{
+	size_t left = (size_t)(cur->end - cur->p), len;
+	uint32_t id = 0;
+
+	if (c->known && type == c->stack)
+		id = sp_jfr_known_stack(c->known, key, cur->p, left, &len);
+	if (!id) {
+		sp_jfr_schema_skip(&c->schema, cur, type);
+		return 0;
+	}
+	cur->p += len;
+	return id + 1;
 }
 
 static int read_pool(struct sp_jfr_chunk_data *c, struct sp_jfr_cursor *cur)
@@ -149,9 +167,9 @@ static int read_pool(struct sp_jfr_chunk_data *c, struct sp_jfr_cursor *cur)
 	for (; count && !cur->bad; count--) {
 		uint64_t key = sp_jfr_get_long(cur);
 		uint32_t at = (uint32_t)(cur->p - c->data);
+		uint32_t id = pass_constant(c, cur, type, key);
 
-		sp_jfr_schema_skip(&c->schema, cur, type);
-		if (!cur->bad && table_add(t, key, at) < 0)
+		if (!cur->bad && table_add(t, key, at, id) < 0)
 			return -ENOMEM;
 	}
 	return cur->bad ? -EBADMSG : 0;

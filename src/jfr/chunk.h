@@ -3,6 +3,7 @@
 #define SP_JFR_CHUNK_H
 
 #include "base/err.h"
+#include "jfr/known.h"
 #include "jfr/schema.h"
 
 struct sp_jfr_const {
@@ -30,6 +31,9 @@ struct sp_jfr_chunk_data {
 	bool raw;
 	struct sp_jfr_schema schema;
 	struct sp_jfr_table *tables; /* by index of the type */
+	/* Borrowed; NULL: none. Stacks that are known have their ids as soon as they are found. */
+	const struct sp_jfr_known *known;
+	int stack; /* index of their type */
 };
 
 /* Takes the header from @data (@len bytes, the rest of the file at @offset).

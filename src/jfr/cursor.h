@@ -64,6 +64,12 @@ static inline uint64_t sp_jfr_get_long_packed(struct sp_jfr_cursor *c)
 	return sp_jfr_squeeze(word & (UINT64_MAX >> (64 - bits)));
 }
 
+/* The same for one of one byte or more. */
+static inline uint64_t sp_jfr_get_near(struct sp_jfr_cursor *c)
+{
+	return *c->p < 0x80 ? *c->p++ : sp_jfr_get_long_packed(c);
+}
+
 /* A compressed number, whatever its type. */
 static inline uint64_t sp_jfr_get_packed(struct sp_jfr_cursor *c)
 {

@@ -2,8 +2,9 @@
  * as their length and a 64-bit hash. */
 #include "jfr/known.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #define MOST (1u << 20) /* entries a table may hold: 24 bytes each */
 
@@ -19,7 +20,8 @@ struct table {
 
 struct sp_jfr_known {
 	struct table methods, stacks;
-	uint64_t layout;
+	uint64_t layout, kinds;
+	uint64_t round; /* how often all stacks became unknown */
 };
 
 struct sp_jfr_known *sp_jfr_known_new(void)
@@ -70,11 +72,30 @@ static struct entry *find_room(struct table *t, uint64_t key)
 	return find(t, key);
 }
 
-void sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout)
+static void forget(struct sp_jfr_known *k)
+{
+	clear(&k->stacks);
+	k->round++;
+}
+
+uint64_t sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout)
 {
 	if (k->layout != layout)
-		clear(&k->stacks);
+		forget(k);
 	k->layout = layout;
+	return k->round;
+}
+
+void sp_jfr_known_kinds(struct sp_jfr_known *k, uint64_t kinds)
+{
+	if (k->kinds != kinds)
+		forget(k);
+	k->kinds = kinds;
+}
+
+bool sp_jfr_known_since(const struct sp_jfr_known *k, uint64_t round)
+{
+	return k->round == round;
 }
 
 void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
@@ -82,7 +103,7 @@ void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
 	struct entry *e = find_room(&k->methods, key);
 
 	if (!e || (e->id && e->id != id)) {
-		clear(&k->stacks);
+		forget(k);
 		clear(&k->methods);
 		e = find_room(&k->methods, key);
 	}
@@ -92,34 +113,15 @@ void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
 	k->methods.count++;
 }
 
-static uint64_t hash_bytes(const uint8_t *p, size_t len)
-{
-	uint64_t a = 0x9e3779b97f4a7c15ull ^ len, b = 0xff51afd7ed558ccdull, v;
-
-	for (; len >= 16; p += 16, len -= 16) { /* two chains: the multiplications overlap */
-		memcpy(&v, p, 8);
-		a = (a ^ v) * 0xff51afd7ed558ccdull;
-		a ^= a >> 32;
-		memcpy(&v, p + 8, 8);
-		b = (b ^ v) * 0xc4ceb9fe1a85ec53ull;
-		b ^= b >> 29;
-	}
-	for (; len > 0; p += len < 8 ? len : 8, len -= len < 8 ? len : 8) {
-		v = 0;
-		memcpy(&v, p, len < 8 ? len : 8);
-		a = (a ^ v) * 0xff51afd7ed558ccdull;
-		a ^= a >> 32;
-	}
-	a = (a ^ b) * 0xc4ceb9fe1a85ec53ull;
-	return a ^ a >> 32;
-}
-
-uint32_t sp_jfr_known_stack(
-	const struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len)
+uint32_t sp_jfr_known_stack(const struct sp_jfr_known *k, uint64_t key, const uint8_t *data,
+	size_t left, size_t *ret_len)
 {
 	const struct entry *e = k->stacks.size ? find(&k->stacks, key) : NULL;
 
-	return e && e->id && e->len == len && e->hash == hash_bytes(data, len) ? e->id : 0;
+	if (!e || !e->id || e->len > left || e->hash != sp_hash_bytes(data, e->len))
+		return 0;
+	*ret_len = e->len;
+	return e->id;
 }
 
 void sp_jfr_known_keep(
@@ -130,5 +132,5 @@ void sp_jfr_known_keep(
 	if (!e)
 		return;
 	k->stacks.count += e->id == 0;
-	*e = (struct entry){key, hash_bytes(data, len), (uint32_t)len, id};
+	*e = (struct entry){key, sp_hash_bytes(data, len), (uint32_t)len, id};
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum op { START, DURATION, THREAD, STACK, STATE, NUMBER, TICKS, NAME, SKIP_NUMBER, SKIP };
+enum op { START, DURATION, THREAD, STACK, STATE, NUMBER, INT, TICKS, NAME, SKIP_NUMBER, SKIP };
 
 uint64_t sp_jfr_to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
 {
@@ -46,6 +46,16 @@ static bool is_int(const struct sp_jfr_schema *s, const struct sp_jfr_member *m)
 	return !m->array && !m->pool && m->type >= 0 && s->types[m->type].prim == SP_JFR_P_INT;
 }
 
+/* One number that ends by itself, whatever its type. */
+static bool is_compressed(const struct sp_jfr_resolver *r, const struct sp_jfr_member *m)
+{
+	const struct sp_jfr_schema *s = &r->chunk->schema;
+	uint8_t prim = m->type >= 0 ? s->types[m->type].prim : SP_JFR_P_STRUCT;
+
+	return is_number(s, m) || (!r->chunk->raw && !m->array && prim >= SP_JFR_P_CHAR &&
+					  prim <= SP_JFR_P_LONG);
+}
+
 static struct sp_jfr_step step_for(
 	const struct sp_jfr_resolver *r, uint32_t member, const char *const *fields)
 {
@@ -53,11 +63,11 @@ static struct sp_jfr_step step_for(
 	const struct sp_jfr_member *m = &s->members[member];
 	struct sp_jfr_step step = {.member = member};
 
-	step.op = (uint8_t)op_of_role(r->roles[member], is_number(s, m) ? SKIP_NUMBER : SKIP);
+	step.op = (uint8_t)op_of_role(r->roles[member], is_compressed(r, m) ? SKIP_NUMBER : SKIP);
 	for (uint8_t i = 0; fields[i] && i < SP_JFR_PICKS && step.op >= SKIP_NUMBER; i++) {
 		if (strcmp(fields[i], m->name) != 0 || (!is_number(s, m) && !is_int(s, m)))
 			continue;
-		step.op = m->pool ? NAME : m->ticks ? TICKS : NUMBER;
+		step.op = m->pool ? NAME : is_int(s, m) ? INT : m->ticks ? TICKS : NUMBER;
 		step.slot = i;
 	}
 	return step;
@@ -76,69 +86,86 @@ bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
 			last = i + 1;
 	}
 	p->count = last; /* what is behind the last wanted one is not looked at */
+	p->numbers = !r->chunk->raw;
+	for (uint8_t i = 0; i < last; i++)
+		p->numbers &= p->steps[i].op != SKIP;
 	return true;
 }
 
-static uint64_t read_number(
-	const struct sp_jfr_schema *s, struct sp_jfr_cursor *c, const struct sp_jfr_member *m)
+/* What a number of the event stands for. */
+static void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint64_t v,
+	struct sp_jfr_event *e)
 {
-	if (is_int(s, m))
-		return (uint64_t)(int64_t)(int32_t)sp_jfr_get_int(c);
-	return sp_jfr_get_long(c);
+	const struct sp_jfr_chunk_data *chunk = r->chunk;
+	const struct sp_jfr_member *m = &chunk->schema.members[step->member];
+
+	switch ((enum op)step->op) {
+	case START:
+		e->start_ns = chunk->start_ns + sp_jfr_to_ns(chunk, v - chunk->start_ticks);
+		break;
+	case DURATION:
+		e->duration_ns = m->ticks ? sp_jfr_to_ns(chunk, v) : v;
+		break;
+	case THREAD:
+		e->thread = sp_jfr_resolve_thread(r, v);
+		break;
+	case STACK:
+		e->stack = sp_jfr_resolve_stack(r, v);
+		break;
+	case STATE:
+		e->state = sp_jfr_resolve_state(r, v);
+		break;
+	case NUMBER:
+		e->picked[step->slot] = v;
+		break;
+	case INT:
+		e->picked[step->slot] = (uint64_t)(int64_t)(int32_t)v;
+		break;
+	case TICKS:
+		e->picked[step->slot] = sp_jfr_to_ns(chunk, v);
+		break;
+	case NAME:
+		e->picked[step->slot] =
+			m->type >= 0 ? sp_jfr_resolve_name_id(r, m->type, v) : 0;
+		break;
+	case SKIP_NUMBER:
+	case SKIP:
+		break;
+	}
 }
 
-static uint64_t read_name(
-	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, const struct sp_jfr_member *m)
+/* Numbers alone, with room behind them in the chunk: whether they end in time is asked once. */
+static void read_numbers(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
+	struct sp_jfr_cursor *c, struct sp_jfr_event *e)
 {
-	uint64_t key = sp_jfr_get_long(c);
+	for (uint8_t i = 0; i < p->count; i++) {
+		uint64_t v = sp_jfr_get_near(c);
 
-	return m->type >= 0 ? sp_jfr_resolve_name_id(r, m->type, key) : 0;
+		if (c->p > c->end) {
+			c->bad = true;
+			return;
+		}
+		take(&p->steps[i], r, v, e);
+	}
 }
 
 void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 	struct sp_jfr_cursor *c, struct sp_jfr_event *e)
 {
-	const struct sp_jfr_chunk_data *chunk = r->chunk;
-	const struct sp_jfr_schema *s = &chunk->schema;
+	const struct sp_jfr_schema *s = &r->chunk->schema;
 
+	if (p->numbers && r->chunk->data + r->chunk->len - c->end >= 9) {
+		read_numbers(p, r, c, e);
+		return;
+	}
 	for (uint8_t i = 0; i < p->count && !c->bad; i++) {
 		const struct sp_jfr_step *step = &p->steps[i];
-		const struct sp_jfr_member *m = &s->members[step->member];
 
-		switch ((enum op)step->op) {
-		case START:
-			e->start_ns = chunk->start_ns +
-				      sp_jfr_to_ns(chunk, sp_jfr_get_long(c) - chunk->start_ticks);
-			break;
-		case DURATION:
-			e->duration_ns = sp_jfr_get_long(c);
-			if (m->ticks)
-				e->duration_ns = sp_jfr_to_ns(chunk, e->duration_ns);
-			break;
-		case THREAD:
-			e->thread = sp_jfr_resolve_thread(r, sp_jfr_get_long(c));
-			break;
-		case STACK:
-			e->stack = sp_jfr_resolve_stack(r, sp_jfr_get_long(c));
-			break;
-		case STATE:
-			e->state = sp_jfr_resolve_state(r, sp_jfr_get_long(c));
-			break;
-		case NUMBER:
-			e->picked[step->slot] = read_number(s, c, m);
-			break;
-		case TICKS:
-			e->picked[step->slot] = sp_jfr_to_ns(chunk, sp_jfr_get_long(c));
-			break;
-		case NAME:
-			e->picked[step->slot] = read_name(r, c, m);
-			break;
-		case SKIP_NUMBER:
-			sp_jfr_get_long(c);
-			break;
-		case SKIP:
-			sp_jfr_schema_skip_member(s, c, m);
-			break;
-		}
+		if (step->op == SKIP)
+			sp_jfr_schema_skip_member(s, c, &s->members[step->member]);
+		else if (step->op == INT)
+			take(step, r, sp_jfr_get_int(c), e);
+		else
+			take(step, r, sp_jfr_get_long(c), e);
 	}
 }

@@ -15,6 +15,7 @@ struct sp_jfr_step {
 struct sp_jfr_plan {
 	struct sp_jfr_step steps[SP_JFR_STEPS];
 	uint8_t count;
+	bool numbers; /* each step takes one compressed number */
 };
 
 /* Makes the plan for type @t of the resolver's chunk. @fields: NULL-ended names.

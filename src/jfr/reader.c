@@ -235,7 +235,8 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 		err, -EBADMSG, "the event at offset %" PRIu64 " cannot be read", c->offset + start);
 }
 
-static void choose_types(struct reader *r, struct sp_jfr_schema *s)
+/* Returns 0, or what the visitor wants less than nothing with. */
+static int choose_types(struct reader *r, struct sp_jfr_schema *s)
 {
 	r->plan_count = 0;
 	for (uint32_t i = 0; i < s->type_count; i++) {
@@ -245,11 +246,14 @@ static void choose_types(struct reader *r, struct sp_jfr_schema *s)
 
 		t->wanted = !t->event ? 0 : r->v->want ? r->v->want(r->v->ctx, t->name) : 1;
 		t->plan = 0;
+		if (t->wanted < 0)
+			return t->wanted;
 		fields = t->wanted && r->v->fields ? r->v->fields(r->v->ctx, t->wanted) : NULL;
 		if (fields && r->plan_count < PLANS &&
 			sp_jfr_plan_make(&r->plans[r->plan_count], &r->res, t, fields))
 			t->plan = ++r->plan_count;
 	}
+	return 0;
 }
 
 static void count_chunk(struct reader *r, const struct sp_jfr_chunk_data *c)
@@ -300,6 +304,10 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 		return 0;
 	}
 	if (n == 0)
+		n = sp_jfr_resolver_enter(&r->res, c);
+	if (n == 0)
+		n = choose_types(r, &c->schema);
+	if (n == 0)
 		n = sp_jfr_chunk_load(c, err);
 
 	count_chunk(r, c);
@@ -307,11 +315,8 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 		note_damage(r, err);
 	if (n == 0 || (n == -EBADMSG && c->tables)) {
 		sp_jfr_source_relax(&r->src);
-		n = sp_jfr_resolver_enter(&r->res, c);
-		if (n == 0) {
-			choose_types(r, &c->schema);
-			n = read_events(r, c, err);
-		}
+		sp_jfr_resolver_compare(&r->res);
+		n = read_events(r, c, err);
 		if (n == -EBADMSG)
 			note_damage(r, err);
 	}

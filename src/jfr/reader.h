@@ -50,8 +50,8 @@ const struct sp_jfr_value *sp_jfr_value_of(const struct sp_jfr_event *e, const c
 
 struct sp_jfr_visitor {
 	void *ctx;
-	/* Called per type and chunk: 0 skips its events (which is fast), anything else comes back
-	 * in the event. NULL: all are wanted. */
+	/* Called per type and chunk: 0 skips its events (which is fast), more comes back in the
+	 * event, and less ends the reading and becomes its result. NULL: all are wanted. */
 	int (*want)(void *ctx, const char *type);
 	/* Optional: the few fields that events with that answer of want() are read for, NULL-ended,
 	 * at most SP_JFR_PICKS; NULL: all. These come as numbers in picked[], classes and other

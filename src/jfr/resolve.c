@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void compare_chunk(struct sp_jfr_resolver *r);
+static void expect_stacks(struct sp_jfr_resolver *r);
 
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
 {
@@ -49,7 +49,7 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 			r->roles[i] = sp_jfr_role(r, &s->types[t], &s->members[i]);
 		}
 	}
-	compare_chunk(r);
+	expect_stacks(r);
 	return 0;
 }
 
@@ -186,20 +186,13 @@ static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
 		m->sig_id = 0;
 }
 
-static uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
+static uint32_t read_method(struct sp_jfr_resolver *r, struct sp_jfr_const *k)
 {
-	struct sp_jfr_const *k = find(r, r->method, key);
 	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t;
-	struct sp_jfr_cursor c;
+	const struct sp_jfr_decl *t = &s->types[r->method];
+	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, k->at);
 	struct sp_method m = {0};
 
-	if (!k)
-		return 0;
-	if (k->id)
-		return k->id - 1;
-	t = &s->types[r->method];
-	c = sp_jfr_chunk_at(r->chunk, k->at);
 	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
 		const struct sp_jfr_member *f = &s->members[i];
 
@@ -215,7 +208,18 @@ static uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
 			sp_jfr_schema_skip_member(s, &c, f);
 	}
 	set_native(r, &m);
-	k->id = sp_dict_method(r->dict, &m) + 1;
+	return sp_dict_method(r->dict, &m);
+}
+
+/* Asked for each frame of each stack. */
+static inline uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
+{
+	struct sp_jfr_const *k = find(r, r->method, key);
+
+	if (!k)
+		return 0;
+	if (!k->id)
+		k->id = read_method(r, k) + 1;
 	return k->id - 1;
 }
 
@@ -303,64 +307,105 @@ static uint64_t hash_layout(const struct sp_jfr_resolver *r, int type, uint64_t 
 	return h;
 }
 
-/* Whether stacks of the chunks before are those of this one: same layout, same methods, same kinds
- * of frames. */
-static void compare_chunk(struct sp_jfr_resolver *r)
+/* Stacks of the chunks before may be those of this one, if they are laid out alike: as ours and all
+ * others' are, so that their bytes tell where they end. */
+static void expect_stacks(struct sp_jfr_resolver *r)
+{
+	struct sp_jfr_chunk_data *c = r->chunk;
+	const struct sp_jfr_decl *t = r->stack >= 0 ? &c->schema.types[r->stack] : NULL;
+
+	if (!r->known || r->method < 0 || !t || !t->tail || c->raw)
+		return;
+	r->round = sp_jfr_known_enter(
+		r->known, hash_layout(r, r->stack, (uint64_t)t->lead << 32 | t->tail));
+	c->known = r->known;
+	c->stack = r->stack;
+}
+
+static void forget_stacks(struct sp_jfr_table *stacks)
+{
+	for (uint32_t i = 0; stacks->slots && i <= stacks->mask; i++)
+		stacks->slots[i].id = 0;
+}
+
+/* They are, with the same methods and the same kinds of frames. */
+void sp_jfr_resolver_compare(struct sp_jfr_resolver *r)
 {
 	const struct sp_jfr_table *methods;
-	uint64_t layout;
+	uint64_t kinds = 0;
 
-	r->compare = r->known && r->stack >= 0 && r->method >= 0;
-	if (!r->compare)
+	if (!r->chunk->known)
 		return;
-	layout = hash_layout(r, r->stack, r->chunk->raw);
 	for (uint64_t key = 0; key < SP_COUNT(r->frame_types); key++) {
-		layout = (layout ^ resolve_frame_type(r, key)) * 0xc4ceb9fe1a85ec53ull;
-		layout ^= layout >> 29;
+		kinds = (kinds ^ resolve_frame_type(r, key)) * 0xc4ceb9fe1a85ec53ull;
+		kinds ^= kinds >> 29;
 	}
-	sp_jfr_known_enter(r->known, layout);
+	sp_jfr_known_kinds(r->known, kinds);
 	methods = &r->chunk->tables[r->method];
 	for (uint32_t i = 0; methods->slots && i <= methods->mask; i++)
 		if (methods->slots[i].at)
 			sp_jfr_known_method(r->known, methods->slots[i].key,
 				resolve_method(r, methods->slots[i].key));
+	if (!sp_jfr_known_since(r->known, r->round))
+		forget_stacks(&r->chunk->tables[r->stack]);
+}
+
+/* The next number of a frame whose member has that role. @near: numbers alone, and room for each. */
+static inline uint64_t frame_number(struct sp_jfr_cursor *c, uint8_t role, bool near)
+{
+	if (near)
+		return sp_jfr_get_near(c);
+	return role == SP_JFR_R_LINE || role == SP_JFR_R_BCI ? sp_jfr_get_int(c)
+							      : sp_jfr_get_long(c);
+}
+
+static inline struct sp_frame_ref read_frame(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c,
+	const struct sp_jfr_decl *t, bool near)
+{
+	struct sp_frame_ref f = {.bci = -1};
+
+	for (uint32_t i = t->first; i < t->first + t->count && !c->bad; i++) {
+		uint8_t role = r->roles[i];
+
+		switch (role) {
+		case SP_JFR_R_METHOD:
+			f.method = resolve_method(r, frame_number(c, role, near));
+			break;
+		case SP_JFR_R_LINE:
+			f.line = (int32_t)frame_number(c, role, near);
+			break;
+		case SP_JFR_R_BCI:
+			f.bci = (int32_t)frame_number(c, role, near);
+			break;
+		case SP_JFR_R_FRAME_TYPE:
+			f.type = resolve_frame_type(r, frame_number(c, role, near));
+			break;
+		default:
+			sp_jfr_schema_skip_member(&r->chunk->schema, c, &r->chunk->schema.members[i]);
+		}
+	}
+	if (r->ours && f.type == SP_FRAME_INTERPRETED && is_python(r, f.method))
+		f.type = SP_FRAME_PYTHON;
+	if (f.type >= SP_FRAME_NATIVE)
+		f.bci = -1;
+	return f;
 }
 
 /* Frames of a stack; those beyond what the dictionary takes are skipped. Returns how many. */
 static uint32_t read_frames(
 	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int type, int *ret_truncated)
 {
-	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t = &s->types[type];
+	const struct sp_jfr_decl *t = &r->chunk->schema.types[type];
 	uint32_t total = sp_jfr_get_int(c), count = 0;
+	bool numbers = t->varints == t->count && !c->raw;
 
 	if (!t->flat)
 		return 0;
 	for (uint32_t n = 0; n < total && !c->bad; n++) {
-		struct sp_frame_ref f = {.bci = -1};
+		bool near = numbers && c->end - c->p >= 9 * (ptrdiff_t)t->count;
+		struct sp_frame_ref f =
+			near ? read_frame(r, c, t, true) : read_frame(r, c, t, false);
 
-		for (uint32_t i = t->first; i < t->first + t->count && !c->bad; i++) {
-			switch (r->roles[i]) {
-			case SP_JFR_R_METHOD:
-				f.method = resolve_method(r, sp_jfr_get_long(c));
-				break;
-			case SP_JFR_R_LINE:
-				f.line = (int32_t)sp_jfr_get_int(c);
-				break;
-			case SP_JFR_R_BCI:
-				f.bci = (int32_t)sp_jfr_get_int(c);
-				break;
-			case SP_JFR_R_FRAME_TYPE:
-				f.type = resolve_frame_type(r, sp_jfr_get_long(c));
-				break;
-			default:
-				sp_jfr_schema_skip_member(s, c, &s->members[i]);
-			}
-		}
-		if (is_python(r, f.method))
-			f.type = SP_FRAME_PYTHON;
-		if (f.type >= SP_FRAME_NATIVE)
-			f.bci = -1;
 		if (count < SP_DICT_MAX_FRAMES)
 			r->frames[count++] = f;
 		else
@@ -392,22 +437,14 @@ static uint32_t read_stack(struct sp_jfr_resolver *r, uint32_t at, bool *ret_who
 	return sp_dict_stack(r->dict, r->frames, count, truncated);
 }
 
-/* The same, by its bytes where they are known. */
-static uint32_t compare_stack(struct sp_jfr_resolver *r, uint64_t key, uint32_t at)
+static void keep_stack(struct sp_jfr_resolver *r, uint64_t key, uint32_t at, uint32_t id)
 {
 	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
 	const uint8_t *from = c.p;
-	uint32_t id;
-	bool whole;
 
 	sp_jfr_schema_skip(&r->chunk->schema, &c, r->stack);
-	id = c.bad ? 0 : sp_jfr_known_stack(r->known, key, from, (size_t)(c.p - from));
-	if (id)
-		return id;
-	id = read_stack(r, at, &whole);
-	if (whole && !c.bad)
+	if (!c.bad)
 		sp_jfr_known_keep(r->known, key, from, (size_t)(c.p - from), id);
-	return id;
 }
 
 uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
@@ -417,9 +454,11 @@ uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
 
 	if (!k)
 		return 0;
-	if (!k->id)
-		k->id = (r->compare ? compare_stack(r, key, k->at) : read_stack(r, k->at, &whole)) +
-			1;
+	if (k->id)
+		return k->id - 1;
+	k->id = read_stack(r, k->at, &whole) + 1;
+	if (whole && r->chunk->known)
+		keep_stack(r, key, k->at, k->id - 1);
 	return k->id - 1;
 }
 

@@ -36,7 +36,7 @@ struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
 	struct sp_jfr_known *known;	 /* borrowed; NULL: none */
-	bool compare;			 /* its stacks may be those of this chunk */
+	uint64_t round;			 /* see there */
 	uint8_t *roles;			 /* by index of the member */
 	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
 		    */
@@ -55,7 +55,10 @@ uint8_t sp_jfr_role(const struct sp_jfr_resolver *r, const struct sp_jfr_decl *t
 
 /* One resolver serves all chunks. Returns 0 or -ENOMEM. */
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
+
+/* A chunk whose types are read; then, once its constants are. Return 0 or -ENOMEM. */
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
+void sp_jfr_resolver_compare(struct sp_jfr_resolver *r);
 void sp_jfr_resolver_done(struct sp_jfr_resolver *r);
 
 /* Ids of the dictionary; 0 for a key that stands for nothing. */

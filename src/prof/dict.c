@@ -5,6 +5,7 @@
 #include "prof/dict.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,25 +74,6 @@ void sp_dict_reset(struct sp_dict *d)
 	memset(&d->methods, 0, sizeof(d->methods));
 	memset(&d->stacks, 0, sizeof(d->stacks));
 	memset(&d->threads, 0, sizeof(d->threads));
-}
-
-/* Mixes eight bytes at a time: stacks are long, and FNV would cost a multiplication a byte. */
-static uint64_t hash_bytes(const void *data, size_t len)
-{
-	const uint8_t *p = data;
-	uint64_t h = 0x9e3779b97f4a7c15ull ^ len, v;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&v, p, 8);
-		h = (h ^ v) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	v = 0;
-	memcpy(&v, p, len);
-	h = (h ^ v) * 0xff51afd7ed558ccdull;
-	h ^= h >> 29;
-	h *= 0xc4ceb9fe1a85ec53ull;
-	return h ^ (h >> 32);
 }
 
 /* Doubles the buckets; a full arena leaves longer chains, which is slower and not wrong. */
@@ -170,7 +152,7 @@ static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const v
 static uint32_t intern(
 	struct sp_dict *d, struct pool *p, const void *data, size_t len, uint8_t truncated)
 {
-	uint64_t full = hash_bytes(data, len) + truncated;
+	uint64_t full = sp_hash_bytes(data, len) + truncated;
 	uint32_t hash = (uint32_t)(full ^ (full >> 32));
 
 	if (len > UINT32_MAX / 2) {

@@ -164,14 +164,22 @@ static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 	return false;
 }
 
+static bool is_ours(const char *type)
+{
+	return strncmp(type, "sparkprof.", strlen("sparkprof.")) == 0;
+}
+
+/* Our recordings tell of tasks, and others may: most of those do not. */
 int sp_loading_want(void *ctx, const char *type)
 {
 	struct sp_loading *l = ctx;
 
-	l->ours |= strncmp(type, "sparkprof.", strlen("sparkprof.")) == 0;
+	l->ours |= is_ours(type);
 	for (size_t i = 0; i < SP_COUNT(kinds); i++)
 		if (strcmp(kinds[i].type, type) == 0)
-			return event_wanted(l, &kinds[i]) ? (int)i + 1 : 0;
+			return !event_wanted(l, &kinds[i])			    ? 0
+			       : kinds[i].what == SPAN && is_ours(kinds[i].type) ? -EAGAIN
+										    : (int)i + 1;
 	return 0;
 }
 

@@ -182,32 +182,35 @@ static uint64_t samples_of(const struct sp_event *e, uint64_t count, uint64_t we
 	return sp_round(&r, count, weight);
 }
 
-/* Adds to a tally of @e, and to the profile's @sum of such tallies. */
-static void tally(
-	const struct sp_event *e, struct sp_tally *t, uint64_t *sum, const struct sp_sample *s)
-{
-	*sum -= t->samples;
-	t->count += s->count;
-	t->weight += s->weight;
-	t->samples = samples_of(e, t->count, t->weight);
-	*sum += t->samples;
-}
-
-/* Counts a sample, and what its stack lacks. */
+/* Counts a sample, and what its stack lacks; count_samples is to follow. */
 static void count_sample(struct sp_profile *p, struct sp_event *e, const struct sp_sample *s)
 {
 	uint8_t verdict = verdict_of(p, s->stack);
 
 	p->count += s->count;
-	p->samples -= e->samples;
 	e->count += s->count;
 	e->weight += s->weight;
-	e->samples = samples_of(e, e->count, e->weight);
-	p->samples += e->samples;
-	if (verdict & TRUNCATED)
-		tally(e, &e->truncated, &p->truncated, s);
-	if (verdict & UNKNOWN)
-		tally(e, &e->unknown, &p->unknown, s);
+	if (verdict & TRUNCATED) {
+		e->truncated.count += s->count;
+		e->truncated.weight += s->weight;
+	}
+	if (verdict & UNKNOWN) {
+		e->unknown.count += s->count;
+		e->unknown.weight += s->weight;
+	}
+}
+
+/* From what was recorded of an event to samples, and those to the profile's. */
+static void count_samples(struct sp_profile *p, struct sp_event *e)
+{
+	struct sp_tally *t = &e->truncated, *u = &e->unknown;
+
+	p->samples -= e->samples;
+	p->truncated -= t->samples;
+	p->unknown -= u->samples;
+	p->samples += e->samples = samples_of(e, e->count, e->weight);
+	p->truncated += t->samples = samples_of(e, t->count, t->weight);
+	p->unknown += u->samples = samples_of(e, u->count, u->weight);
 }
 
 void sp_profile_recount(struct sp_profile *p)
@@ -215,11 +218,9 @@ void sp_profile_recount(struct sp_profile *p)
 	p->samples = p->truncated = p->unknown = 0;
 	for (unsigned i = 0; i < p->event_count; i++) {
 		struct sp_event *e = &p->events[i];
-		struct sp_tally *t = &e->truncated, *u = &e->unknown;
 
-		p->samples += e->samples = samples_of(e, e->count, e->weight);
-		p->truncated += t->samples = samples_of(e, t->count, t->weight);
-		p->unknown += u->samples = samples_of(e, u->count, u->weight);
+		e->samples = e->truncated.samples = e->unknown.samples = 0;
+		count_samples(p, e);
 	}
 }
 
@@ -256,10 +257,8 @@ static void sum_rows(struct sp_profile *p, const struct sp_sample *s, size_t cou
 		sum_row(p, &s[i], hashes[i]);
 }
 
-int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count)
+int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count)
 {
-	struct sp_sample fit[SP_PROFILE_BATCH];
-
 	for (size_t i = 0; i < count; i++)
 		if (s[i].event >= p->event_count)
 			return -EINVAL;
@@ -268,13 +267,22 @@ int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t 
 	for (size_t i = 0; i < count; i++) {
 		struct sp_event *e = &p->events[s[i].event];
 
-		fit[i] = s[i];
-		fit[i].count = sp_sat_fitting(p->count, s[i].count);
-		fit[i].weight = sp_sat_fitting(e->weight, s[i].weight);
-		count_sample(p, e, &fit[i]);
+		s[i].count = sp_sat_fitting(p->count, s[i].count);
+		s[i].weight = sp_sat_fitting(e->weight, s[i].weight);
+		count_sample(p, e, &s[i]);
+		if (i + 1 == count || s[i + 1].event != s[i].event)
+			count_samples(p, e);
 	}
-	sum_rows(p, fit, count);
+	sum_rows(p, s, count);
 	return 0;
+}
+
+int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count)
+{
+	struct sp_sample copy[SP_PROFILE_BATCH];
+
+	memcpy(copy, s, count * sizeof(*s));
+	return sp_profile_add_batch(p, copy, count);
 }
 
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)

@@ -218,6 +218,7 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
  * before it is waited for. Those of a batch that are not added leave all uncounted. */
 #define SP_PROFILE_BATCH 16
 int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count);
+int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count); /* changes s */
 
 /* Counts samples anew after an event's interval, or whether its weights are measured, was changed.
  */

@@ -58,10 +58,22 @@ static uint64_t end_of(const struct sp_timed *t)
 	return end - (end > t->start_ns);
 }
 
+/* The bucket of a moment; *near is one that was asked for before, for most are the same: to divide
+ * takes longer than the rest of it. */
+static uint32_t bucket_of(const struct sp_profile *p, uint64_t time_ns, uint32_t *near)
+{
+	uint64_t since_ns = time_ns - p->origin_ns;
+
+	if (since_ns - *near * p->bucket_ns >= p->bucket_ns)
+		*near = (uint32_t)(since_ns / p->bucket_ns);
+	return *near;
+}
+
 int sp_profile_add_many_at(
 	struct sp_profile *p, const struct sp_sample *s, const struct sp_timed *times, size_t count)
 {
 	struct sp_sample timed[SP_PROFILE_BATCH];
+	uint32_t near = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (p->bucket_ns == 0) {
@@ -70,18 +82,15 @@ int sp_profile_add_many_at(
 		}
 		if (times[i].start_ns < p->origin_ns)
 			move_origin(p, times[i].start_ns);
-		while ((end_of(&times[i]) - p->origin_ns) / p->bucket_ns >= SP_TIMELINE_BUCKETS)
+		while ((end_of(&times[i]) - p->origin_ns) / SP_TIMELINE_BUCKETS >= p->bucket_ns)
 			sp_profile_widen(p, 1);
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint64_t first = (times[i].start_ns - p->origin_ns) / p->bucket_ns;
-
 		timed[i] = s[i];
-		timed[i].bucket = (uint32_t)first;
-		timed[i].span =
-			(uint32_t)((end_of(&times[i]) - p->origin_ns) / p->bucket_ns - first);
+		timed[i].bucket = bucket_of(p, times[i].start_ns, &near);
+		timed[i].span = bucket_of(p, end_of(&times[i]), &near) - timed[i].bucket;
 	}
-	return sp_profile_add_many(p, timed, count);
+	return sp_profile_add_batch(p, timed, count);
 }
 
 int sp_profile_add_at(
