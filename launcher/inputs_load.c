@@ -129,6 +129,12 @@ static void say_notes(struct worker *w, const char *path, const struct sp_profil
 		say(w, path, sp_dict_get_string(p->dict, p->notes[i].text_id, NULL), 0);
 }
 
+/* A dictionary with room for what one more file has, else NULL. */
+static struct sp_dict *room_in(struct sp_dict *d)
+{
+	return sp_dict_used(d) < sp_dict_cap(d) / 2 ? d : NULL;
+}
+
 /* One file into a profile of its own. */
 static int load_file(
 	struct worker *w, const char *path, struct sp_profile **ret, struct sp_err *err)
@@ -144,6 +150,7 @@ static int load_file(
 		return r;
 	name_executor(path, executor, sizeof(executor));
 	opts.executor = executor;
+	opts.dict = w->sum ? room_in(w->sum->dict) : NULL;
 	if (w->sum && w->sum->fold) {
 		opts.fold = w->sum->fold;
 		opts.bucket_ns = w->sum->bucket_ns;

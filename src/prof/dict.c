@@ -35,6 +35,7 @@ struct sp_dict {
 	uint8_t *packed;	     /* what sp_dict_stack is looking for */
 	struct sp_stack stack;
 	uint64_t refused;
+	unsigned others; /* owners beside the first */
 };
 
 int sp_dict_new(struct sp_dict **ret, size_t cap)
@@ -60,11 +61,17 @@ int sp_dict_new(struct sp_dict **ret, size_t cap)
 
 void sp_dict_free(struct sp_dict *d)
 {
-	if (!d)
+	if (!d || d->others-- > 0)
 		return;
 	sp_arena_done(&d->arena);
 	sp_arena_done(&d->scratch);
 	free(d);
+}
+
+struct sp_dict *sp_dict_share(struct sp_dict *d)
+{
+	d->others++;
+	return d;
 }
 
 void sp_dict_reset(struct sp_dict *d)

@@ -68,6 +68,9 @@ struct sp_dict;
 int sp_dict_new(struct sp_dict **ret, size_t cap);
 void sp_dict_free(struct sp_dict *d);
 
+/* One more owner: the last one's sp_dict_free frees it. All of one thread. */
+struct sp_dict *sp_dict_share(struct sp_dict *d);
+
 /* Forgets all entries (after a chunk is complete); ids start at 1 again. */
 void sp_dict_reset(struct sp_dict *d);
 

@@ -54,6 +54,9 @@ struct sp_load_opts {
 	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */
 	unsigned readers; /* threads that read chunks of one file at once; 0: one */
 	size_t dict_cap;  /* bytes for each reader's dictionary; 0: SP_LOAD_DICT_CAP */
+	/* Shared by the profile, if one thread reads: it is to be merged with others that have it.
+	 * NULL: one of its own. */
+	struct sp_dict *dict;
 	void (*progress)(void *ctx, uint64_t bytes); /* so much more was read; from any thread */
 	void *progress_ctx;
 };

@@ -31,6 +31,7 @@ struct kind {
 	bool duration;		       /* weighed by how long it took */
 	bool measured;		       /* weighed by its first field */
 	bool dump;		       /* only the last one counts */
+	bool wall;		       /* of threads that run and threads that do not */
 	bool times;		       /* its weight is that of each of its count */
 	enum sp_frame_type class_type; /* of the class on top of the stack */
 	const char
@@ -45,7 +46,7 @@ static const struct kind kinds[] = {
 	{"jdk.CPUTimeSample", SAMPLE, "cpu-time", SP_UNIT_NS, .measured = true,
 		.fields = {"samplingPeriod"}},
 	{"profiler.WallClockSample", SAMPLE, "wall", SP_UNIT_NS, .measured = true,
-		.fields = {"timeSpan", "samples"}},
+		.wall = true, .fields = {"timeSpan", "samples"}},
 	{"jdk.ObjectAllocationInNewTLAB", SAMPLE, ALLOC, .measured = true,
 		.class_type = SP_FRAME_INLINED, .fields = {"tlabSize", "", "objectClass"}},
 	{"jdk.ObjectAllocationOutsideTLAB", SAMPLE, ALLOC, .measured = true,
@@ -128,7 +129,9 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
-	r = sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
+	r = opts->dict && opts->readers <= 1
+		    ? sp_profile_new_with(&l->p, opts->dict)
+		    : sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
 	if (r == 0 && !opts->timeless)
 		sp_profile_expect(l->p, opts->start_ns, opts->end_ns, opts->bucket_ns);
 	/* Formats with room for one event show the first: not the one whose samples came first. */
@@ -265,7 +268,7 @@ int sp_loading_flush(struct sp_loading *l)
 /* On an executor most threads wait for work, in no task. */
 static bool is_outside(const struct sp_loading *l, const struct kind *k, const struct sp_sample *s)
 {
-	return l->tasks_only && !s->task && strcmp(k->event, "wall") == 0;
+	return l->tasks_only && !s->task && k->wall;
 }
 
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)

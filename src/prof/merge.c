@@ -17,6 +17,7 @@ struct merge {
 	size_t task_count, first_task; /* entries of tasks; what stood before them */
 	struct sp_frame_ref *frames;
 	bool full; /* something did not fit */
+	bool same; /* one dictionary: ids stay */
 };
 
 static void merge_done(struct merge *m)
@@ -33,6 +34,9 @@ static int merge_init(struct merge *m, struct sp_dict *to, struct sp_dict *from)
 {
 	m->to = to;
 	m->from = from;
+	m->same = to == from;
+	if (m->same)
+		return 0;
 	m->strings = calloc(sp_dict_strings(from) + 1ul, sizeof(uint32_t));
 	m->methods = calloc(sp_dict_methods(from) + 1ul, sizeof(uint32_t));
 	m->stacks = calloc(sp_dict_stacks(from) + 1ul, sizeof(uint32_t));
@@ -53,6 +57,8 @@ static uint32_t string(struct merge *m, uint32_t id)
 	size_t len;
 	const char *s;
 
+	if (m->same)
+		return id;
 	if (id == 0 || id > sp_dict_strings(m->from))
 		return 0;
 	if (m->strings[id])
@@ -82,8 +88,8 @@ static uint32_t thread(struct merge *m, uint32_t id)
 	const struct sp_thread *old = sp_dict_get_thread(m->from, id);
 	struct sp_thread new;
 
-	if (!old)
-		return 0;
+	if (!old || m->same)
+		return old ? id : 0;
 	if (m->threads[id])
 		return m->threads[id] - 1;
 	new = *old;
@@ -96,6 +102,8 @@ static uint32_t stack(struct merge *m, uint32_t id)
 {
 	const struct sp_stack *old;
 
+	if (m->same)
+		return id;
 	if (id == 0 || id > sp_dict_stacks(m->from))
 		return 0;
 	if (m->stacks[id])

@@ -7,21 +7,28 @@
 
 #include "base/sat.h"
 
-int sp_profile_new(struct sp_profile **ret, size_t cap)
+int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict)
 {
 	struct sp_profile *p = calloc(1, sizeof(*p));
-	int r;
 
 	if (!p)
 		return -ENOMEM;
-	r = sp_dict_new(&p->dict, cap);
-	if (r < 0) {
-		free(p);
-		return r;
-	}
+	p->dict = sp_dict_share(dict);
 	p->unknown_id = sp_dict_string(p->dict, "[unknown]", strlen("[unknown]"));
 	*ret = p;
 	return 0;
+}
+
+int sp_profile_new(struct sp_profile **ret, size_t cap)
+{
+	struct sp_dict *dict;
+	int r = sp_dict_new(&dict, cap);
+
+	if (r < 0)
+		return r;
+	r = sp_profile_new_with(ret, dict);
+	sp_dict_free(dict);
+	return r;
 }
 
 void sp_profile_free(struct sp_profile *p)

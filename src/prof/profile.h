@@ -156,7 +156,7 @@ struct sp_row_slot {
 #define SP_PROFILE_REMARKS 32
 
 struct sp_profile {
-	struct sp_dict *dict; /* owned */
+	struct sp_dict *dict; /* owned, perhaps with others */
 
 	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
@@ -203,6 +203,9 @@ struct sp_profile {
 
 /* @cap: bytes that the dictionary may take. Returns 0 or -errno; *ret belongs to the caller. */
 int sp_profile_new(struct sp_profile **ret, size_t cap);
+
+/* The same with a dictionary that it shares: what is merged later needs no new ids then. */
+int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict);
 void sp_profile_free(struct sp_profile *p);
 
 /* The index of an event, added when new (unit and interval are taken then).
