@@ -64,10 +64,20 @@ static inline uint64_t sp_jfr_get_long_packed(struct sp_jfr_cursor *c)
 	return sp_jfr_squeeze(word & (UINT64_MAX >> (64 - bits)));
 }
 
-/* The same for one of one byte or more. */
+/* The same for one of one byte or more; most have one or two. */
 static inline uint64_t sp_jfr_get_near(struct sp_jfr_cursor *c)
 {
-	return *c->p < 0x80 ? *c->p++ : sp_jfr_get_long_packed(c);
+	const uint8_t *p = c->p;
+
+	if (p[0] < 0x80) {
+		c->p = p + 1;
+		return p[0];
+	}
+	if (p[1] < 0x80) {
+		c->p = p + 2;
+		return (p[0] & 0x7f) | (uint32_t)p[1] << 7;
+	}
+	return sp_jfr_get_long_packed(c);
 }
 
 /* A compressed number, whatever its type. */

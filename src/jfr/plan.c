@@ -52,8 +52,8 @@ static bool is_compressed(const struct sp_jfr_resolver *r, const struct sp_jfr_m
 	const struct sp_jfr_schema *s = &r->chunk->schema;
 	uint8_t prim = m->type >= 0 ? s->types[m->type].prim : SP_JFR_P_STRUCT;
 
-	return is_number(s, m) || (!r->chunk->raw && !m->array && prim >= SP_JFR_P_CHAR &&
-					  prim <= SP_JFR_P_LONG);
+	return is_number(s, m) ||
+	       (!r->chunk->raw && !m->array && prim >= SP_JFR_P_CHAR && prim <= SP_JFR_P_LONG);
 }
 
 static struct sp_jfr_step step_for(
@@ -93,7 +93,7 @@ bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
 }
 
 /* What a number of the event stands for. */
-static void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint64_t v,
+static inline void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint64_t v,
 	struct sp_jfr_event *e)
 {
 	const struct sp_jfr_chunk_data *chunk = r->chunk;
@@ -125,8 +125,7 @@ static void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint
 		e->picked[step->slot] = sp_jfr_to_ns(chunk, v);
 		break;
 	case NAME:
-		e->picked[step->slot] =
-			m->type >= 0 ? sp_jfr_resolve_name_id(r, m->type, v) : 0;
+		e->picked[step->slot] = m->type >= 0 ? sp_jfr_resolve_name_id(r, m->type, v) : 0;
 		break;
 	case SKIP_NUMBER:
 	case SKIP:
@@ -134,19 +133,19 @@ static void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint
 	}
 }
 
-/* Numbers alone, with room behind them in the chunk: whether they end in time is asked once. */
+/* Numbers alone, with room for them in the chunk: whether they end in time is asked once. */
 static void read_numbers(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 	struct sp_jfr_cursor *c, struct sp_jfr_event *e)
 {
-	for (uint8_t i = 0; i < p->count; i++) {
-		uint64_t v = sp_jfr_get_near(c);
+	struct sp_jfr_cursor at = *c;
+	uint64_t numbers[SP_JFR_STEPS];
 
-		if (c->p > c->end) {
-			c->bad = true;
-			return;
-		}
-		take(&p->steps[i], r, v, e);
-	}
+	for (uint8_t i = 0; i < p->count; i++)
+		numbers[i] = sp_jfr_get_near(&at);
+	c->p = at.p < c->end ? at.p : c->end;
+	c->bad = at.p > c->end;
+	for (uint8_t i = 0; i < p->count && !c->bad; i++)
+		take(&p->steps[i], r, numbers[i], e);
 }
 
 void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
@@ -154,7 +153,7 @@ void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 {
 	const struct sp_jfr_schema *s = &r->chunk->schema;
 
-	if (p->numbers && r->chunk->data + r->chunk->len - c->end >= 9) {
+	if (p->numbers && r->chunk->data + r->chunk->len - c->p >= 9 * p->count) {
 		read_numbers(p, r, c, e);
 		return;
 	}

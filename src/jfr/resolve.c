@@ -1,4 +1,5 @@
-/* Constants into the dictionary: see resolve.h. What a constant became is kept beside its key. */
+/* Constants into the dictionary: see resolve.h. What a constant became is kept beside its key.
+ * Stacks are in stacks.c. */
 #include "jfr/resolve.h"
 
 #include "base/cleanup.h"
@@ -6,11 +7,8 @@
 #include "jfr/text.h"
 #include "jfr/types.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
-
-static void expect_stacks(struct sp_jfr_resolver *r);
 
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
 {
@@ -18,8 +16,9 @@ int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
 	r->dict = dict;
 	sp_buf_init(&r->scratch);
 	sp_buf_init(&r->constant);
-	r->frames = malloc(SP_DICT_MAX_FRAMES * sizeof(*r->frames));
-	return r->frames ? 0 : -ENOMEM;
+	r->frames = malloc((SP_JFR_FRAMES_KEPT + 1) * sizeof(*r->frames));
+	r->packed = malloc(SP_DICT_MAX_FRAMES * SP_DICT_FRAME);
+	return r->frames && r->packed ? 0 : -ENOMEM;
 }
 
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk)
@@ -49,7 +48,7 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 			r->roles[i] = sp_jfr_role(r, &s->types[t], &s->members[i]);
 		}
 	}
-	expect_stacks(r);
+	sp_jfr_resolver_expect(r);
 	return 0;
 }
 
@@ -57,13 +56,9 @@ void sp_jfr_resolver_done(struct sp_jfr_resolver *r)
 {
 	free(r->roles);
 	free(r->frames);
+	free(r->packed);
 	sp_buf_done(&r->scratch);
 	sp_buf_done(&r->constant);
-}
-
-static struct sp_jfr_const *find(struct sp_jfr_resolver *r, int type, uint64_t key)
-{
-	return type >= 0 ? sp_jfr_table_find(&r->chunk->tables[type], key) : NULL;
 }
 
 static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key, int depth);
@@ -131,7 +126,7 @@ static uint32_t name_in(struct sp_jfr_resolver *r, int type, uint32_t at, int de
 /* A constant that is or has a name, as a string of the dictionary. */
 static uint32_t resolve_string(struct sp_jfr_resolver *r, int type, uint64_t key, int depth)
 {
-	struct sp_jfr_const *k = find(r, type, key);
+	struct sp_jfr_const *k = sp_jfr_resolver_find(r, type, key);
 
 	if (!k || depth > 4)
 		return 0;
@@ -161,107 +156,6 @@ const char *sp_jfr_resolve_name(struct sp_jfr_resolver *r, int type, uint64_t ke
 	return id ? sp_dict_get_string(r->dict, id, ret_len) : NULL;
 }
 
-/* "()L;" or "()L<hex>;" with nothing but ACC_NATIVE: a function, not a Java method. */
-static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
-{
-	size_t len;
-	const char *sig = sp_dict_get_string(r->dict, m->sig_id, &len);
-	bool hex = len >= 4 && memcmp(sig, "()L", 3) == 0 && sig[len - 1] == ';';
-
-	if (m->modifiers != 0x100)
-		return;
-	if (r->ours && strcmp(sig, SP_PYTHON_SIGNATURE) == 0) {
-		m->native = SP_NATIVE_PYTHON;
-		m->modifiers = 0;
-		return;
-	}
-	for (size_t i = 3; hex && i < len - 1; i++)
-		hex = isxdigit((unsigned char)sig[i]);
-	if (!hex)
-		return;
-	m->native = r->ours ? 1 : SP_NATIVE_FINAL;
-	m->unresolved = len > 4;
-	m->modifiers = 0;
-	if (len == 4)
-		m->sig_id = 0;
-}
-
-static uint32_t read_method(struct sp_jfr_resolver *r, struct sp_jfr_const *k)
-{
-	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t = &s->types[r->method];
-	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, k->at);
-	struct sp_method m = {0};
-
-	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
-		const struct sp_jfr_member *f = &s->members[i];
-
-		if (r->roles[i] == SP_JFR_R_CLASS)
-			m.class_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
-		else if (r->roles[i] == SP_JFR_R_NAME && f->pool)
-			m.name_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
-		else if (r->roles[i] == SP_JFR_R_DESCRIPTOR)
-			m.sig_id = resolve_string(r, f->type, sp_jfr_get_long(&c), 0);
-		else if (r->roles[i] == SP_JFR_R_MODIFIERS)
-			m.modifiers = (uint16_t)sp_jfr_get_int(&c);
-		else
-			sp_jfr_schema_skip_member(s, &c, f);
-	}
-	set_native(r, &m);
-	return sp_dict_method(r->dict, &m);
-}
-
-/* Asked for each frame of each stack. */
-static inline uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
-{
-	struct sp_jfr_const *k = find(r, r->method, key);
-
-	if (!k)
-		return 0;
-	if (!k->id)
-		k->id = read_method(r, k) + 1;
-	return k->id - 1;
-}
-
-static bool is_python(const struct sp_jfr_resolver *r, uint32_t method)
-{
-	const struct sp_method *m = sp_dict_get_method(r->dict, method);
-
-	return m && m->native == SP_NATIVE_PYTHON;
-}
-
-static uint8_t name_frame_type(struct sp_jfr_resolver *r, uint64_t key)
-{
-	static const uint8_t types[SP_JFR_FRAMES] = {
-		[SP_JFR_FRAME_INTERPRETED] = SP_FRAME_INTERPRETED,
-		[SP_JFR_FRAME_JIT] = SP_FRAME_C2,
-		[SP_JFR_FRAME_INLINED] = SP_FRAME_INLINED,
-		[SP_JFR_FRAME_NATIVE] = SP_FRAME_NATIVE,
-		[SP_JFR_FRAME_CPP] = SP_FRAME_CPP,
-		[SP_JFR_FRAME_KERNEL] = SP_FRAME_KERNEL,
-		[SP_JFR_FRAME_C1] = SP_FRAME_C1,
-	};
-	uint32_t id = resolve_string(r, r->frame_type, key, 0);
-	size_t len;
-	const char *name = sp_dict_get_string(r->dict, id, &len);
-
-	for (unsigned i = 0; i < SP_JFR_FRAMES; i++) {
-		if (len == strlen(sp_jfr_frame_names[i]) &&
-			memcmp(name, sp_jfr_frame_names[i], len) == 0)
-			return types[i];
-	}
-	return SP_FRAME_INTERPRETED;
-}
-
-static uint8_t resolve_frame_type(struct sp_jfr_resolver *r, uint64_t key)
-{
-	if (key >= SP_COUNT(r->frame_types))
-		return name_frame_type(r, key);
-	if (!r->frame_types[key])
-		r->frame_types[key] = name_frame_type(r, key) + 1;
-	return r->frame_types[key] - 1;
-}
-
 static uint8_t state_named(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < SP_STATES; i++) {
@@ -287,184 +181,9 @@ uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
 	return state;
 }
 
-/* How the members of a type are laid out, as a hash over @h. */
-static uint64_t hash_layout(const struct sp_jfr_resolver *r, int type, uint64_t h)
-{
-	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t = &s->types[type];
-
-	for (uint32_t i = t->first; i < t->first + t->count; i++) {
-		const struct sp_jfr_member *m = &s->members[i];
-		uint64_t prim = m->type >= 0 ? s->types[m->type].prim : 255;
-
-		h = (h ^ (prim << 16 | (uint64_t)m->pool << 9 | (uint64_t)m->array << 8 |
-				 r->roles[i])) *
-		    0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-		if (r->roles[i] == SP_JFR_R_FRAMES && m->type != type)
-			h = hash_layout(r, m->type, h);
-	}
-	return h;
-}
-
-/* Stacks of the chunks before may be those of this one, if they are laid out alike: as ours and all
- * others' are, so that their bytes tell where they end. */
-static void expect_stacks(struct sp_jfr_resolver *r)
-{
-	struct sp_jfr_chunk_data *c = r->chunk;
-	const struct sp_jfr_decl *t = r->stack >= 0 ? &c->schema.types[r->stack] : NULL;
-
-	if (!r->known || r->method < 0 || !t || !t->tail || c->raw)
-		return;
-	r->round = sp_jfr_known_enter(
-		r->known, hash_layout(r, r->stack, (uint64_t)t->lead << 32 | t->tail));
-	c->known = r->known;
-	c->stack = r->stack;
-}
-
-static void forget_stacks(struct sp_jfr_table *stacks)
-{
-	for (uint32_t i = 0; stacks->slots && i <= stacks->mask; i++)
-		stacks->slots[i].id = 0;
-}
-
-/* They are, with the same methods and the same kinds of frames. */
-void sp_jfr_resolver_compare(struct sp_jfr_resolver *r)
-{
-	const struct sp_jfr_table *methods;
-	uint64_t kinds = 0;
-
-	if (!r->chunk->known)
-		return;
-	for (uint64_t key = 0; key < SP_COUNT(r->frame_types); key++) {
-		kinds = (kinds ^ resolve_frame_type(r, key)) * 0xc4ceb9fe1a85ec53ull;
-		kinds ^= kinds >> 29;
-	}
-	sp_jfr_known_kinds(r->known, kinds);
-	methods = &r->chunk->tables[r->method];
-	for (uint32_t i = 0; methods->slots && i <= methods->mask; i++)
-		if (methods->slots[i].at)
-			sp_jfr_known_method(r->known, methods->slots[i].key,
-				resolve_method(r, methods->slots[i].key));
-	if (!sp_jfr_known_since(r->known, r->round))
-		forget_stacks(&r->chunk->tables[r->stack]);
-}
-
-/* The next number of a frame whose member has that role. @near: numbers alone, and room for each. */
-static inline uint64_t frame_number(struct sp_jfr_cursor *c, uint8_t role, bool near)
-{
-	if (near)
-		return sp_jfr_get_near(c);
-	return role == SP_JFR_R_LINE || role == SP_JFR_R_BCI ? sp_jfr_get_int(c)
-							      : sp_jfr_get_long(c);
-}
-
-static inline struct sp_frame_ref read_frame(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c,
-	const struct sp_jfr_decl *t, bool near)
-{
-	struct sp_frame_ref f = {.bci = -1};
-
-	for (uint32_t i = t->first; i < t->first + t->count && !c->bad; i++) {
-		uint8_t role = r->roles[i];
-
-		switch (role) {
-		case SP_JFR_R_METHOD:
-			f.method = resolve_method(r, frame_number(c, role, near));
-			break;
-		case SP_JFR_R_LINE:
-			f.line = (int32_t)frame_number(c, role, near);
-			break;
-		case SP_JFR_R_BCI:
-			f.bci = (int32_t)frame_number(c, role, near);
-			break;
-		case SP_JFR_R_FRAME_TYPE:
-			f.type = resolve_frame_type(r, frame_number(c, role, near));
-			break;
-		default:
-			sp_jfr_schema_skip_member(&r->chunk->schema, c, &r->chunk->schema.members[i]);
-		}
-	}
-	if (r->ours && f.type == SP_FRAME_INTERPRETED && is_python(r, f.method))
-		f.type = SP_FRAME_PYTHON;
-	if (f.type >= SP_FRAME_NATIVE)
-		f.bci = -1;
-	return f;
-}
-
-/* Frames of a stack; those beyond what the dictionary takes are skipped. Returns how many. */
-static uint32_t read_frames(
-	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int type, int *ret_truncated)
-{
-	const struct sp_jfr_decl *t = &r->chunk->schema.types[type];
-	uint32_t total = sp_jfr_get_int(c), count = 0;
-	bool numbers = t->varints == t->count && !c->raw;
-
-	if (!t->flat)
-		return 0;
-	for (uint32_t n = 0; n < total && !c->bad; n++) {
-		bool near = numbers && c->end - c->p >= 9 * (ptrdiff_t)t->count;
-		struct sp_frame_ref f =
-			near ? read_frame(r, c, t, true) : read_frame(r, c, t, false);
-
-		if (count < SP_DICT_MAX_FRAMES)
-			r->frames[count++] = f;
-		else
-			*ret_truncated = 1;
-	}
-	return count;
-}
-
-/* Decodes a stack. *ret_whole: nothing that it refers to is missing. */
-static uint32_t read_stack(struct sp_jfr_resolver *r, uint32_t at, bool *ret_whole)
-{
-	const struct sp_jfr_schema *s = &r->chunk->schema;
-	const struct sp_jfr_decl *t = &s->types[r->stack];
-	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
-	uint32_t count = 0;
-	int truncated = 0;
-
-	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
-		if (r->roles[i] == SP_JFR_R_TRUNCATED)
-			truncated |= sp_jfr_get_byte(&c) != 0;
-		else if (r->roles[i] == SP_JFR_R_FRAMES)
-			count = read_frames(r, &c, s->members[i].type, &truncated);
-		else
-			sp_jfr_schema_skip_member(s, &c, &s->members[i]);
-	}
-	*ret_whole = !c.bad;
-	for (uint32_t i = 0; i < count && *ret_whole; i++)
-		*ret_whole = r->frames[i].method != 0;
-	return sp_dict_stack(r->dict, r->frames, count, truncated);
-}
-
-static void keep_stack(struct sp_jfr_resolver *r, uint64_t key, uint32_t at, uint32_t id)
-{
-	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
-	const uint8_t *from = c.p;
-
-	sp_jfr_schema_skip(&r->chunk->schema, &c, r->stack);
-	if (!c.bad)
-		sp_jfr_known_keep(r->known, key, from, (size_t)(c.p - from), id);
-}
-
-uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
-{
-	struct sp_jfr_const *k = find(r, r->stack, key);
-	bool whole;
-
-	if (!k)
-		return 0;
-	if (k->id)
-		return k->id - 1;
-	k->id = read_stack(r, k->at, &whole) + 1;
-	if (whole && r->chunk->known)
-		keep_stack(r, key, k->at, k->id - 1);
-	return k->id - 1;
-}
-
 uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)
 {
-	struct sp_jfr_const *k = find(r, r->thread, key);
+	struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->thread, key);
 	const struct sp_jfr_schema *s = &r->chunk->schema;
 	const struct sp_jfr_decl *t;
 	struct sp_jfr_cursor c;

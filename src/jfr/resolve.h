@@ -32,6 +32,18 @@ enum sp_jfr_role {
 	SP_JFR_R_GROUP,
 };
 
+#define SP_JFR_FRAMES_BITS 11
+#define SP_JFR_FRAMES_KEPT (1u << SP_JFR_FRAMES_BITS)
+
+/* A frame as it stands in the file, and packed for the dictionary. */
+struct sp_jfr_frame {
+	uint64_t raw;
+	uint8_t raw_len; /* 0: none is kept */
+	uint8_t len;
+	bool whole; /* its method is there */
+	uint8_t packed[SP_DICT_FRAME];
+};
+
 struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
@@ -40,10 +52,12 @@ struct sp_jfr_resolver {
 	uint8_t *roles;			 /* by index of the member */
 	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
 		    */
+	const struct sp_jfr_decl *plain; /* frames: four numbers in the usual order; NULL: others */
 	int string, symbol, cls, method, stack, thread, group, frame_type, state;
 	uint8_t states[64];	     /* by key: what it became, + 1 */
 	uint8_t frame_types[64];     /* the same */
-	struct sp_frame_ref *frames; /* SP_DICT_MAX_FRAMES */
+	struct sp_jfr_frame *frames; /* what came of frames of this chunk; one more for others */
+	uint8_t *packed;	     /* a stack that is being read */
 	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
 	struct sp_buf constant;	     /* the same for a constant */
 };
@@ -58,8 +72,15 @@ int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
 
 /* A chunk whose types are read; then, once its constants are. Return 0 or -ENOMEM. */
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
+void sp_jfr_resolver_expect(struct sp_jfr_resolver *r); /* its part in stacks.c */
 void sp_jfr_resolver_compare(struct sp_jfr_resolver *r);
 void sp_jfr_resolver_done(struct sp_jfr_resolver *r);
+
+static inline struct sp_jfr_const *sp_jfr_resolver_find(
+	struct sp_jfr_resolver *r, int type, uint64_t key)
+{
+	return type >= 0 ? sp_jfr_table_find(&r->chunk->tables[type], key) : NULL;
+}
 
 /* Ids of the dictionary; 0 for a key that stands for nothing. */
 uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key);

@@ -39,10 +39,10 @@ static const struct {
 static uint8_t role_of(const struct sp_jfr_decl *t, const struct sp_jfr_member *m)
 {
 	for (size_t i = 0; i < SP_COUNT(role_table); i++) {
-		bool same =
-			role_table[i].type ? strcmp(role_table[i].type, t->name) == 0 : t->event;
-
-		if (same && strcmp(role_table[i].member, m->name) == 0)
+		if (role_table[i].member[0] != m->name[0] ||
+			strcmp(role_table[i].member, m->name) != 0)
+			continue;
+		if (role_table[i].type ? strcmp(role_table[i].type, t->name) == 0 : t->event)
 			return role_table[i].role;
 	}
 	return SP_JFR_R_OTHER;

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK	    256u /* ids a block of pointers holds */
-#define FRAME_BYTES 20u	 /* a packed frame: four varints of at most five bytes */
+#define BLOCK 256u /* ids a block of pointers holds */
 
 struct node {
 	struct node *next;
@@ -23,8 +22,14 @@ struct node {
 	char data[] __attribute__((aligned(8)));
 };
 
+struct block {
+	struct node *nodes[BLOCK];
+	uint8_t marks[BLOCK];
+};
+
 struct pool {
-	struct node **buckets, ***blocks;
+	struct node **buckets;
+	struct block **blocks;
 	uint32_t bucket_count, block_cap, count;
 };
 
@@ -48,13 +53,13 @@ int sp_dict_new(struct sp_dict **ret, size_t cap)
 		return -ENOMEM;
 	r = sp_arena_init(&d->arena, cap);
 	if (r == 0)
-		r = sp_arena_init(&d->scratch, frames + SP_DICT_MAX_FRAMES * FRAME_BYTES);
+		r = sp_arena_init(&d->scratch, frames + SP_DICT_MAX_FRAMES * SP_DICT_FRAME);
 	if (r < 0) {
 		sp_dict_free(d);
 		return r;
 	}
 	d->frames = sp_arena_alloc(&d->scratch, frames);
-	d->packed = sp_arena_alloc(&d->scratch, SP_DICT_MAX_FRAMES * FRAME_BYTES);
+	d->packed = sp_arena_alloc(&d->scratch, SP_DICT_MAX_FRAMES * SP_DICT_FRAME);
 	*ret = d;
 	return 0;
 }
@@ -111,7 +116,7 @@ static struct node **next_slot(struct sp_dict *d, struct pool *p)
 
 	if (block >= p->block_cap) {
 		uint32_t cap = p->block_cap ? p->block_cap * 2 : 32;
-		struct node ***to = sp_arena_alloc(&d->arena, cap * sizeof(*to));
+		struct block **to = sp_arena_alloc(&d->arena, cap * sizeof(*to));
 
 		if (!to)
 			return NULL;
@@ -121,15 +126,15 @@ static struct node **next_slot(struct sp_dict *d, struct pool *p)
 		p->block_cap = cap;
 	}
 	if (!p->blocks[block])
-		p->blocks[block] = sp_arena_alloc(&d->arena, BLOCK * sizeof(struct node *));
-	return p->blocks[block] ? &p->blocks[block][p->count % BLOCK] : NULL;
+		p->blocks[block] = sp_arena_alloc(&d->arena, sizeof(struct block));
+	return p->blocks[block] ? &p->blocks[block]->nodes[p->count % BLOCK] : NULL;
 }
 
 static struct node *find_id(const struct pool *p, uint32_t id)
 {
 	if (id == 0 || id > p->count)
 		return NULL;
-	return p->blocks[(id - 1) / BLOCK][(id - 1) % BLOCK];
+	return p->blocks[(id - 1) / BLOCK]->nodes[(id - 1) % BLOCK];
 }
 
 static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const void *data,
@@ -219,17 +224,28 @@ static uint8_t *put(uint8_t *to, uint32_t v)
 	return to;
 }
 
-static const uint8_t *get(const uint8_t *p, uint32_t *ret)
+static inline const uint8_t *get(const uint8_t *p, uint32_t *ret)
 {
-	uint32_t v = 0;
+	uint32_t v = *p & 0x7f;
 
-	for (int shift = 0;; shift += 7) {
+	for (int shift = 7; *p++ & 0x80; shift += 7)
 		v |= (uint32_t)(*p & 0x7f) << shift;
-		if (!(*p++ & 0x80))
-			break;
-	}
 	*ret = v;
 	return p;
+}
+
+size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to)
+{
+	uint8_t *end = put(to, frame->method);
+
+	end = put(end, (uint32_t)frame->line + 1); /* -1, the usual unknown, in one byte */
+	end = put(end, (uint32_t)frame->bci + 1);
+	return (size_t)(put(end, frame->type) - to);
+}
+
+uint32_t sp_dict_packed(struct sp_dict *d, const uint8_t *frames, size_t len, int truncated)
+{
+	return intern(d, &d->stacks, frames, len, truncated != 0);
 }
 
 uint32_t sp_dict_stack(
@@ -241,13 +257,9 @@ uint32_t sp_dict_stack(
 		count = SP_DICT_MAX_FRAMES;
 		truncated = 1;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		to = put(to, frames[i].method);
-		to = put(to, (uint32_t)frames[i].line + 1); /* -1, the usual unknown, in one byte */
-		to = put(to, (uint32_t)frames[i].bci + 1);
-		to = put(to, frames[i].type);
-	}
-	return intern(d, &d->stacks, d->packed, (size_t)(to - d->packed), truncated != 0);
+	for (uint32_t i = 0; i < count; i++)
+		to += sp_dict_pack_frame(&frames[i], to);
+	return sp_dict_packed(d, d->packed, (size_t)(to - d->packed), truncated);
 }
 
 const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret_len)
@@ -297,6 +309,21 @@ const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
 	d->stack.count = count;
 	d->stack.truncated = n->truncated;
 	return &d->stack;
+}
+
+uint8_t sp_dict_stack_marks(const struct sp_dict *d, uint32_t stack_id)
+{
+	uint32_t i = stack_id - 1;
+
+	return i < d->stacks.count ? d->stacks.blocks[i / BLOCK]->marks[i % BLOCK] : 0;
+}
+
+void sp_dict_add_stack_marks(struct sp_dict *d, uint32_t stack_id, uint8_t marks)
+{
+	uint32_t i = stack_id - 1;
+
+	if (i < d->stacks.count)
+		d->stacks.blocks[i / BLOCK]->marks[i % BLOCK] |= marks;
 }
 
 uint16_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id)

@@ -85,6 +85,13 @@ uint32_t sp_dict_stack(
 	struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count, int truncated);
 uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t);
 
+/* The same for a stack whose frames were packed one by one, leaf first and at most
+ * SP_DICT_MAX_FRAMES of them: for readers that meet the same frames again and again.
+ * sp_dict_pack_frame returns how many bytes it wrote to @to, which has room for SP_DICT_FRAME. */
+#define SP_DICT_FRAME 20
+size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to);
+uint32_t sp_dict_packed(struct sp_dict *d, const uint8_t *frames, size_t len, int truncated);
+
 /* Look up by id. 1 ≤ id ≤ count; other ids give "" or NULL. Borrowed until reset or free; a stack
  * only until the next sp_dict_get_stack, for it is unpacked into one place. */
 const char *sp_dict_get_string(const struct sp_dict *d, uint32_t id, size_t *ret_len);
@@ -102,6 +109,11 @@ uint32_t sp_dict_threads(const struct sp_dict *d);
 uint16_t sp_dict_marks(const struct sp_dict *d, uint32_t string_id);
 void sp_dict_set_marks(struct sp_dict *d, uint32_t string_id, uint16_t marks);
 void sp_dict_clear_marks(struct sp_dict *d);
+
+/* Eight bits beside each stack for what readers find out by looking at its frames (profile.h says
+ * which), once for all profiles that share the dictionary. */
+uint8_t sp_dict_stack_marks(const struct sp_dict *d, uint32_t stack_id);
+void sp_dict_add_stack_marks(struct sp_dict *d, uint32_t stack_id, uint8_t marks);
 
 /* Bytes in use, bytes there are, and interning calls that found it full. */
 size_t sp_dict_used(const struct sp_dict *d);

@@ -57,7 +57,7 @@ static void *read_chunks(void *ctx)
 		.want = sp_loading_want,
 		.fields = sp_loading_fields,
 		.event = sp_loading_event,
-		.known = s->count > 1 ? r->l.known : NULL};
+		.known = r->l.known};
 
 	for (size_t i = 0; i < s->count && !atomic_load(&s->again); i++) {
 		struct sp_jfr_stats st = {0};

@@ -45,8 +45,8 @@ static const struct kind kinds[] = {
 	{"jdk.NativeMethodSample", SAMPLE, "native", SP_UNIT_COUNT, .fields = {""}},
 	{"jdk.CPUTimeSample", SAMPLE, "cpu-time", SP_UNIT_NS, .measured = true,
 		.fields = {"samplingPeriod"}},
-	{"profiler.WallClockSample", SAMPLE, "wall", SP_UNIT_NS, .measured = true,
-		.wall = true, .fields = {"timeSpan", "samples"}},
+	{"profiler.WallClockSample", SAMPLE, "wall", SP_UNIT_NS, .measured = true, .wall = true,
+		.fields = {"timeSpan", "samples"}},
 	{"jdk.ObjectAllocationInNewTLAB", SAMPLE, ALLOC, .measured = true,
 		.class_type = SP_FRAME_INLINED, .fields = {"tlabSize", "", "objectClass"}},
 	{"jdk.ObjectAllocationOutsideTLAB", SAMPLE, ALLOC, .measured = true,
@@ -180,9 +180,9 @@ int sp_loading_want(void *ctx, const char *type)
 	l->ours |= is_ours(type);
 	for (size_t i = 0; i < SP_COUNT(kinds); i++)
 		if (strcmp(kinds[i].type, type) == 0)
-			return !event_wanted(l, &kinds[i])			    ? 0
+			return !event_wanted(l, &kinds[i])			 ? 0
 			       : kinds[i].what == SPAN && is_ours(kinds[i].type) ? -EAGAIN
-										    : (int)i + 1;
+										 : (int)i + 1;
 	return 0;
 }
 

@@ -40,7 +40,6 @@ void sp_profile_free(struct sp_profile *p)
 		free(p->series[i].points);
 	free(p->rows);
 	free(p->index);
-	free(p->verdicts);
 	free(p->tasks);
 	free(p->pasts);
 	free(p->stages);
@@ -139,47 +138,31 @@ static bool is_unknown(const struct sp_profile *p, uint32_t method)
 	return !m || (m->native && m->name_id == p->unknown_id);
 }
 
-enum { LOOKED_AT = 1, TRUNCATED = 2, UNKNOWN = 4 };
-
 static uint8_t look_at_stack(const struct sp_profile *p, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(p->dict, stack);
-	uint8_t verdict = LOOKED_AT;
+	uint8_t verdict = SP_STACK_LOOKED_AT;
 
 	if (!st || st->count == 0)
-		return LOOKED_AT | UNKNOWN;
+		return SP_STACK_LOOKED_AT | SP_STACK_UNKNOWN;
 	if (st->truncated)
-		verdict |= TRUNCATED;
+		verdict |= SP_STACK_TRUNCATED;
 	for (uint32_t i = 0; i < st->count; i++)
 		if (is_unknown(p, st->frames[i].method))
-			return verdict | UNKNOWN;
+			return verdict | SP_STACK_UNKNOWN;
 	return verdict;
 }
 
-/* Makes room for a verdict on each stack: it is unpacked once, however many samples have it. */
-static int reserve_verdicts(struct sp_profile *p)
-{
-	size_t count = (size_t)sp_dict_stacks(p->dict) + 1, cap = count + count / 2;
-	uint8_t *verdicts;
-
-	if (count <= p->verdict_count)
-		return 0;
-	verdicts = realloc(p->verdicts, cap);
-	if (!verdicts)
-		return -ENOMEM;
-	memset(verdicts + p->verdict_count, 0, cap - p->verdict_count);
-	p->verdicts = verdicts;
-	p->verdict_count = cap;
-	return 0;
-}
-
+/* A stack is unpacked once, however many samples have it. */
 static uint8_t verdict_of(struct sp_profile *p, uint32_t stack)
 {
-	if (stack >= p->verdict_count)
-		return look_at_stack(p, stack);
-	if (!p->verdicts[stack])
-		p->verdicts[stack] = look_at_stack(p, stack);
-	return p->verdicts[stack];
+	uint8_t marks = sp_dict_stack_marks(p->dict, stack);
+
+	if (marks & SP_STACK_LOOKED_AT)
+		return marks;
+	marks = look_at_stack(p, stack);
+	sp_dict_add_stack_marks(p->dict, stack, marks);
+	return marks;
 }
 
 static uint64_t samples_of(const struct sp_event *e, uint64_t count, uint64_t weight)
@@ -197,11 +180,11 @@ static void count_sample(struct sp_profile *p, struct sp_event *e, const struct 
 	p->count += s->count;
 	e->count += s->count;
 	e->weight += s->weight;
-	if (verdict & TRUNCATED) {
+	if (verdict & SP_STACK_TRUNCATED) {
 		e->truncated.count += s->count;
 		e->truncated.weight += s->weight;
 	}
-	if (verdict & UNKNOWN) {
+	if (verdict & SP_STACK_UNKNOWN) {
 		e->unknown.count += s->count;
 		e->unknown.weight += s->weight;
 	}
@@ -269,7 +252,7 @@ int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count
 	for (size_t i = 0; i < count; i++)
 		if (s[i].event >= p->event_count)
 			return -EINVAL;
-	if (grow(p, count) < 0 || reserve_verdicts(p) < 0)
+	if (grow(p, count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct sp_event *e = &p->events[s[i].event];

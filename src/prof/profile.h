@@ -22,6 +22,16 @@ struct sp_tally {
 	uint64_t samples;	/* see sp_rounding */
 };
 
+/* What is known of a stack (sp_dict_stack_marks). */
+enum {
+	SP_STACK_LOOKED_AT = 1, /* the next two are */
+	SP_STACK_TRUNCATED = 2,
+	SP_STACK_UNKNOWN = 4, /* a frame is "[unknown]", or it has none */
+	SP_STACK_TASK = 8,    /* of a task by its frames: one of three (roots.c) */
+	SP_STACK_IDLE = 16,   /* of a pool's thread that waits for work */
+	SP_STACK_OTHER = 32,
+};
+
 struct sp_event {
 	uint32_t name_id; /* string: "cpu", "wall", "cache-misses" */
 	enum sp_unit unit;
@@ -162,8 +172,6 @@ struct sp_profile {
 	size_t row_count, row_cap;
 	struct sp_row_slot *index; /* owned hash table */
 	size_t index_size;
-	uint8_t *verdicts; /* owned: what stacks lack, by id, once looked at */
-	size_t verdict_count;
 
 	struct sp_event events[SP_PROFILE_EVENTS];
 	unsigned event_count;

@@ -79,13 +79,13 @@ int sp_profile_resolve(struct sp_profile *p, sp_resolve_fn *find, void *ctx)
 	if (named == 0)
 		return 0;
 	/* only those of the rows: others may share the dictionary */
-	for (size_t i = 0; i < p->row_count; i++) {
-		uint32_t id = p->rows[i].stack;
-
-		if (id == 0 || stacks[id])
+	for (size_t i = 0; i < p->row_count; i++)
+		stacks[p->rows[i].stack] = p->rows[i].stack;
+	for (uint32_t i = 1; i < stack_count; i++) {
+		if (!stacks[i])
 			continue;
-		stacks[id] = resolve_stack(p, id, methods, count, frames);
-		if (stacks[id] == 0)
+		stacks[i] = resolve_stack(p, i, methods, count, frames);
+		if (stacks[i] == 0)
 			return -ENOMEM;
 	}
 	sp_profile_replace_stacks(p, stacks, stack_count);

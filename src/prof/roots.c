@@ -1,19 +1,15 @@
-/* Tasks of samples: see roots.h. Answers are kept by thread and by stack. */
+/* Tasks of samples: see roots.h. Answers are kept by thread, and beside stacks. */
 #include "prof/roots.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNSEEN, TASK, IDLE, OTHER };
-
 struct sp_roots {
 	uint32_t *threads; /* task + 1 by thread id */
 	size_t thread_cap;
 	uint32_t *last; /* what was found last, by thread id */
 	size_t last_cap;
-	uint8_t *stacks; /* what it says, by stack id */
-	size_t stack_cap;
 	uint8_t *methods; /* what a frame of it says, by method id */
 	size_t method_cap;
 };
@@ -24,7 +20,6 @@ void sp_roots_free(struct sp_roots *r)
 		return;
 	free(r->threads);
 	free(r->last);
-	free(r->stacks);
 	free(r->methods);
 	free(r);
 }
@@ -60,11 +55,11 @@ static uint8_t judge_method(const struct sp_dict *d, uint32_t method)
 
 	if (strstr(cls, "executor/Executor$TaskRunner") ||
 		strstr(cls, "executor.Executor$TaskRunner"))
-		return TASK;
+		return SP_STACK_TASK;
 	if (strcmp(cls, "java/util/concurrent/ThreadPoolExecutor") == 0 &&
 		strcmp(sp_dict_get_string(d, m->name_id, NULL), "getTask") == 0)
-		return IDLE;
-	return OTHER;
+		return SP_STACK_IDLE;
+	return SP_STACK_OTHER;
 }
 
 /* What a stack says by itself: a pool's thread that waits for its next job is in none. */
@@ -77,10 +72,23 @@ static uint8_t judge(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 
 		if (!r->methods[method])
 			r->methods[method] = judge_method(l->p->dict, method);
-		if (r->methods[method] != OTHER)
+		if (r->methods[method] != SP_STACK_OTHER)
 			return r->methods[method];
 	}
-	return OTHER;
+	return SP_STACK_OTHER;
+}
+
+/* The same, once for each stack. */
+static uint8_t judge_once(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
+{
+	enum { SAID = SP_STACK_TASK | SP_STACK_IDLE | SP_STACK_OTHER };
+	uint8_t said = sp_dict_stack_marks(l->p->dict, stack) & SAID;
+
+	if (said)
+		return said;
+	said = judge(l, r, stack);
+	sp_dict_add_stack_marks(l->p->dict, stack, said);
+	return said;
 }
 
 /* The task that the thread's name tells of, as a number of the spans; 0: none. */
@@ -100,20 +108,19 @@ int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *
 	struct sp_roots *r = roots(l);
 	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
 	bool last = true;
+	uint8_t said;
 
 	if (!r || ensure(&r->threads, &r->thread_cap, e->thread, sizeof(*r->threads)) < 0 ||
 		ensure(&r->last, &r->last_cap, e->thread, sizeof(*r->last)) < 0 ||
-		ensure(&r->stacks, &r->stack_cap, e->stack, 1) < 0 ||
 		ensure(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1) < 0)
 		return -ENOMEM;
-	if (r->stacks[e->stack] == UNSEEN)
-		r->stacks[e->stack] = judge(l, r, e->stack);
 	*ret_task = 0;
-	if (r->stacks[e->stack] == IDLE)
+	said = judge_once(l, r, e->stack);
+	if (said == SP_STACK_IDLE)
 		return 0;
 	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns, r->last[e->thread]) : 0;
 	r->last[e->thread] = *ret_task ? *ret_task : r->last[e->thread];
-	if (*ret_task || r->stacks[e->stack] != TASK)
+	if (*ret_task || said != SP_STACK_TASK)
 		return 0;
 	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
 	if (*ret_task || !last)
