@@ -50,6 +50,56 @@ Test(dict, equal_contents_have_one_id)
 	sp_dict_free(d);
 }
 
+Test(dict, packed_frames_are_the_same_stack)
+{
+	struct sp_frame_ref f[2] = {{.method = 1, .line = -1, .bci = -1, .type = SP_FRAME_NATIVE},
+		{.method = UINT32_MAX, .line = INT32_MIN, .bci = 12, .type = SP_FRAME_C2}};
+	uint8_t packed[2 * SP_DICT_FRAME];
+	struct sp_dict *d;
+	size_t len;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	len = sp_dict_pack_frame(&f[0], packed);
+	len += sp_dict_pack_frame(&f[1], packed + len);
+	cr_assert_leq(len, sizeof(packed));
+	cr_expect_eq(sp_dict_packed(d, packed, len, 1), 1);
+	cr_expect_eq(sp_dict_stack(d, f, 2, 1), 1);
+	cr_expect_eq(sp_dict_packed(d, packed, len, 0), 2);
+	sp_dict_free(d);
+}
+
+Test(dict, marks_of_stacks_add_up_until_a_reset)
+{
+	struct sp_frame_ref f = {.method = 1};
+	struct sp_dict *d;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	for (int i = 1; i <= 600; i++, f.line++)
+		cr_assert_eq(sp_dict_stack(d, &f, 1, 0), i);
+	sp_dict_add_stack_marks(d, 600, 1);
+	sp_dict_add_stack_marks(d, 600, 4);
+	sp_dict_add_stack_marks(d, 601, 1);
+	cr_expect_eq(sp_dict_stack_marks(d, 600), 5);
+	cr_expect_eq(sp_dict_stack_marks(d, 599), 0);
+	cr_expect_eq(sp_dict_stack_marks(d, 601), 0);
+	cr_expect_eq(sp_dict_stack_marks(d, 0), 0);
+	sp_dict_reset(d);
+	cr_expect_eq(sp_dict_stack(d, &f, 1, 0), 1);
+	cr_expect_eq(sp_dict_stack_marks(d, 1), 0);
+	sp_dict_free(d);
+}
+
+Test(dict, is_there_until_its_last_owner_is_gone)
+{
+	struct sp_dict *d;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	cr_expect_eq(sp_dict_share(d), d);
+	sp_dict_free(d);
+	cr_expect_eq(sp_dict_string(d, "a", 1), 1);
+	sp_dict_free(d);
+}
+
 Test(dict, full_is_counted_and_what_is_there_stays)
 {
 	struct sp_dict *d;

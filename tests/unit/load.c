@@ -311,3 +311,34 @@ Test(load, equal_keys_and_bytes_of_other_methods_are_other_stacks)
 	sp_profile_free(p);
 	close(joined);
 }
+
+Test(load, profiles_of_one_dictionary_merge_without_new_ids)
+{
+	static const char *const names[] = {"one", "two", "one"};
+	struct sp_profile *sum = NULL;
+
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		int one = memfd_create("one", MFD_CLOEXEC);
+		struct sp_load_opts opts = {.dict = sum ? sum->dict : NULL};
+		struct sp_profile *p = NULL;
+		uint32_t stacks;
+
+		append_recording(one, names[i]);
+		cr_assert(lseek(one, 0, SEEK_SET) == 0);
+		cr_assert(sp_load_with(one, &opts, NULL, &p, NULL) == 0);
+		close(one);
+		if (!sum) {
+			sum = p;
+			continue;
+		}
+		stacks = sp_dict_stacks(p->dict);
+		cr_expect_eq(p->dict, sum->dict);
+		cr_assert(sp_profile_merge(sum, p) == 0);
+		cr_expect_eq(sp_dict_stacks(sum->dict), stacks);
+		sp_profile_free(p);
+	}
+	cr_expect_eq(sp_dict_stacks(sum->dict), 2);
+	expect_collapsed(sum, NULL, "a/A.one 2\na/A.two 1\n");
+	sp_jfrw_close(w);
+	sp_profile_free(sum);
+}
