@@ -151,6 +151,8 @@ static int load_file(
 	name_executor(path, executor, sizeof(executor));
 	opts.executor = executor;
 	opts.dict = w->sum ? room_in(w->sum->dict) : NULL;
+	if (opts.dict && !w->sum->foreign)
+		w->sum->foreign = sp_dict_threads(opts.dict) + 1;
 	if (w->sum && w->sum->fold) {
 		opts.fold = w->sum->fold;
 		opts.bucket_ns = w->sum->bucket_ns;

@@ -17,6 +17,7 @@ static void done(struct sp_page *g)
 	sp_trie_done(&g->trie);
 	sp_dict_free(g->names);
 	free(g->rows);
+	free(g->threads);
 	free(g->stack_of_node);
 	free(g->order);
 	free(g->place);
@@ -355,6 +356,33 @@ static int name_labels(struct sp_page *g)
 	return g->labels ? 0 : -ENOMEM;
 }
 
+/* All threads that there are; of those that others brought, the ones that rows have. */
+static int number_threads(struct sp_page *g)
+{
+	size_t n = (size_t)sp_dict_threads(g->p->dict) + 1;
+	uint32_t foreign = g->p->foreign;
+	SP_AUTO_FREE uint32_t *places = calloc(n, sizeof(*places));
+
+	g->threads = calloc(n, sizeof(*g->threads));
+	if (!places || !g->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->row_count; i++) {
+		if (g->rows[i].thread >= n)
+			g->rows[i].thread = 0; /* nobody's */
+		places[g->rows[i].thread] = 1;
+	}
+	for (uint32_t id = 1; id < n; id++) {
+		if (foreign && id >= foreign && !places[id])
+			continue;
+		g->threads[g->thread_count++] = id;
+		places[id] = g->thread_count;
+	}
+	places[0] = 0;
+	for (size_t i = 0; i < g->row_count; i++)
+		g->rows[i].thread = places[g->rows[i].thread];
+	return 0;
+}
+
 static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 {
 	int r = sp_trie_init(&g->trie);
@@ -369,6 +397,8 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 		r = add_event(g, opts, i);
 	if (r == 0)
 		r = name_labels(g);
+	if (r == 0)
+		r = number_threads(g);
 	if (r == 0)
 		r = rank_stacks(g);
 	if (r == 0 && g->p->task_count)

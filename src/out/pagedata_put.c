@@ -31,18 +31,23 @@ static void put_section(struct sp_buf *out, enum section id, struct sp_buf *cont
 	sp_buf_clear(contents);
 }
 
+static const struct sp_thread *thread_of(const struct sp_page *g, uint32_t place)
+{
+	return sp_dict_get_thread(g->p->dict, g->threads[place - 1]);
+}
+
 /* Names of frames first, those of threads behind them. */
 static void put_strings(const struct sp_page *g, struct sp_buf *b)
 {
 	SP_AUTO_BUF struct sp_buf text;
 	const struct sp_dict *dicts[] = {g->names, g->p->dict};
-	uint32_t counts[] = {sp_dict_strings(g->names), sp_dict_threads(g->p->dict)};
+	uint32_t counts[] = {sp_dict_strings(g->names), g->thread_count};
 
 	sp_buf_init(&text);
 	put(b, (uint64_t)counts[0] + counts[1]);
 	for (int d = 0; d < 2; d++) {
 		for (uint32_t i = 1; i <= counts[d]; i++) {
-			uint32_t id = d == 0 ? i : sp_dict_get_thread(dicts[1], i)->name_id;
+			uint32_t id = d == 0 ? i : thread_of(g, i)->name_id;
 			size_t n, before = text.len;
 			const char *s = sp_dict_get_string(dicts[d], id, &n);
 
@@ -56,13 +61,13 @@ static void put_strings(const struct sp_page *g, struct sp_buf *b)
 
 static void put_threads(const struct sp_page *g, struct sp_buf *b)
 {
-	uint32_t n = sp_dict_threads(g->p->dict), names = sp_dict_strings(g->names);
+	uint32_t n = g->thread_count, names = sp_dict_strings(g->names);
 
 	put(b, n);
 	for (uint32_t i = 0; i < n; i++)
 		put(b, (uint64_t)names + i);
 	for (uint32_t i = 1; i <= n; i++)
-		put(b, sp_dict_get_thread(g->p->dict, i)->tid);
+		put(b, thread_of(g, i)->tid);
 }
 
 static void put_levels(const struct sp_page *g, struct sp_buf *b)

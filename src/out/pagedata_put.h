@@ -29,6 +29,8 @@ struct sp_page {
 	struct sp_trie trie;
 	struct sp_page_row *rows; /* owned: by event, thread and time */
 	size_t row_count;
+	uint32_t *threads; /* owned: ids of the dictionary; rows name them by place, + 1 */
+	uint32_t thread_count;
 	uint32_t *order, *place; /* owned: sp_trie_order */
 	uint32_t *leaves, *uses; /* owned: nodes that are leaves, most used first */
 	uint32_t *stack_of_node; /* owned: place in leaves[] by node */

@@ -167,6 +167,7 @@ struct sp_row_slot {
 
 struct sp_profile {
 	struct sp_dict *dict; /* owned, perhaps with others */
+	uint32_t foreign; /* threads from this id on may be of others that share it; 0: none are */
 
 	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
