@@ -17,6 +17,7 @@
 #define PAGE	 4096u
 #define QUIET_S	 10
 #define MAP_FROM (1u << 20) /* smaller chunks are read: that is quicker */
+#define SMALL	 (8u << 20) /* chunks that are kept mapped until they are read */
 #define HOLE	 (1l << 20)
 #define READ_MAX (512ull << 20) /* no chunk is as large: its header is damaged */
 
@@ -50,7 +51,7 @@ static void unmap(struct sp_jfr_source *s)
 
 void sp_jfr_source_relax(struct sp_jfr_source *s)
 {
-	if (s->map)
+	if (s->map && s->map_len > SMALL)
 		madvise(s->map, s->map_len, MADV_DONTNEED);
 }
 
