@@ -453,8 +453,9 @@ static void drain(struct sp_capture *c)
 		p->said = true;
 		c->say(c->say_ctx,
 			"perf rings: the process has too few descriptors for all its threads; the "
-			"newest are not sampled (a higher limit on open files, or "
-			"--capture=signal)");
+			"newest are not sampled (a higher limit on open files would help; "
+			"--capture=signal "
+			"needs fewer)");
 	}
 	if (p->passed)
 		look_after(c, p);

@@ -16,7 +16,9 @@
 struct perf_signal {
 	struct sp_perf_spec event;
 	struct perf_event_attr attr;
-	uint32_t budget, open; /* descriptors */
+	uint32_t budget, open;	  /* descriptors */
+	_Atomic uint32_t skipped; /* threads that found none */
+	bool said;
 	struct sp_chains chains;
 };
 
@@ -40,8 +42,10 @@ static void added(void *ctx, struct sp_tinfo *t)
 	if (atomic_load(&t->sig->perf_fd) >= 0)
 		return;
 	fd = p->open < p->budget ? sp_perf_open(&p->attr, (int32_t)t->tid, -1) : -EMFILE;
-	if (fd < 0)
+	if (fd < 0) {
+		p->skipped += fd != -ESRCH;
 		return;
+	}
 	atomic_store(&t->sig->perf_fd, fd);
 	p->open++;
 	if (t->looks)
@@ -57,7 +61,7 @@ static void gone(void *ctx, struct sp_tinfo *t)
 
 	if (fd < 0)
 		return;
-	sp_chain_retire(&p->chains, atomic_exchange(&t->chain, NULL));
+	sp_chain_retire(atomic_exchange(&t->chain, NULL));
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	close(fd);
 	p->open--;
@@ -95,7 +99,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
 		sp_chains_attr(&p->attr);
-		sp_chains_init(&p->chains, c->memory / 8);
+		sp_chains_init(&p->chains, c->memory / 6);
 		p->budget = sp_engine_fd_budget();
 		r = try_open(c, p, err);
 	}
@@ -134,7 +138,21 @@ static void sampled(struct sp_capture *c, struct sp_sample *s)
 		s->thread->looks = 1;
 		sp_threads_renew(c->threads, s->thread);
 	}
-	sp_chains_sweep(&p->chains);
+}
+
+static void drain(struct sp_capture *c)
+{
+	struct perf_signal *p = c->engine_data;
+
+	sp_chains_drain(&p->chains);
+	c->lost += p->chains.lost;
+	p->chains.lost = 0;
+	if (!p->skipped || p->said)
+		return;
+	p->said = true;
+	c->say(c->say_ctx,
+		"perf: the process has too few descriptors for all its threads; the newest are "
+		"not sampled (a higher limit on open files, or -e ctimer)");
 }
 
 static void stop(struct sp_capture *c)
@@ -147,13 +165,14 @@ static void done(struct sp_capture *c)
 {
 	struct perf_signal *p = c->engine_data;
 
-	sp_chains_sweep(&p->chains);
+	sp_chains_drain(&p->chains);
 	free(p);
 	c->engine_data = NULL;
 }
 
 const struct sp_engine sp_engine_perf_signal = {.name = "perf with signals",
 	.start = start,
+	.drain = drain,
 	.sampled = sampled,
 	.stop = stop,
 	.done = done,

@@ -1,5 +1,4 @@
-/* See perf_chain.h. A page holds the chains of some twenty events; where the collector comes later
- * than that, samples in between have no kernel frames. */
+/* See perf_chain.h. */
 #include "perf_chain.h"
 
 #include <stdlib.h>
@@ -7,9 +6,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define DATA_PAGES 2u /* some fifty events */
+#define WORDS_MAX                                                                      \
+	8192u /* some five hundred that wait for a signal; later ones are only counted \
+	       */
+
 static size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t map_size(void)
+{
+	return (1 + DATA_PAGES) * page_size();
 }
 
 void sp_chains_attr(struct perf_event_attr *attr)
@@ -20,17 +29,22 @@ void sp_chains_attr(struct perf_event_attr *attr)
 
 void sp_chains_init(struct sp_chains *x, size_t memory)
 {
-	memset(x, 0, sizeof(*x));
-	x->most = (uint32_t)(memory / (2 * page_size()));
+	*x = (struct sp_chains){.most = (uint32_t)(memory / map_size())};
 }
 
-void sp_chains_sweep(struct sp_chains *x)
+void sp_chains_drain(struct sp_chains *x)
 {
-	struct sp_chain *next, *c = atomic_exchange(&x->retired, NULL);
+	struct sp_chain *c, **at = &x->all;
 
-	for (; c; c = next) {
-		next = c->next;
-		munmap(c->page, 2 * page_size());
+	while ((c = *at)) {
+		if (!atomic_load(&c->gone)) {
+			sp_chain_read(x, c);
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		munmap(c->page, map_size());
+		free(c->words);
 		free(c);
 		x->mapped--;
 	}
@@ -38,26 +52,25 @@ void sp_chains_sweep(struct sp_chains *x)
 
 struct sp_chain *sp_chain_map(struct sp_chains *x, int fd)
 {
-	struct sp_chain *c = x->mapped < x->most ? malloc(sizeof(*c)) : NULL;
+	struct sp_chain *c = x->mapped < x->most ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c)
 		return NULL;
-	c->page = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->page = mmap(NULL, map_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (c->page == MAP_FAILED) {
 		free(c);
 		return NULL;
 	}
+	c->next = x->all;
+	x->all = c;
 	x->mapped++;
 	return c;
 }
 
-void sp_chain_retire(struct sp_chains *x, struct sp_chain *chain)
+void sp_chain_retire(struct sp_chain *chain)
 {
-	if (!chain)
-		return;
-	chain->next = atomic_load(&x->retired);
-	while (!atomic_compare_exchange_weak(&x->retired, &chain->next, chain))
-		;
+	if (chain)
+		atomic_store(&chain->gone, true);
 }
 
 uint32_t sp_chain_kernel(const uint64_t *ips, uint64_t n, uint64_t *ret, uint32_t max)
@@ -70,7 +83,40 @@ uint32_t sp_chain_kernel(const uint64_t *ips, uint64_t n, uint64_t *ret, uint32_
 	return count;
 }
 
-/* Copies @n bytes at @at of a page that begins anew at its end. */
+static bool make_room(struct sp_chain *c, uint32_t words)
+{
+	uint32_t room = c->room ? c->room : 256;
+	void *to;
+
+	while (room < c->len + words && room < WORDS_MAX)
+		room *= 2;
+	if (room < c->len + words)
+		return false;
+	to = room > c->room ? realloc(c->words, room * sizeof(*c->words)) : c->words;
+	if (!to)
+		return false;
+	c->words = to;
+	c->room = room;
+	return true;
+}
+
+/* @v: time, count and addresses, @n words in all. */
+static void keep(struct sp_chain *c, const uint64_t *v, uint64_t n)
+{
+	uint64_t count = v[1] < n - 2 ? v[1] : n - 2;
+
+	if (c->more || !make_room(c, (uint32_t)n)) {
+		c->more++;
+		return;
+	}
+	c->last = c->len;
+	c->words[c->len] = v[0];
+	c->words[c->len + 1] =
+		sp_chain_kernel(v + 2, count, c->words + c->len + 2, (uint32_t)(n - 2));
+	c->len += 2 + (uint32_t)c->words[c->len + 1];
+}
+
+/* Copies @n bytes at @at of pages that begin anew at their end. */
 static void copy(const uint8_t *data, size_t size, uint64_t at, void *to, size_t n)
 {
 	size_t from = at & (size - 1), first = n < size - from ? n : size - from;
@@ -79,16 +125,19 @@ static void copy(const uint8_t *data, size_t size, uint64_t at, void *to, size_t
 	memcpy((uint8_t *)to + first, data, n - first);
 }
 
-bool sp_chain_next(
-	struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max, uint32_t *ret_count)
+void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 {
-	size_t size = page_size();
-	const uint8_t *data = (const uint8_t *)chain->page + size;
-	uint64_t tail = chain->page->data_tail, v[512];
+	size_t size = DATA_PAGES * page_size();
+	const uint8_t *data = (const uint8_t *)chain->page + page_size();
+	uint64_t tail = chain->page->data_tail, v[256];
 	uint64_t head = __atomic_load_n(&chain->page->data_head, __ATOMIC_ACQUIRE);
-	bool found = false;
 
-	while (!found && head - tail >= sizeof(struct perf_event_header)) {
+	if (chain->at && !chain->more) {
+		chain->len -= chain->at;
+		memmove(chain->words, chain->words + chain->at, chain->len * sizeof(*chain->words));
+		chain->at = 0;
+	}
+	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct perf_event_header h;
 		size_t body;
 
@@ -97,16 +146,31 @@ bool sp_chain_next(
 			break;
 		body = h.size - sizeof(h) < sizeof(v) ? h.size - sizeof(h) : sizeof(v);
 		copy(data, size, tail + sizeof(h), v, body);
-		if (h.type == PERF_RECORD_SAMPLE && body >= 16) {
-			uint64_t have = body / 8 - 2;
-
-			if (v[0] > until_ns)
-				break;
-			*ret_count = sp_chain_kernel(v + 2, v[1] < have ? v[1] : have, ret, max);
-			found = true;
-		}
+		if (h.type == PERF_RECORD_SAMPLE && body >= 16)
+			keep(chain, v, body / 8);
+		else if (h.type == PERF_RECORD_LOST && body >= 16)
+			x->lost += v[1];
 		tail += h.size;
 	}
 	__atomic_store_n(&chain->page->data_tail, tail, __ATOMIC_RELEASE);
-	return found;
+}
+
+bool sp_chain_next(
+	struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max, uint32_t *ret_count)
+{
+	uint32_t at = chain->at < chain->len ? chain->at : chain->last;
+	const uint64_t *v = chain->words + at;
+
+	if (chain->len == 0 || v[0] > until_ns || (at != chain->at && !chain->more)) {
+		if (chain->at == chain->len)
+			chain->at = chain->len = 0;
+		return false;
+	}
+	*ret_count = v[1] < max ? (uint32_t)v[1] : max;
+	memcpy(ret, v + 2, *ret_count * sizeof(*ret));
+	if (at == chain->at)
+		chain->at += 2 + (uint32_t)v[1];
+	else
+		chain->more--;
+	return true;
 }

@@ -115,6 +115,12 @@ def test_two_ways_down_the_same_recursion_are_not_mixed_up(target, tmp_path, mod
     assert not [s for s in whole if on(s, "leftEnd") and on(s, "right") or on(s, "rightEnd") and on(s, "left")]
 
 
+@pytest.mark.parametrize("capture", ["ring", "signal"])
+def test_threads_that_find_no_descriptor_are_told_of(target, tmp_path, capture):
+    _, r = record(target, tmp_path, "Waits", 2, 80, event="cpu", interval="5ms", capture=capture, wrap=["prlimit", "--nofile=256", "--"])
+    assert [s for s in r.others["jdk.ActiveSetting"] if "too few descriptors for all its threads" in s]
+
+
 @pytest.mark.parametrize("event,interval", [("cpu", "500us"), ("wall", "10ms")])
 def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event, interval):
     _, r = record(target, tmp_path, "Split", 1.5, event=event, interval=interval, memory="2m")
@@ -123,12 +129,12 @@ def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event,
     assert [s for s in r.samples if any(f.startswith("Split.main ") for f in s.stack)]
 
 
-@pytest.mark.parametrize("engine", ["ring", "perf-signal", "ctimer"])
-def test_long_system_calls_weigh_what_they_take(target, tmp_path, engine):
+@pytest.mark.parametrize("engine,interval", [("ring", "4300us"), ("perf-signal", "500us"), ("ctimer", "4300us")])
+def test_long_system_calls_weigh_what_they_take(target, tmp_path, engine, interval):
     """No signal reaches the thread before such a call ends: one stands for many samples."""
     event, capture = ENGINES[engine]
     more = {"capture": capture} if capture else {}
-    _, r = record(target, tmp_path, "LongCalls", 2.5, tmp_path / "file", event=event, interval="4300us", **more)
+    _, r = record(target, tmp_path, "LongCalls", 2.5, tmp_path / "file", event=event, interval=interval, **more)
     inside, outside = r.share([s for s in r.cpu() if s.thread == "main"], "LongCalls.kernel", "LongCalls.user")
     assert inside > 0.35 and inside / (inside + outside) == pytest.approx(0.5, abs=0.06)
 

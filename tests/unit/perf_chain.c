@@ -7,25 +7,28 @@
 #include <unistd.h>
 
 static struct sp_chain chain;
-static size_t size;
+static struct sp_chains all;
+static size_t page, size;
 
 static void setup(void)
 {
-	size = (size_t)sysconf(_SC_PAGESIZE);
-	chain.page = aligned_alloc(size, 2 * size);
-	memset(chain.page, 0, 2 * size);
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	size = 2 * page;
+	chain.page = aligned_alloc(page, page + size);
+	memset(chain.page, 0, page + size);
 }
 
 static void teardown(void)
 {
 	free(chain.page);
+	free(chain.words);
 }
 
 TestSuite(perf_chain, .init = setup, .fini = teardown);
 
 static void put(const void *from, size_t n)
 {
-	uint8_t *data = (uint8_t *)chain.page + size;
+	uint8_t *data = (uint8_t *)chain.page + page;
 
 	for (size_t i = 0; i < n; i++)
 		data[(chain.page->data_head + i) & (size - 1)] = ((const uint8_t *)from)[i];
@@ -55,6 +58,8 @@ Test(perf_chain, events_come_up_to_the_moment_that_is_asked_for)
 	put_sample(100, 0xffff0000);
 	put_sample(200, 0xffff1000);
 	put_sample(300, 0xffff2000);
+	sp_chain_read(&all, &chain);
+	cr_assert_eq(chain.page->data_tail, chain.page->data_head);
 	cr_assert(sp_chain_next(&chain, 200, ips, 4, &n));
 	cr_assert_eq(n, 2, "without the mark before them");
 	cr_assert_eq(ips[0], 0xffff0000);
@@ -63,7 +68,42 @@ Test(perf_chain, events_come_up_to_the_moment_that_is_asked_for)
 	cr_assert_not(sp_chain_next(&chain, 200, ips, 4, &n));
 	cr_assert(sp_chain_next(&chain, 300, ips, 4, &n));
 	cr_assert_not(sp_chain_next(&chain, 1000, ips, 4, &n));
-	cr_assert_eq(chain.page->data_tail, chain.page->data_head);
+}
+
+Test(perf_chain, events_of_a_long_call_wait_for_its_signal)
+{
+	uint64_t ips[4];
+	uint32_t n = 0, seen = 0;
+
+	/* Far more than the pages hold, and than is kept: those are counted. */
+	for (uint64_t i = 1; i <= 5000; i++) {
+		put_sample(i, 0xffff0000 + i);
+		sp_chain_read(&all, &chain);
+	}
+	cr_assert_not(sp_chain_next(&chain, 0, ips, 4, &n));
+	while (sp_chain_next(&chain, 5000, ips, 4, &n))
+		seen++;
+	cr_assert_eq(seen, 5000);
+	cr_assert_leq(chain.room, 8192u);
+	put_sample(6000, 0xffff6000);
+	sp_chain_read(&all, &chain);
+	cr_assert(sp_chain_next(&chain, 6000, ips, 4, &n));
+	cr_assert_eq(ips[0], 0xffff6000);
+}
+
+Test(perf_chain, one_that_stays_behind_does_not_fill_it)
+{
+	uint64_t ips[4];
+	uint32_t n = 0;
+
+	put_sample(1, 0xffff0001);
+	for (uint64_t i = 2; i <= 5000; i++) {
+		put_sample(i, 0xffff0000 + i);
+		sp_chain_read(&all, &chain);
+		cr_assert(sp_chain_next(&chain, i - 1, ips, 4, &n));
+		cr_assert_eq(ips[0], 0xffff0000 + i - 1);
+	}
+	cr_assert_eq(chain.more, 0);
 }
 
 Test(perf_chain, records_that_wrap_and_those_of_another_kind)
@@ -75,11 +115,13 @@ Test(perf_chain, records_that_wrap_and_those_of_another_kind)
 		put_sample(i, 0xffff0000 + i);
 		if (i % 3 == 0)
 			put_record(PERF_RECORD_LOST, lost, 2);
+		sp_chain_read(&all, &chain);
 		cr_assert(sp_chain_next(&chain, i, ips, 4, &n), "%llu", (unsigned long long)i);
 		cr_assert_eq(ips[0], 0xffff0000 + i);
 		cr_assert_eq(ips[1], 0xffff0001 + i);
 	}
-	cr_assert_gt(chain.page->data_head, 4 * size);
+	cr_assert_gt(chain.page->data_head, 2 * size);
+	cr_assert_eq(all.lost, 7 * 166);
 }
 
 Test(perf_chain, chains_longer_than_wanted_and_damaged_ones)
@@ -93,6 +135,7 @@ Test(perf_chain, chains_longer_than_wanted_and_damaged_ones)
 	put_record(PERF_RECORD_SAMPLE, many, 102);
 	put_record(PERF_RECORD_SAMPLE, lies, 3);
 	put(&none, sizeof(none));
+	sp_chain_read(&all, &chain);
 	cr_assert(sp_chain_next(&chain, 9, ips, 4, &n));
 	cr_assert_eq(n, 4);
 	cr_assert(sp_chain_next(&chain, 9, ips, 4, &n));

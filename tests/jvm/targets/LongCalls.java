@@ -20,7 +20,7 @@ public class LongCalls {
 
     public static void main(String[] args) throws Exception {
         FileChannel file = new RandomAccessFile(args[1], "rw").getChannel();
-        ByteBuffer buffer = ByteBuffer.allocateDirect(128 << 20);
+        ByteBuffer buffer = ByteBuffer.allocateDirect(256 << 20);
         file.write(buffer);
         System.out.println("ready");
         long end = CLOCK.getCurrentThreadCpuTime() + (long) (Double.parseDouble(args[0]) * 1e9);
