@@ -182,8 +182,8 @@ static void put_value(struct drawing *d, uint64_t value)
 	const struct sp_event *e = d->v->event;
 
 	sp_buf_addf(&d->out, "%s, %.2f %%",
-		d->v->value == d->v->weight ? sp_number_unit(value, e->unit, text)
-					    : sp_number(value, text),
+		d->v->value == d->v->weight && e ? sp_number_unit(value, e->unit, text)
+						 : sp_number(value, text),
 		sp_percent(value, d->whole));
 }
 

@@ -62,6 +62,17 @@ def test_all_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
     assert len(set(said.values())) == 1 and said["text, all"] > 0, said
 
 
+def test_all_outputs_of_nothing(sparkprof, spinner, tmp_path):
+    """A program that waits for no lock: each output is written, and is whole."""
+    names = [tmp_path / f"x.{e}" for e in ("jfr", "collapsed", "txt", "html", "svg", "pb.gz", "speedscope.json", "csv", "json")]
+    r = sparkprof("-e", "lock", "-d", "300ms", *[x for n in names for x in ("-f", n)], spinner.pid)
+    assert r.returncode == 0 and "0 samples" in r.stderr, r.stderr
+    assert sorted(tmp_path.iterdir()) == sorted(names)
+    for n in names[1:]:
+        r = sparkprof("report", "-f", n, names[0])
+        assert r.returncode == 0, (n, r.stderr)
+
+
 def test_native_functions_have_names_in_all_outputs(sparkprof, spinner, tmp_path):
     sparkprof("-e", "wall", "-i", "5ms", "-d", 1, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.collapsed", spinner.pid)
     assert "start_thread;" in (tmp_path / "x.collapsed").read_text()
