@@ -48,22 +48,13 @@ static int open_half(const char *path, int whole)
 	return fd;
 }
 
-int sp_halves_open(const char *path)
+/* Both behind one another in @to. */
+static int join(int fd, int half, int to)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), to, r;
-	SP_AUTO_CLOSE int half = fd < 0 ? -1 : open_half(path, fd);
+	int r = to < 0 ? -errno : sp_join_append(fd, to);
 
-	if (fd < 0)
-		return -errno;
-	if (half < 0)
-		return fd;
-	to = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (to < 0)
-		to = memfd_create("sparkprof", MFD_CLOEXEC);
-	r = to < 0 ? -errno : sp_join_append(fd, to);
-	close(fd);
 	if (r == 0)
-		r = sp_join_gap(to);
+		r = sp_join_gap(to, half);
 	if (r == 0)
 		r = sp_join_append(half, to);
 	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
@@ -71,6 +62,22 @@ int sp_halves_open(const char *path)
 	if (r < 0 && to >= 0)
 		close(to);
 	return r < 0 ? r : to;
+}
+
+int sp_halves_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+	SP_AUTO_CLOSE int half = fd < 0 ? -1 : open_half(path, fd);
+
+	if (fd < 0)
+		return -errno;
+	if (half < 0)
+		return fd;
+	r = join(fd, half, open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+	if (r < 0)
+		r = join(fd, half, memfd_create("sparkprof", MFD_CLOEXEC));
+	close(fd);
+	return r;
 }
 
 bool sp_halves_has(const char *path, const char *other)

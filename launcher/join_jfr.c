@@ -35,14 +35,17 @@ int sp_join_append(int from, int to)
 	}
 }
 
-/* Its metadata gets an id of its own: readers keep what they know from chunk to chunk by it. */
-static int set_apart(int fd)
+/* It has the time of what comes behind it, and takes none. Its metadata gets an id of its own:
+ * readers keep what they know from chunk to chunk by it. */
+static int set_apart(int fd, int next)
 {
-	enum { META_AT = 24, ID_AT = 7 }; /* in the header; behind size, type, start, duration */
-	uint8_t place[8], id;
+	enum { META_AT = 24, START_AT = 32, ID_AT = 7 }; /* behind size, type, start, duration */
+	uint8_t place[8], when[16] = {0}, id;		 /* start and duration */
 	off_t at;
 
-	if (pread(fd, place, sizeof(place), META_AT) != sizeof(place))
+	if (pread(next, when, 8, START_AT) != 8 ||
+		pwrite(fd, when, sizeof(when), START_AT) != sizeof(when) ||
+		pread(fd, place, sizeof(place), META_AT) != sizeof(place))
 		return -EIO;
 	at = (off_t)sp_jfr_take_be64(place) + ID_AT;
 	if (pread(fd, &id, 1, at) != 1)
@@ -51,7 +54,7 @@ static int set_apart(int fd)
 	return pwrite(fd, &id, 1, at) == 1 ? 0 : -EIO;
 }
 
-int sp_join_gap(int to)
+int sp_join_gap(int to, int next)
 {
 	SP_AUTO_CLOSE int fd = memfd_create("sparkprof", MFD_CLOEXEC);
 	struct sp_jfrw_cfg cfg = {.buffer = 1 << 16};
@@ -64,7 +67,7 @@ int sp_join_gap(int to)
 	if (r == 0)
 		r = sp_jfrw_close(w);
 	if (r == 0)
-		r = set_apart(fd);
+		r = set_apart(fd, next);
 	sp_dict_free(dict);
 	return r < 0 ? r : sp_join_append(fd, to);
 }

@@ -145,7 +145,7 @@ static int append(int from, int to, bool stream)
 
 	if (r == 0 && !stream && lseek(to, 0, SEEK_END) < 0)
 		return -errno;
-	r = r < 0 ? r : sp_join_gap(to);
+	r = r < 0 ? r : sp_join_gap(to, from);
 	return r < 0 ? r : sp_join_append(from, to);
 }
 

@@ -201,6 +201,9 @@ def test_a_killed_launcher_leaves_both_halves_to_report(run, sparkprof):
     alone = sparkprof("report", "-o", "collapsed", run.left).stdout
     assert JOINED.search(alone), alone
     assert sorted(alone.splitlines()) == sorted(sparkprof("report", "-o", "collapsed", run.left, half).stdout.splitlines())
+    first = sparkprof("report", "-f", "-", run.left).stdout
+    time.sleep(1.2)
+    assert sparkprof("report", "-f", "-", run.left).stdout == first, "told by when it is read"
     old = run.jfr.with_name("old.jfr")
     old.write_bytes(run.jfr.read_bytes())
     before = sparkprof("report", "-o", "collapsed", old).stdout
