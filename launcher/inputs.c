@@ -7,10 +7,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int add_path(struct sp_inputs *in, const char *path, uint64_t bytes)
 {
@@ -31,20 +33,40 @@ static int add_path(struct sp_inputs *in, const char *path, uint64_t bytes)
 	return 0;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n > m && strcasecmp(name + n - m, end) == 0;
+}
+
 /* In a directory only files with the name of a recording are taken. */
 static int is_recording(const struct dirent *d)
 {
 	static const char *const ends[] = {".jfr", ".jfr.gz", ".collapsed", ".collapsed.gz",
 		".folded", ".folded.gz", ".pb.gz", ".pprof", ".perf", ".perf.gz"};
-	size_t n = strlen(d->d_name);
 
-	for (size_t i = 0; i < SP_COUNT(ends); i++) {
-		size_t m = strlen(ends[i]);
-
-		if (d->d_name[0] != '.' && n > m && strcasecmp(d->d_name + n - m, ends[i]) == 0)
+	for (size_t i = 0; i < SP_COUNT(ends); i++)
+		if (d->d_name[0] != '.' && ends_with(d->d_name, ends[i]))
 			return 1;
-	}
 	return 0;
+}
+
+static bool is_named_jfr(const char *name)
+{
+	return ends_with(name, ".jfr") || ends_with(name, ".jfr.gz");
+}
+
+/* Whether a regular file begins as a JFR file, or as a gzipped one. */
+static bool begins_as_jfr(const char *path)
+{
+	SP_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	char head[4];
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       (memcmp(head, "FLR", 4) == 0 || memcmp(head, "\x1f\x8b", 2) == 0);
 }
 
 /* A file that is there already, by whatever name; stdin is read once anyway. */
@@ -60,24 +82,61 @@ static bool is_known(const struct sp_inputs *in, const struct stat *st)
 	return false;
 }
 
+/* Beside recordings, text and pprof were made of them: to add these would count a run twice. */
+static bool has_jfr(const char *path, struct dirent *const *names, int n)
+{
+	bool found = false;
+
+	for (int i = 0; i < n && !found; i++) {
+		SP_AUTO_FREE char *whole = NULL;
+
+		if (is_named_jfr(names[i]->d_name) &&
+			asprintf(&whole, "%s/%s", path, names[i]->d_name) >= 0)
+			found = begins_as_jfr(whole);
+	}
+	return found;
+}
+
+/* Adds the file @name of the directory. Returns 1, 0 where it is no regular file, or -ENOMEM. */
+static int add_entry(struct sp_inputs *in, const char *path, const char *name)
+{
+	SP_AUTO_FREE char *whole = NULL;
+	struct stat st;
+	int r = 0;
+
+	if (asprintf(&whole, "%s/%s", path, name) < 0)
+		return -ENOMEM;
+	if (stat(whole, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (!is_known(in, &st))
+		r = add_path(in, whole, (uint64_t)st.st_size);
+	return r < 0 ? r : 1;
+}
+
+static void tell_left_out(const char *path, size_t n)
+{
+	if (n)
+		sp_message_warn("%s: %zu file%s of other formats left out: where a directory has "
+				"JFR recordings, only those are read; name %s to add %s",
+			path, n, n == 1 ? "" : "s", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
+}
+
 static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
-	bool found = false;
+	size_t found = 0, left_out = 0;
+	bool jfr_only;
 
 	if (n < 0)
 		return sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
+	jfr_only = has_jfr(path, names, n);
 	for (int i = 0; i < n; i++) {
-		SP_AUTO_FREE char *whole = NULL;
-		struct stat st;
-
-		if (r == 0 && asprintf(&whole, "%s/%s", path, names[i]->d_name) < 0)
-			r = -ENOMEM;
-		else if (r == 0 && stat(whole, &st) == 0 && S_ISREG(st.st_mode)) {
-			found = true;
-			if (!is_known(in, &st))
-				r = add_path(in, whole, (uint64_t)st.st_size);
+		if (jfr_only && !is_named_jfr(names[i]->d_name)) {
+			left_out++;
+		} else if (r >= 0) {
+			r = add_entry(in, path, names[i]->d_name);
+			found += r > 0;
 		}
 		free(names[i]);
 	}
@@ -89,6 +148,7 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 			"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, "
 			".pprof or .perf are taken",
 			path);
+	tell_left_out(path, left_out);
 	return 0;
 }
 

@@ -11,8 +11,9 @@ struct sp_inputs {
 	uint64_t bytes; /* of all */
 };
 
-/* Adds a file, or every recording in a directory (in the order of their names). Returns 0, or
- * -errno with a sentence that names it. */
+/* Adds a file, or every recording in a directory (in the order of their names; where there are JFR
+ * files, these only, with a warning about the others). Returns 0, or -errno with a sentence that
+ * names it. */
 int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err);
 void sp_inputs_done(struct sp_inputs *in);
 

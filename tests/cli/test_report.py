@@ -295,6 +295,25 @@ def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordin
     assert 2 * one <= total(tmp_path / "x.collapsed") <= 3 * one and int(said[2]) >= 2 * one
 
 
+def test_a_directory_counts_a_run_once(sparkprof, recordings, tmp_path):
+    """What collect wrote of one run, side by side; files that are named are all read."""
+    d = tmp_path / "in"
+    d.mkdir()
+    shutil.copy(recordings / "wall.jfr", d / "w.jfr")
+    derived = [d / "w.collapsed", d / "w.pb.gz"]
+    assert sparkprof("report", d, "-f", derived[0], "-f", derived[1]).returncode == 0
+    once = total(derived[0])
+    r = sparkprof("report", d, "-f", tmp_path / "x.collapsed", "-f", tmp_path / "x.txt")
+    assert r.returncode == 0 and total(tmp_path / "x.collapsed") == once and "2 files of other formats left out" in r.stderr, r.stderr
+    assert f"{once:,}" in (tmp_path / "x.txt").read_text()
+    r = sparkprof("report", d, derived[1], "-f", tmp_path / "x.collapsed")
+    assert r.returncode == 0 and total(tmp_path / "x.collapsed") == 2 * once
+    (d / "w.jfr").unlink()
+    r = sparkprof("report", d, "-f", tmp_path / "x.txt")
+    assert r.returncode == 0 and "left out" not in r.stderr
+    assert re.search(rf"Samples +{2 * once:,}\b", (tmp_path / "x.txt").read_text())
+
+
 def test_wrong_calls(sparkprof, recordings, tmp_path):
     (tmp_path / "junk").write_bytes(b"\x00\x01junk")
     for args, code, words in [
