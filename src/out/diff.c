@@ -70,11 +70,13 @@ static int count_side(struct sp_diff *d, unsigned side, uint32_t *rows)
 	if (!by_frame || !seen)
 		return -ENOMEM;
 	for (uint32_t i = 1; i <= frames; i++) {
-		const char *name = sp_view_get_frame(v, i).name;
+		struct sp_view_frame f = sp_view_get_frame(v, i);
+		const char *name = f.name;
 		uint32_t id = sp_dict_string(d->tree.names, name, strlen(name));
 
 		if (!rows[id]) {
 			d->methods[d->count].name = sp_dict_get_string(d->tree.names, id, NULL);
+			d->methods[d->count].java = f.type <= SP_FRAME_INLINED;
 			rows[id] = (uint32_t)++d->count;
 		}
 		by_frame[i] = rows[id];
@@ -159,6 +161,7 @@ int sp_diff_init(struct sp_diff *d, const struct sp_profile *base, const struct 
 	r = sp_tree_init(&d->tree);
 	o.style.annotate = false;
 	o.split_types = true;
+	o.style.stable = true; /* two JVMs number the same lambda differently */
 	o2 = o;
 	if (!common_event(base, new, &o.event, &o2.event))
 		return -ENOENT;

@@ -10,6 +10,7 @@ enum { SP_DIFF_BASE, SP_DIFF_NEW };
 
 struct sp_diff_method {
 	const char *name;    /* borrowed from the tree */
+	bool java;	     /* else slashes in its name are none of packages */
 	uint64_t samples[2]; /* of stacks that hold it, once each */
 	uint64_t self[2];    /* samples of stacks that end in it */
 	double share[2];     /* of all samples of its side: 0 to 1; with absolute: samples */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "out/json.h"
 #include "out/number.h"
 
-enum { ROWS = 25, WIDTH = 80, COLUMNS = 45 /* of numbers before the name */ };
+enum { ROWS = 25, WIDTH = 80, COLUMNS = 44 /* of numbers before the name */ };
 
 static uint64_t scaled(const struct sp_diff *d, uint64_t base)
 {
@@ -50,9 +51,34 @@ int sp_diff_collapsed(const struct sp_diff *d, const struct sp_out_opts *opts, s
 static void add_value(const struct sp_diff *d, double v, bool sign, struct sp_sink *sink)
 {
 	if (d->absolute)
-		sp_sink_printf(sink, sign ? "%+10.0f" : "%10.0f", v);
+		sp_sink_printf(sink, sign ? "%+11.0f" : "%10.0f", v);
 	else
-		sp_sink_printf(sink, sign ? "%+9.2f%%" : "%9.2f%%", 100 * v);
+		sp_sink_printf(sink, sign ? "%+8.2f pt" : "%9.2f%%", 100 * v);
+}
+
+/* "    ±1.27 pt": points of a share, as the change is. */
+static void add_noise(const struct sp_diff *d, double v, struct sp_sink *sink)
+{
+	char text[64];
+
+	if (d->absolute)
+		snprintf(text, sizeof(text), "±%.0f", v);
+	else
+		snprintf(text, sizeof(text), "±%.2f pt", 100 * v);
+	sp_sink_printf(sink, "%12s", text); /* eleven columns: ± is two bytes */
+}
+
+/* As report spells it, and cut only where a terminal has no room for it. */
+static void add_name(const struct sp_diff_method *m, size_t width, size_t used, struct sp_buf *out)
+{
+	SP_AUTO_BUF struct sp_buf name = {0};
+
+	for (const char *s = m->name; *s; s++)
+		sp_buf_addc(&name, m->java && *s == '/' ? '.' : *s);
+	if (width)
+		sp_fit(sp_buf_str(&name), width > used + 20 ? width - used : 20, out);
+	else
+		sp_buf_adds(out, sp_buf_str(&name));
 }
 
 static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, unsigned width,
@@ -65,9 +91,8 @@ static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, u
 	add_value(d, m->share[0], false, sink);
 	add_value(d, m->share[1], false, sink);
 	add_value(d, m->change, true, sink);
-	sp_sink_puts(sink, "  ±");
-	add_value(d, m->noise, false, sink);
-	sp_fit(m->name, width > used + 20 ? width - used : 20, &name);
+	add_noise(d, m->noise, sink);
+	add_name(m, width, used, &name);
 	sp_sink_printf(sink, "  %s%s\n", sp_buf_str(&name), note);
 }
 
@@ -75,7 +100,6 @@ static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, u
 static size_t write_changes(const struct sp_diff *d, const char *title, int direction,
 	const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	unsigned width = opts->width ? opts->width : WIDTH;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
@@ -85,9 +109,10 @@ static size_t write_changes(const struct sp_diff *d, const char *title, int dire
 			continue;
 		if (n == 0)
 			sp_sink_printf(sink,
-				"\n%s\n      base       new    change      noise  method\n", title);
+				"\n%s\n      base       new     change      noise  method\n",
+				title);
 		if (n++ < ROWS)
-			write_row(d, m, width, sink);
+			write_row(d, m, opts->width, sink);
 	}
 	if (n > ROWS)
 		sp_sink_printf(sink, "  … and %zu more\n", n - ROWS);

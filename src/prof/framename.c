@@ -23,7 +23,7 @@ static void add_class(const char *s, size_t n, const struct sp_style *style, str
 {
 	if (!s)
 		return; /* never: but gcc cannot know */
-	n = stable_length(s, n);
+	n = style->stable ? sp_shortname_stable(s, n) : stable_length(s, n);
 	if (style->simple) {
 		const char *slash = memrchr(s, '/', n);
 

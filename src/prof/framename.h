@@ -14,6 +14,7 @@ struct sp_style {
 	bool annotate;	 /* -a: _[0] _[1] _[j] _[i] _[k] behind the name */
 	bool libraries;	 /* -l: lib`function */
 	bool readable;	 /* --names=short: see shortname.h */
+	bool stable;	 /* numbers of lambdas, accessors and proxies left out: see shortname.h */
 	bool dotted;	 /* java.lang.String.hashCode instead of java/lang/String.hashCode */
 };
 

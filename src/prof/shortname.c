@@ -49,8 +49,7 @@ static size_t cut_number(const char *s, size_t n, const char *word)
 	return at ? (size_t)(at - s) + len : n;
 }
 
-/* What hidden and generated classes have behind their names. */
-static size_t cut_numbers(const char *s, size_t n)
+size_t sp_shortname_stable(const char *s, size_t n)
 {
 	static const char *const words[] = {"$$Lambda", "MethodAccessor", "ConstructorAccessor",
 		"$Proxy", "$$FastClassByCGLIB", "LambdaForm$MH", "LambdaForm$DMH", "LambdaForm$BMH",
@@ -99,7 +98,7 @@ void sp_shortname_class(const char *s, size_t n, struct sp_buf *out)
 {
 	const char *generated, *slash;
 
-	n = cut_numbers(s, n);
+	n = sp_shortname_stable(s, n);
 	generated = memmem(s, n, "GeneratedClass$Generated", 24);
 	if (generated) { /* org.apache.spark…GeneratedClass$GeneratedIteratorForCodegenStage7 */
 		generated += strlen("GeneratedClass$");

@@ -15,6 +15,10 @@
 void sp_shortname_class(const char *s, size_t n, struct sp_buf *out);
 void sp_shortname_method(const char *s, size_t n, struct sp_buf *out);
 
+/* Length of a class name without the numbers that hidden and generated classes have behind it,
+ * which differ from JVM to JVM: "a/B$$Lambda$679/0x0000000800c3a840" up to "a/B$$Lambda". */
+size_t sp_shortname_stable(const char *s, size_t n);
+
 /* Appends the file name of a native library without what Java libraries put into it when they
  * unpack one to a temporary directory: "liblz4-java-6342350456712345678.so" is "liblz4-java.so". */
 void sp_shortname_library(const char *s, struct sp_buf *out);

@@ -332,11 +332,26 @@ def test_diff(sparkprof, tmp_path):
     (tmp_path / "b.collapsed").write_text("m;same 8000\nm;grew 3000\n")
     r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "b.collapsed")
     assert r.returncode == 0 and "grew" in r.stdout and "gone (vanished)" in r.stdout
-    assert max(map(len, r.stdout.splitlines())) <= 80 and "CachedBatches (vanished)" in r.stdout, r.stdout
+    # spelled as in a report, and whole where nothing says how wide it is
+    assert f"  {long.replace('/', '.')} (vanished)\n" in r.stdout, r.stdout
+    assert re.search(r" 10\.00% +27\.27%  \+17\.27 pt +±\d\.\d\d pt  grew\n", r.stdout), r.stdout
     sparkprof("diff", "--absolute", tmp_path / "a.collapsed", tmp_path / "b.collapsed", "-f", tmp_path / "d.collapsed")
     assert lines(tmp_path / "d.collapsed") == [b"m;gone 500 0", b"m;grew 1000 3000", f"m;{long} 500 0".encode(), b"m;same 8000 8000"]
     r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "a.collapsed")
     assert "\n0 of " in r.stdout
+
+
+def test_diff_knows_lambdas_of_another_jvm(sparkprof, tmp_path):
+    (tmp_path / "a.collapsed").write_text("a/Main.run;a/Job$$Lambda$679.apply;a/Job.f 900\na/Main.run;j/GeneratedMethodAccessor12.invoke 100\n"
+                                          "a/Main.run;j/LambdaForm$MH/0x0000000800c3a840.invoke 100\n")
+    (tmp_path / "b.collapsed").write_text("a/Main.run;a/Job$$Lambda$652/0x0000000800c3a840.apply;a/Job.f 900\n"
+                                          "a/Main.run;j/GeneratedMethodAccessor9.invoke 100\na/Main.run;j/LambdaForm$MH/0x0000000801000400.invoke 100\n")
+    r = sparkprof("diff", tmp_path / "a.collapsed", tmp_path / "b.collapsed", "-o", "collapsed")
+    assert r.returncode == 0 and sorted(r.stdout.splitlines()) == [
+        "a/Main.run;a/Job$$Lambda.apply;a/Job.f 900 900", "a/Main.run;j/GeneratedMethodAccessor.invoke 100 100",
+        "a/Main.run;j/LambdaForm$MH.invoke 100 100"], r.stdout
+    r = sparkprof("report", tmp_path / "a.collapsed", "-o", "collapsed")
+    assert "a/Job$$Lambda$679.apply" in r.stdout
 
 
 def test_names_of_outputs_and_odd_directories(sparkprof, tmp_path):
