@@ -78,6 +78,7 @@ static const struct {
 	{"org/apache/spark/util/collection/*", SHUFFLE},
 	{"org/apache/spark/network/shuffle/*", SHUFFLE},
 	{"org/apache/spark/sql/execution/exchange/*", SHUFFLE},
+	{"org/apache/spark/network/util/JavaUtils*", NEUTRAL}, /* md5 in hex, too */
 	{"org/apache/spark/network/*", NETWORK},
 	{"org/apache/spark/rpc/*", NETWORK},
 	{"io/netty/*", NETWORK},

@@ -104,6 +104,7 @@ static const struct {
 	{"com/esotericsoftware/*", SERIAL},
 	{"com/twitter/chill/*", SERIAL},
 	{"org/apache/arrow/*", SERIAL},
+	{"org/apache/spark/network/util/JavaUtils*", NEUTRAL}, /* md5 in hex, too */
 	{"org/apache/spark/network/*", NETWORK},
 	{"org/apache/spark/rpc/*", NETWORK},
 	{"io/netty/channel/nio/SelectedSelectionKeySetSelector*", NEUTRAL},

@@ -151,6 +151,10 @@ Test(area, libraries_are_nobodys_own_code)
 		{"org/apache/hadoop/security/UserGroupInformation",
 			"org/apache/spark/deploy/SparkHadoopUtil", "HDFS/S3"},
 		{"com/twitter/chill/KryoBase", "com/acme/Job", "serialisation"},
+		{"org/apache/spark/network/util/JavaUtils",
+			"org/apache/spark/sql/catalyst/expressions/GeneratedClass$X",
+			"SQL codegen"},
+		{"org/apache/spark/network/util/TransportConf", "com/acme/Job", "network"},
 		{"com/acme/Json", "org/apache/spark/scheduler/Stage", "your code"},
 	};
 	struct sp_profile *p = sample_profile();

@@ -82,6 +82,7 @@ static const struct {
 	{"network", "lock",
 		{PARK, "org/apache/spark/util/ThreadUtils$.awaitResult",
 			"org/apache/spark/rpc/RpcTimeout.awaitResult", RUNNER}},
+	{"lock", "lock", {PARK, "org/apache/spark/network/util/JavaUtils.md5Hex", MINE, RUNNER}},
 	/* A lock of one's own inside of a shuffle writer is no shuffle. */
 	{"lock", "lock", {"+ObjectMonitor::enter", MINE, WRITER, RUNNER}},
 	{"lock", "lock", {PARK, MINE, FETCH, RUNNER}},
