@@ -402,13 +402,32 @@ static int settle_tasks(struct sp_loading *l)
 	return r < 0 ? r : settle_roots(l);
 }
 
+/* @time_ns, or the end of what --from and --to leave that is nearest to it. */
+static uint64_t within(const struct sp_load_opts *o, uint64_t time_ns)
+{
+	if (o->to_ns && time_ns > o->to_ns)
+		time_ns = o->to_ns;
+	return time_ns < o->from_ns ? o->from_ns : time_ns;
+}
+
+/* How long it lasted: only what is looked at, as rates are by that. */
+static void settle_times(struct sp_loading *l)
+{
+	uint64_t start = l->stats.start_ns, end = l->stats.end_ns;
+
+	if (start) {
+		start = within(l->opts, start);
+		end = within(l->opts, end);
+	}
+	l->p->start_ns = start;
+	l->p->duration_ns = end > start ? end - start : 0;
+}
+
 int sp_loading_settle(struct sp_loading *l)
 {
 	int r = 0;
 
-	l->p->start_ns = l->stats.start_ns;
-	l->p->duration_ns =
-		l->stats.end_ns > l->stats.start_ns ? l->stats.end_ns - l->stats.start_ns : 0;
+	settle_times(l);
 	r = drop_empty(l->p);
 	settle_events(l);
 	if (r == 0 && l->opts->event_count)

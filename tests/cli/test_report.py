@@ -144,6 +144,11 @@ def test_times_split_a_recording(sparkprof, recordings, tmp_path):
         assert r.returncode == 0, r.stderr
         sums.append(total(tmp_path / f"{name}.collapsed"))
     assert sums[1] + sums[2] == sums[0] and 0 < sums[3] < sums[0]
+    # rates are by the time that is looked at
+    r = sparkprof("report", wall, "--from", "0.5s", "--to", "1.5s", "-f", "-", "-f", tmp_path / "x.json")
+    weight, unit, threads = re.search(r"samples, ([\d.]+) (m?s) \(([\d.]+) (?:threads at a time|cores busy)\)", r.stdout).groups()
+    assert re.search(r"^Duration +1(\.0*)? s$", r.stdout, re.M) and json.loads((tmp_path / "x.json").read_text())["duration_ns"] == 10**9
+    assert unit == "s" and abs(float(weight) - float(threads)) <= 0.06, r.stdout
     r = sparkprof("report", wall, "--from", "1h")
     assert r.returncode == 2 and "lasts" in r.stderr
 
