@@ -98,6 +98,23 @@ static void name_events(const struct sp_call *call, const struct sp_inputs *in, 
 	sp_profile_free(all);
 }
 
+/* Says that of --stage nothing is left; the inputs are read once more, without it. */
+static int refuse_stage(const struct sp_call *call, const struct sp_inputs *in, struct sp_err *err)
+{
+	struct sp_call whole = *call;
+	struct sp_profile *all = NULL;
+	struct sp_err ignored;
+	int r;
+
+	whole.stage = NULL;
+	whole.quiet = true;
+	if (sp_inputs_load(in, &whole, &all, &ignored) < 0)
+		all = NULL;
+	r = sp_report_no_stage(call, all, err);
+	sp_profile_free(all);
+	return r;
+}
+
 static bool is_filtered(const struct sp_call *call)
 {
 	return call->n_events || call->from.kind || call->to.kind || call->thread || call->states ||
@@ -123,6 +140,8 @@ static int check_found(const struct sp_call *call, const struct sp_inputs *in,
 			return -ENODATA;
 		sp_message_warn("%s", err->text);
 	}
+	if (p->samples == 0 && call->stage)
+		return refuse_stage(call, in, err);
 	if (p->samples == 0 && is_filtered(call))
 		return sp_err_set(err, -ENODATA, "no samples: nothing passes the filters");
 	if (p->samples == 0)

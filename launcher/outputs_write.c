@@ -151,6 +151,26 @@ static int load(struct sp_outputs *o, const struct sp_call *call, const struct s
 	return r;
 }
 
+/* As report does it: a dump with nothing in it is not what was asked for. What ends a recording
+ * writes in any case. Returns 0, or -ENODATA with a sentence. */
+static int check_stage(struct sp_outputs *o, const struct sp_call *call,
+	const struct sp_jvm *target, const struct sp_profile *p, struct sp_err *err)
+{
+	__attribute__((cleanup(free_profile))) struct sp_profile *all = NULL;
+	struct sp_call whole = *call;
+	struct sp_err ignored;
+	bool shown = false;
+
+	for (size_t i = 0; i < o->n; i++)
+		shown |= o->list[i].format != SP_FORMAT_JFR;
+	if (!shown || !call->stage || p->samples || call->action != SP_ACTION_DUMP)
+		return 0;
+	whole.stage = NULL;
+	if (load(o, &whole, target, NULL, &all, &ignored) < 0)
+		all = NULL;
+	return sp_report_no_stage(call, all, err);
+}
+
 int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
 	struct sp_profile **ret_profile, struct sp_err *err)
 {
@@ -173,6 +193,8 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 		return 0;
 	root = open_symbols(target, &symbols);
 	r = load(o, call, target, symbols, &profile, err);
+	if (r == 0 && check_stage(o, call, target, profile, err) < 0)
+		return -ENODATA;
 	for (size_t i = 0; i < o->n && r == 0; i++) {
 		/* While the agent still writes to it, the recording must keep its name. */
 		if (!complete && o->keep && strcmp(o->list[i].path, o->recording) == 0)

@@ -3,10 +3,12 @@
 
 #include "message.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/pattern.h"
 #include "base/units.h"
 #include "in/eventlog.h"
 #include "out/outfile.h"
+#include "prof/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { STAGES = 20 /* named where one is not found */ };
 
 static bool is_utf8(void)
 {
@@ -64,6 +68,39 @@ int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
 		return 0;
 	o->names = names;
 	return sp_eventlog_read(call->event_log, names, err);
+}
+
+/* The lowest stage above @after that has samples; INT32_MAX: none. */
+static int32_t next_stage(const struct sp_profile *p, int32_t after)
+{
+	int32_t next = INT32_MAX;
+
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_task_run *t = sp_profile_task(p, &p->rows[i]);
+
+		if (t && t->name.stage > after && t->name.stage < next)
+			next = t->name.stage;
+	}
+	return next;
+}
+
+int sp_report_no_stage(const struct sp_call *call, const struct sp_profile *all, struct sp_err *err)
+{
+	SP_AUTO_BUF struct sp_buf there = {0};
+	int32_t stage = all ? next_stage(all, -1) : INT32_MAX;
+
+	for (unsigned n = 0; stage != INT32_MAX; stage = next_stage(all, stage)) {
+		if (n++ == STAGES) {
+			sp_buf_adds(&there, " and more");
+			break;
+		}
+		sp_buf_addf(&there, "%s%d", there.len ? ", " : "", stage);
+	}
+	if (!there.len)
+		return sp_err_set(err, -ENODATA, "--stage %s: no samples of it, nor of any stage",
+			call->stage);
+	return sp_err_set(err, -ENODATA, "--stage %s: no samples of it; there are %s", call->stage,
+		sp_buf_str(&there));
 }
 
 static void free_areas(struct sp_areas **a)

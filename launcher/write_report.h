@@ -21,6 +21,11 @@ int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
 int sp_report_write(const char *path, enum sp_format type, const struct sp_call *call,
 	const struct sp_profile *p, struct sp_err *err);
 
+/* Where nothing is left of --stage: says which stages there are, by @all, what was read without
+ * that option (NULL: not known). Returns -ENODATA. */
+int sp_report_no_stage(
+	const struct sp_call *call, const struct sp_profile *all, struct sp_err *err);
+
 /* Ends the file at @path: @result is 0, or -errno of writing it. A reader of stdout that went away
  * is no failure. Returns 0, or -errno with a sentence that names the file. */
 int sp_report_close(struct sp_outfile *file, const char *path, int result, struct sp_err *err);

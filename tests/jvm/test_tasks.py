@@ -59,6 +59,21 @@ def test_every_sample_has_the_name_of_its_moment(target, tmp_path, jdk, names):
     assert statistics.median(abs(found[i]["to"] - truth[i][1] - clocks) for i in truth) < (1e6 if names else 1e7)
 
 
+def test_a_stage_that_is_not_there_is_answered_by_those_that_are(target, sparkprof, tmp_path):
+    record(target, tmp_path / "x.jfr", 40, 6)
+    r = sparkprof("report", tmp_path / "x.jfr", "--stage", "99", "-f", tmp_path / "x.html")
+    assert r.returncode == 1 and "--stage 99: no samples of it; there are 0, 1\n" in r.stderr, r.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_dump_of_a_stage_that_is_not_there_fails(target, sparkprof, tmp_path):
+    t, out = target("Idle"), tmp_path / "x.txt"
+    assert sparkprof("start", "-e", "wall", "-i", "10ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    r = sparkprof("dump", "--stage", "99", "-f", out, t.pid)
+    assert r.returncode == 1 and "--stage 99: no samples of it" in r.stderr and not out.exists(), r.stderr
+    assert sparkprof("stop", "--stage", "99", "-f", out, t.pid).returncode == 0 and (tmp_path / "x.jfr").stat().st_size
+
+
 @pytest.mark.parametrize("jdk", [11, 17, 25])
 def test_nothing_is_left_and_nothing_said(target, sparkprof, tmp_path, jdk):
     """Two visits to a running program: the same words on its output as without any."""
