@@ -47,12 +47,22 @@ static void add_lag(const struct sp_stage_row *r, struct sp_buf *b)
 			(double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1));
 }
 
-static struct layout lay_out(const struct sp_text *t, const struct sp_stages *s)
+/* How many have a line: the heaviest, and none without a sample unless all are. */
+static size_t shown(const struct sp_stages *s)
+{
+	size_t most = s->count < STAGES ? s->count : STAGES, n = 0;
+
+	while (n < most && s->rows[n].weight)
+		n++;
+	return n ? n : most;
+}
+
+static struct layout lay_out(const struct sp_text *t, const struct sp_stages *s, size_t rows)
 {
 	struct layout l = {.room = t->width - BEFORE};
 	size_t name = 4, work = 4;
 
-	for (size_t i = 0; i < s->count && i < STAGES; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		SP_AUTO_BUF struct sp_buf a = {0}, b = {0};
 
 		add_name(t, &s->rows[i], &a);
@@ -127,6 +137,7 @@ int sp_text_stages(const struct sp_text *t, const struct sp_view *v)
 	__attribute__((cleanup(sp_stages_done))) struct sp_stages s = {0};
 	char title[64], n[SP_NUMBER_SIZE];
 	struct layout l;
+	size_t rows;
 	int r;
 
 	if (t->p->task_count == 0)
@@ -134,14 +145,17 @@ int sp_text_stages(const struct sp_text *t, const struct sp_view *v)
 	r = sp_stages_init(&s, t->p, (unsigned)(v->event - t->p->events), t->o->view.areas);
 	if (r < 0 || s.count == 0)
 		return r;
-	l = lay_out(t, &s);
+	rows = shown(&s);
+	l = lay_out(t, &s, rows);
 	snprintf(title, sizeof(title), "Stages (%s)", sp_number(s.count, n));
 	sp_text_heading(t, title);
 	sp_sink_printf(t->sink, "    share  tasks    run time  stage   %s%*swork\n",
 		l.two_lines ? "name, " : "name", l.two_lines ? 0 : (int)l.name - 2, "");
-	for (size_t i = 0; i < s.count && i < STAGES; i++)
+	for (size_t i = 0; i < rows; i++)
 		write_stage(t, v, &s, &s.rows[i], &l);
-	if (s.count > STAGES)
-		sp_sink_printf(t->sink, "%*s%s more\n", BEFORE, "", sp_number(s.count - STAGES, n));
+	if (s.count > rows)
+		sp_sink_printf(t->sink, "%*s%s other%s%s\n", BEFORE, "",
+			sp_number(s.count - rows, n), s.count - rows == 1 ? "" : "s",
+			rows < STAGES ? " without samples" : "");
 	return 0;
 }

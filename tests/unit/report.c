@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/when.h"
 #include "out/diff.h"
+#include "out/out.h"
 #include "out/stages.h"
 #include "prof/area.h"
 #include "prof/shortname.h"
@@ -193,6 +195,37 @@ Test(tasks, those_that_do_not_pass_are_in_no_table)
 	cr_expect_eq(s.count, 1);
 	cr_expect(s.count == 1 && s.rows[0].stage == 1 && s.rows[0].tasks == 1);
 	sp_stages_done(&s);
+	sp_profile_free(p);
+}
+
+Test(tasks, text_leaves_out_stages_without_samples)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_out_opts opts = {0};
+	char text[16384] = "", *other;
+	struct sp_sink sink;
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	for (int stage = 0; stage < 3; stage++)
+		cr_assert_eq(sp_profile_add_task(p,
+				     &(struct sp_task_run){
+					     .name = {stage, stage, 0, 0, 0},
+					     .start_ns = 1,
+					     .end_ns = 9,
+				     }),
+			0);
+	p->rows[0].task = 2;
+	sp_profile_reindex(p);
+	sp_sink_init(&sink, fd);
+	cr_assert_eq(sp_out_text(p, &opts, &sink), 0);
+	cr_assert_eq(sp_sink_done(&sink), 0);
+	cr_assert_gt(pread(fd, text, sizeof(text) - 1, 0), 0);
+	close(fd);
+	other = strstr(text, "2 others without samples\n");
+	cr_assert_not_null(other, "%s", text);
+	*other = 0;
+	cr_expect_not_null(strstr(text, "  1.0  "));
+	cr_expect_null(strstr(text, "  0.0  "), "%s", text);
 	sp_profile_free(p);
 }
 
