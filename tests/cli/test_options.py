@@ -262,3 +262,10 @@ def test_random_words_end_in_a_documented_exit_code(sparkprof):
             continue
         r = sparkprof(*args)
         assert r.returncode in (0, 1, 2, 3), (args, r)
+
+
+def test_man_pages_have_no_marks_left():
+    """An underscore that scdoc takes for a letter stands in the page as it is."""
+    for page in (parts.ROOT / "man").glob("*.scd"):
+        roff = subprocess.run(["scdoc"], stdin=page.open(), check=True, capture_output=True, text=True).stdout
+        assert not re.findall(r"(?<!\w)_/?[A-Z]+_(?!\w)", roff), page
