@@ -125,3 +125,85 @@ function drawPython(strip, y) {
 	strip.drawLine(strip.points(MEM_USED, y, top), y, strip.colours.ink, false);
 	strip.drawLine(strip.points(MEM_LIMIT, y, top), y, strip.colours.strong([350, 58]), false);
 }
+
+/* Adds @value over @length buckets to sums that are still differences. The first and the last bucket
+ * may be covered in part only; those between are covered whole, so many times as samples were merged. */
+function spread(sums, bucket, length, value, size) {
+	const times = length > 2 ? Math.max(1, Math.round(value / ((length - 1) * size))) : 0;
+	const inner = length > 2 ? Math.min(times * size, value / (length - 2)) : 0, edge = (value - inner * (length - 2)) / 2;
+	if (length === 1) {
+		sums[bucket] += value;
+		sums[bucket + 1] -= value;
+		return;
+	}
+	sums[bucket] += edge;
+	sums[bucket + 1] += inner - edge;
+	sums[bucket + length - 1] += edge - inner;
+	sums[bucket + length] -= edge;
+}
+
+/* Sums of the thread whose rows are being read, by lane. What a thread did between two looks is told from the
+ * first of them on, so its spans overlap; but it has no more than a bucket's time in a bucket: what is
+ * beyond that came later. */
+class OneThread {
+	constructor(length, size) {
+		this.size = size;
+		this.length = length;
+		this.thread = -1;
+		this.spare = [];
+		this.parts = new Map(); /* lane → its sums, still differences */
+		this.clear();
+	}
+	clear() {
+		this.first = Infinity;
+		this.end = 0;
+	}
+	/* Where a span of @thread is to be added; rows come by thread. */
+	sums(thread, lane, bucket, length) {
+		if (thread !== this.thread)
+			this.flush();
+		this.thread = thread;
+		this.first = Math.min(this.first, bucket);
+		this.end = Math.max(this.end, bucket + length);
+		let part = this.parts.get(lane);
+		if (!part)
+			this.parts.set(lane, part = this.spare.pop() || new Float64Array(this.length));
+		return part;
+	}
+	/* Adds the thread to the lanes. What the last buckets have no room for goes to free ones before them. */
+	flush() {
+		const parts = [...this.parts.values()], {first, end} = this;
+		for (const part of parts)
+			for (let b = first + 1; b < end; b++)
+				part[b] += part[b - 1];
+		for (let b = first; b + 1 < end; b++)
+			this.pass(parts, b, b + 1);
+		for (let b = end - 1; b > first; b--)
+			this.pass(parts, b, b - 1);
+		this.pass(parts, first, end); /* more than there was time for */
+		for (const [lane, part] of this.parts) {
+			for (let b = first; b < end; b++) {
+				const v = Math.max(0, part[b]);
+				lane.sums[b] += v;
+				lane.sums[b + 1] -= v;
+			}
+			part.fill(0, first, end + 1);
+			this.spare.push(part);
+		}
+		this.parts.clear();
+		this.clear();
+	}
+	/* What bucket @from has no room for goes to @to, of all lanes alike. */
+	pass(parts, from, to) {
+		let sum = 0;
+		for (let i = 0; i < parts.length; i++)
+			sum += parts[i][from];
+		if (sum <= this.size)
+			return;
+		for (const part of parts) {
+			const more = part[from] * (1 - this.size / sum);
+			part[from] -= more;
+			part[to] += more;
+		}
+	}
+}

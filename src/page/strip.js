@@ -144,13 +144,14 @@ class Strip {
 	async load(model, by) {
 		const rows = this.profile.events[model.filter.event], n = this.buckets + 1, lanes = new Map(), count = rows ? rows.count : 0;
 		const stages = ['', ...new Set(this.profile.labels.map((l) => l.stage).filter(Boolean))];
-		const keyOf = this.keysBy(model, by, rows, stages), load = this.loads = (this.loads || 0) + 1;
+		const keyOf = this.keysBy(model, by, rows, stages), load = this.loads = (this.loads || 0) + 1, {bucket} = this.profile.meta;
+		const wall = model.event.name === 'wall' && bucket > 0, one = new OneThread(n + 2, bucket);
 		const add = (first, end) => load === this.loads && model.eachRow(null, (node, value, i) => {
 			const key = keyOf(node, i);
 			let lane = lanes.get(key);
 			if (!lane)
 				lanes.set(key, lane = {key, sums: new Float64Array(n + 2), weight: 0});
-			spread(lane.sums, rows.bucket[i], rows.span[i] + 1, value, this.profile.meta.bucket);
+			spread(wall && rows.thread[i] >= 0 ? one.sums(rows.thread[i], lane, rows.bucket[i], rows.span[i] + 1) : lane.sums, rows.bucket[i], rows.span[i] + 1, value, bucket);
 			lane.weight += value;
 		}, first, end);
 		if (count > LARGE)
@@ -159,6 +160,7 @@ class Strip {
 			add(0, count);
 		if (load !== this.loads)
 			return; /* something else was asked for meanwhile */
+		one.flush();
 		this.by = by;
 		this.stages = stages;
 		this.event = model.event;
@@ -476,22 +478,6 @@ class Strip {
 			i++;
 		return s.value[i];
 	}
-}
-
-/* Adds @value over @length buckets to sums that are still differences. The first and the last bucket
- * may be covered in part only; those between are covered whole, so many times as samples were merged. */
-function spread(sums, bucket, length, value, size) {
-	const times = length > 2 ? Math.max(1, Math.round(value / ((length - 1) * size))) : 0;
-	const inner = length > 2 ? Math.min(times * size, value / (length - 2)) : 0, edge = (value - inner * (length - 2)) / 2;
-	if (length === 1) {
-		sums[bucket] += value;
-		sums[bucket + 1] -= value;
-		return;
-	}
-	sums[bucket] += edge;
-	sums[bucket + 1] += inner - edge;
-	sums[bucket + length - 1] += edge - inner;
-	sums[bucket + length] -= edge;
 }
 
 function percent(thousandths) {

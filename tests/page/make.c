@@ -2,6 +2,7 @@
  * Spark executor's.
  *   page-make FORMAT load FILE
  *   page-make FORMAT generate SAMPLES STACKS THREADS SECONDS DEPTH
+ *   page-make FORMAT overlap THREADS
  *   page-make FORMAT hostile
  * The report goes to stdout. The same arguments make the same profile. */
 #include <errno.h>
@@ -258,6 +259,35 @@ static void generate(struct sp_profile *p, uint32_t samples, uint32_t stacks, ui
 	free(tids);
 }
 
+/* Threads whose time between two looks, 50 ms, is told in three spans that all begin with the first
+ * look, and once in a second as of a wait that began four looks before. */
+static void overlap(struct sp_profile *p, uint32_t threads)
+{
+	static const struct {
+		const char *state;
+		uint64_t ms;
+	} parts[] = {{"running", 20}, {"net", 25}, {"runnable", 5}};
+	int event = sp_profile_event(p, "wall", SP_UNIT_NS, 50000000, true);
+
+	for (uint32_t i = 0; i < threads * 300; i++) {
+		uint32_t look = i / threads, thread = sp_dict_thread(p->dict,
+						     &(struct sp_thread){.tid = 4000 + i % threads,
+							     .name_id = str(p, "worker")});
+
+		for (uint32_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
+			struct sp_frame_ref f =
+				frame(p, heads[k].class, heads[k].name, 7, SP_FRAME_C2);
+			uint64_t ns = parts[k].ms * 1000000,
+				 back = k == 1 && look % 20 == 4 ? 4 * 50000000ull : 0;
+
+			sp_profile_add_at(p,
+				&(struct sp_sample){sp_dict_stack(p->dict, &f, 1, 0), thread,
+					str(p, parts[k].state), (uint32_t)event, 1, ns},
+				START_NS + look * 50000000ull - back, ns);
+		}
+	}
+}
+
 /* Names that would break out of markup, script, JSON or XML if anything let them. */
 static void hostile(struct sp_profile *p)
 {
@@ -325,6 +355,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[2], "hostile") == 0)
 		hostile(p);
+	if (strcmp(argv[2], "overlap") == 0 && argc == 4)
+		overlap(p, number(argv[3]));
 	if (strcmp(argv[2], "generate") == 0 && argc == 8) {
 		generate(p, number(argv[3]), number(argv[4]), number(argv[5]), number(argv[6]),
 			number(argv[7]));

@@ -636,6 +636,21 @@ def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
     quiet(browser, small)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_strip_has_no_more_threads_than_there_are(browser, make, threads):
+    browser.open(make("html", "overlap", threads))
+    for by in ("state", "area", "thread"):
+        browser.eval(f"sparkprof.strip.load(sparkprof.model, '{by}')")
+        peak, shown, told = browser.eval("""(() => {
+            const s = sparkprof.strip, sums = s.kinds[0].sums.map((_, i) => s.kinds.reduce((sum, k) => sum + k.sums[i], 0));
+            return [Math.max(...sums) / sparkprof.profile.meta.bucket, sums.slice(0, s.buckets).reduce((x, y) => x + y, 0),
+                s.kinds.reduce((sum, k) => sum + k.weight, 0)];
+        })()""")
+        assert 0.9 * threads < peak <= 1.001 * threads
+        assert shown == pytest.approx(told, rel=0.03)  # nothing is cut off: it lies beside
+    quiet(browser, None)
+
+
 def test_many_samples_are_summed_in_slices_and_the_last_wish_counts(browser, make):
     browser.open(make("html", "generate", 768000, 20000, 64, 600, 60))
     whole = browser.eval("sparkprof.model.whole")
