@@ -94,7 +94,16 @@ class StageTable {
 	mark(chosen) {
 		this.chosen = chosen;
 		for (const body of this.host.querySelectorAll('tbody'))
-			body.classList.toggle('current', body.dataset.stage === chosen);
+			if (body.classList.toggle('current', body.dataset.stage === chosen))
+				this.reveal(body);
+	}
+	/* Scrolls no more than it takes, and nothing but the table; its head covers the upper edge. */
+	reveal(body) {
+		const view = this.host.getBoundingClientRect(), head = this.host.querySelector('thead').getBoundingClientRect().height, box = body.getBoundingClientRect();
+		if (box.top < view.top + head)
+			this.host.scrollTop -= view.top + head - box.top;
+		else if (box.bottom > view.bottom)
+			this.host.scrollTop += Math.min(box.bottom - view.bottom, box.top - view.top - head);
 	}
 	draw() {
 		const list = [...this.stages.values()].map((s) => ({...s, areas: this.sums.get(s), weight: this.sums.get(s).reduce((sum, v) => sum + v, 0)}));

@@ -33,16 +33,17 @@ class Table {
 		for (let i = 0; i < sums.total.length; i++)
 			if (sums.total[i] > 0 && (!this.matched || this.matched[i]))
 				ids.push(i);
-		const beyond = new Float64Array(this.order === 'change' && this.model.comparing ? sums.total.length : 0);
+		const [beyond, by] = [0, 1].map(() => new Float64Array(this.order === 'change' && this.model.comparing ? sums.total.length : 0));
 		if (beyond.length)
 			for (const i of ids) {
 				const {change, noise} = this.model.changeBeyond(i);
-				beyond[i] = Math.abs(change) - noise;
+				by[i] = Math.abs(change);
+				beyond[i] = Math.max(0, by[i] - noise);
 			}
 		const orders = {
 			self: (x, y) => sums.self[y] - sums.self[x] || sums.total[y] - sums.total[x],
 			total: (x, y) => sums.total[y] - sums.total[x] || sums.self[y] - sums.self[x],
-			change: (x, y) => beyond[y] - beyond[x],
+			change: (x, y) => beyond[y] - beyond[x] || by[y] - by[x] || sums.total[y] - sums.total[x],
 			grew: (x, y) => this.change(y) - this.change(x),
 			shrank: (x, y) => this.change(x) - this.change(y),
 			name: (x, y) => this.model.name(x) < this.model.name(y) ? -1 : 1,

@@ -569,6 +569,33 @@ def test_table_of_stages_filters_and_compares_a_straggler(browser, small):
     quiet(browser, small)
 
 
+def test_a_straggler_is_seen_with_its_stage_and_what_differs(browser, small):
+    browser.open(small, before="addEventListener('DOMContentLoaded', () => document.getElementById('stages').style.maxHeight = '90px')")
+    browser.eval("document.querySelector('.stages .lags').click()")
+    changes = browser.eval("""[...document.querySelectorAll('.hot tbody tr')].map((r) => {
+        const {change, noise} = sparkprof.model.changeBeyond(Number(r.dataset.name));
+        return [Math.abs(change), noise];
+    })""")
+    beyond = [c for c, noise in changes if c > noise]
+    within = [c for c, noise in changes if c <= noise]
+    assert len(within) > 5 and changes[:len(beyond)] == [x for x in changes if x[0] > x[1]]
+    assert within == sorted(within, reverse=True)
+    for stage in ("stage 5.0", "stage 3.0", "stage 4.0"):  # each in turn, wherever the table was
+        browser.eval(f"sparkprof.set({{stage: '{stage}', task: '', versus: ''}})")
+        browser.ask("wait", code=f"document.querySelector('.stages .current')?.dataset.stage === '{stage}'")
+        host, head, row = browser.eval("""['#stages', '.stages thead', '.stages .current tr'].map((s) => {
+            const {top, bottom} = document.querySelector(s).getBoundingClientRect();
+            return [top, bottom];
+        })""")
+        assert row[0] >= head[1] - 1 and row[1] <= host[1] + 1
+    browser.eval("document.querySelector('.stages .lags').click()")
+    for search in ("", "Task.*run"):
+        browser.eval(f"sparkprof.set({{search: '{search}'}})")
+        tops = browser.eval("['.tabs', '#reset', '#side-button'].map((s) => document.querySelector(`#tools ${s}`).getBoundingClientRect().top)")
+        assert max(tops) - min(tops) < 5
+    quiet(browser, small)
+
+
 def test_table_of_stages_says_what_wall_was_spent_on(browser, small, make):
     """The same sums as in the other formats, which are told by C: in the table, and over time."""
     told = json.loads(make("json", "generate", 20000, 400, 8, 60, 30).read_text())["events"][0]
