@@ -15,9 +15,11 @@
 #include "page/page.h"
 
 enum { WIDTH = 1200, ROW = 18, MARGIN = 10, TOP = 56, FOOT = 34, ROWS_MAX = 4096 };
+enum { TALL = 50 }; /* rows of a screen: of a taller picture the root is on top */
 
 #define FINEST	   0.3 /* pixels; narrower frames are never drawn */
 #define COARSEST   2.4 /* then rows are left out */
+#define TOWER	   4.0 /* what is narrower ends with the screen */
 #define LETTER	   6.6 /* pixels of a letter, on average */
 #define SCRIPT_MAX (16u << 10)
 
@@ -29,9 +31,10 @@ struct drawing {
 	uint64_t whole;
 	double narrowest;
 	bool measuring;	 /* only the depth is asked for */
-	uint32_t depth;	 /* rows drawn; the root is the lowest */
+	uint32_t depth;	 /* rows drawn; the root is the lowest, or of a tall picture the highest */
 	uint64_t folded; /* frames too narrow to draw */
 	uint64_t deeper; /* frames beyond the last row */
+	uint64_t towers; /* frames too narrow for their depth */
 	uint32_t starts; /* frames that threads start with, left out of a stack: the most of them */
 	uint32_t rows_max;
 	struct sp_buf out;
@@ -235,6 +238,11 @@ static struct sp_view_frame frame_of(const struct drawing *d, uint32_t node)
 	return f;
 }
 
+static int top_of(const struct drawing *d, uint32_t row)
+{
+	return TOP + (int)(d->depth > TALL ? row : d->depth - 1 - row) * ROW;
+}
+
 static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, double w)
 {
 	const struct sp_trie_node *n = &d->trie.nodes[node];
@@ -244,7 +252,7 @@ static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, 
 			   : f.type < SP_FRAME_TYPES ? fills[f.type]
 						     : "#dfe3e8";
 	size_t room = w > 3 * LETTER ? (size_t)((w - 6) / LETTER) : 0;
-	int y = TOP + (int)(d->depth - 1 - row) * ROW;
+	int y = top_of(d, row);
 
 	if (d->measuring)
 		return;
@@ -264,6 +272,16 @@ static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, 
 		sp_buf_adds(&d->out, "</text>");
 	}
 	sp_buf_adds(&d->out, "</g>\n");
+}
+
+/* Where frames are counted that are not drawn, of a width and a row; NULL: they are drawn. */
+static uint64_t *left_out(struct drawing *d, double w, uint32_t row)
+{
+	if (w < d->narrowest)
+		return &d->folded;
+	if (row >= d->rows_max || d->out.len > SP_SVG_MAX)
+		return &d->deeper;
+	return row >= TALL && w < TOWER ? &d->towers : NULL;
 }
 
 /* A place on the way down the tree: the node, and where its next child begins. */
@@ -286,6 +304,7 @@ static int draw(struct drawing *d)
 	for (;;) {
 		uint32_t node = path[at].child;
 		double w = node ? (double)d->trie.nodes[node].total * scale : 0;
+		uint64_t *out = node ? left_out(d, w, at + 1) : NULL;
 
 		if (!node) {
 			if (at == 0)
@@ -294,8 +313,8 @@ static int draw(struct drawing *d)
 			continue;
 		}
 		path[at].child = d->trie.nodes[node].next;
-		if (w < d->narrowest || at + 1 >= d->rows_max || d->out.len > SP_SVG_MAX) {
-			*(w < d->narrowest ? &d->folded : &d->deeper) += 1;
+		if (out) {
+			*out += 1;
 			continue;
 		}
 		put_frame(d, node, at + 1, path[at].x, w);
@@ -362,12 +381,12 @@ static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_si
 
 static void put_foot(struct drawing *d, struct sp_sink *sink)
 {
-	char folded[SP_NUMBER_SIZE], deeper[SP_NUMBER_SIZE];
+	char folded[SP_NUMBER_SIZE], deeper[SP_NUMBER_SIZE], towers[SP_NUMBER_SIZE];
 	int y = TOP + (int)d->depth * ROW + 20;
 
 	sp_sink_printf(
 		sink, "</g>\n<text x=\"%d\" y=\"%d\" fill=\"#5d6874\" id=\"note\">", MARGIN, y);
-	if (d->folded + d->deeper == 0)
+	if (d->folded + d->deeper + d->towers == 0)
 		sp_sink_puts(sink, "every frame is drawn");
 	if (d->folded)
 		sp_sink_printf(sink,
@@ -376,6 +395,12 @@ static void put_foot(struct drawing *d, struct sp_sink *sink)
 	if (d->deeper)
 		sp_sink_printf(sink, "%sframes too deep to draw: %s", d->folded ? "; " : "",
 			sp_number(d->deeper, deeper));
+	if (d->towers)
+		sp_sink_printf(sink,
+			"%stowers narrower than %.2f %% end after %d frames: %s, with all above "
+			"them",
+			d->folded + d->deeper ? "; " : "", 100 * TOWER / (WIDTH - 2 * MARGIN), TALL,
+			sp_number(d->towers, towers));
 	if (d->starts)
 		sp_sink_printf(sink, "; thread starts are left out, up to %u frames", d->starts);
 	sp_sink_puts(sink, "</text>\n<script><![CDATA[\n");
@@ -392,7 +417,7 @@ static int draw_whole(struct drawing *d)
 	d->depth = 1;
 	for (int pass = 0; pass < 2 && r == 0; pass++) {
 		d->measuring = pass == 0;
-		d->folded = d->deeper = 0;
+		d->folded = d->deeper = d->towers = 0;
 		r = draw(d);
 	}
 	return d->out.failed ? -ENOMEM : r;

@@ -2,11 +2,13 @@
 (function () {
 'use strict';
 var frames = [].slice.call(document.querySelectorAll('#frames > g')), left = 10, width = 1180;
+var up = 1; /* -1: the root is on top */
 var facts = document.getElementById('facts'), said = facts.textContent;
 frames.forEach(function (g) {
 	var r = g.querySelector('rect'), t = g.querySelector('text');
 	g.box = {x: +r.getAttribute('x'), w: +r.getAttribute('width'), y: +r.getAttribute('y')};
 	g.rect = r;
+	up = g.box.y > frames[0].box.y ? -1 : up;
 	g.name = g.querySelector('title').textContent;
 	g.label = t;
 	g.addEventListener('click', function () { zoom(g.box); });
@@ -16,9 +18,9 @@ frames.forEach(function (g) {
 function zoom(z) {
 	var scale = width / z.w;
 	frames.forEach(function (g) {
-		var b = g.box, caller = b.y > z.y && b.x <= z.x + 0.2 && b.x + b.w >= z.x + z.w - 0.6;
+		var b = g.box, below = (b.y - z.y) * up > 0, caller = below && b.x <= z.x + 0.2 && b.x + b.w >= z.x + z.w - 0.6;
 		var x = caller ? left : left + (b.x - z.x) * scale, w = caller ? width : b.w * scale;
-		var off = !caller && (b.y > z.y || x + w < left + 0.1 || x > left + width - 0.1);
+		var off = !caller && (below || x + w < left + 0.1 || x > left + width - 0.1);
 		g.setAttribute('class', (off ? 'off ' : caller ? 'dim ' : '') + (g.hit ? 'match' : ''));
 		if (off)
 			return;

@@ -392,6 +392,19 @@ def test_svg_zooms_and_is_quiet(browser, make):
         quiet(browser, svg)
 
 
+def test_tall_svg_hangs_and_zooms(browser, make):
+    svg = make("svg", "generate", 20000, 400, 8, 60, 120)
+    browser.open(svg, ready="document.querySelector('#frames > g')")
+    frames = "[...document.querySelectorAll('#frames > g')]"
+    tops = browser.eval(f"{frames}.map((g) => +g.querySelector('rect').getAttribute('y'))")
+    assert tops[0] == min(tops) < 100 and max(tops) > 1000
+    browser.eval(f"{frames}[3].dispatchEvent(new MouseEvent('click'))")
+    kinds = browser.eval(f"{frames}.map((g) => (g.getAttribute('class') || '').trim())")
+    assert kinds[:3] == ["dim"] * 3 and kinds[3] == kinds[4] == ""  # callers above, callees below
+    assert {k for k, top in zip(kinds, tops) if top < tops[3]} <= {"dim", "off"}
+    quiet(browser, svg)
+
+
 def areas_by_method(browser):
     return browser.eval("""(() => {
         const {name, area, count} = sparkprof.model.nodes, found = {};

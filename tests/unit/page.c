@@ -419,3 +419,52 @@ Test(svg, never_grows_beyond_its_limit)
 	sp_sink_done(&s);
 	sp_profile_free(p);
 }
+
+/* One wide stack of @depth frames beside a narrow one, of 3 pixels, that is far deeper. */
+static void tall_profile(struct sp_profile *p, uint32_t depth)
+{
+	struct sp_frame_ref frames[200];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t n = i ? SP_COUNT(frames) : depth;
+		char name[32];
+
+		for (uint32_t k = 0; k < n; k++) {
+			snprintf(name, sizeof(name), "C%u", k);
+			frames[n - 1 - k] =
+				java(p, name, i ? "narrow" : "wide", "()V", SP_FRAME_C1);
+		}
+		struct sp_sample x = {
+			sp_dict_stack(p->dict, frames, n, 0), 0, 0, 0, 1, i ? 3000000 : 1177000000};
+
+		cr_assert_eq(sp_profile_add(p, &x), 0);
+	}
+}
+
+/* What is opened shows its root at once: towers end with the screen, and a taller picture hangs. */
+Test(svg, base_is_on_the_first_screen)
+{
+	static const struct {
+		uint32_t depth;
+		const char *root, *height;
+	} cases[] = {
+		{30, "<rect x=\"10.0\" y=\"938\" width=\"1179.5\"", "height=\"990\""},
+		{120, "<rect x=\"10.0\" y=\"56\" width=\"1179.5\"", "height=\"2268\""},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p = empty_profile();
+		struct sp_sink s;
+
+		tall_profile(p, cases[i].depth);
+		sp_sink_init(&s, -1);
+		cr_assert_eq(sp_out_svg(p, &(struct sp_out_opts){0}, &s), 0);
+		cr_expect_eq(count(&s.buf, cases[i].root), 1, "%u", cases[i].depth);
+		cr_expect_eq(count(&s.buf, cases[i].height), 1, "%u", cases[i].depth);
+		cr_expect_eq(count(&s.buf, ".wide ("), cases[i].depth);
+		cr_expect_eq(count(&s.buf, ".narrow ("), 49, "beside the root");
+		cr_expect_eq(count(&s.buf, "end after 50 frames: 1, with all above"), 1);
+		sp_sink_done(&s);
+		sp_profile_free(p);
+	}
+}
