@@ -1,5 +1,8 @@
 """The report page in a real browser: it opens, follows what the user does, and names stay text."""
+import colorsys
+import itertools
 import json
+import math
 import re
 
 import pytest
@@ -430,6 +433,28 @@ def test_areas_are_those_of_the_report_and_of_the_users_file(browser, sparkprof,
     assert browser.eval("sparkprof.colours.areaHues[0][0]") == 0
     assert "enrichment" in browser.eval("document.querySelector('#facts .legend').textContent")
     quiet(browser, tmp_path)
+
+
+def lab(hue, saturation, lightness):
+    """Where a colour is for the eye: equal distances look equally far apart."""
+    r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100))
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_areas_of_work_have_colours_of_their_own(browser, small):
+    for theme in ("light", "dark"):
+        browser.open(small, theme=theme)
+        shown = browser.eval("sparkprof.profile.meta.areas.map((a, i) => [a.name, sparkprof.colours.area(i)])")
+        places = {name: lab(*map(float, re.findall(r"[\d.]+", colour))) for name, colour in shown}
+        rest = {"idle", "other", "JVM", "Python waits for JVM"}  # greys
+        work = [name for name in places if name not in rest]
+        assert len(work) >= 16
+        for a, b in itertools.combinations(work, 2):
+            assert math.dist(places[a], places[b]) > 14, (theme, a, b)
+        for a, b in itertools.product(("Python", "Python serialisation"), work):
+            assert a == b or math.dist(places[a], places[b]) > 25, (theme, a, b)
 
 
 def test_comparison_of_two_recordings(browser, sparkprof, tmp_path):
