@@ -6,13 +6,13 @@ class App {
 	constructor(profile) {
 		this.profile = profile;
 		this.model = new Model(profile);
-		this.colours = new Colours(profile.meta.areas);
 		this.state = readAddress();
 		this.seconds = profile.meta.bucket / 1e9;
 		this.threadKeys = this.threadGroups();
 		this.found = null;
 		document.body.classList.toggle('still', !profile.meta.bucket || !!profile.meta.diff);
 		document.body.classList.replace('loading', 'ready');
+		this.colours = new Colours(profile.meta.areas); /* it asks for styles: not of what is hidden by now */
 		this.strip = new Strip(byId('strip'), profile, this.colours, {
 			range: (r) => this.soon({range: formatRange(r, this.seconds), ...(r ? {} : {other: ''}), zoom: ''}),
 			other: (r) => this.soon({other: formatRange(r, this.seconds), versus: '', zoom: ''}),

@@ -207,7 +207,7 @@ class Flame {
 				this.on.menu(item, e);
 			}
 		});
-		new ResizeObserver(() => this.resize()).observe(host);
+		new ResizeObserver(() => (host.clientWidth !== this.width || host.clientHeight !== this.height) && this.resize()).observe(host);
 	}
 	/* @layout: function of a width that gives a TreeLayout or TimeLayout. */
 	show(makeLayout, keepScroll) {

@@ -2,8 +2,9 @@
 /* Numbers and names as people read them. */
 const TYPE_NAMES = ['interpreted', 'C1 compiled', 'C2 compiled', 'inlined', 'native', 'C++', 'kernel', 'Python'];
 
+/* As toLocaleString('en-US') does, whose first call takes 10 ms. */
 function formatNumber(v) {
-	return Math.round(v).toLocaleString('en-US');
+	return String(Math.round(v)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 function formatDuration(ns) {

@@ -1,7 +1,7 @@
 'use strict';
 /* The strip of time above everything: samples by state, area or stage, or as a heat map of threads or
  * of the parts of each second, with CPU, heap, pauses, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
-const LOW = innerHeight < 720; /* a small window: the graph needs the room more */
+const LOW = matchMedia('(max-height: 719px)').matches; /* a small window: the graph needs the room more */
 const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROWS = LOW ? 25 : 37;
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4, PY_RSS = 5, PY_PSS = 6, MEM_USED = 7, MEM_LIMIT = 8, PY_CPU = 9;
 

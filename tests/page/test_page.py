@@ -39,6 +39,12 @@ def test_opens_with_no_error_and_no_request(browser, small):
     assert abs(int(told.replace(",", "")) - 20_000) < 200  # weight by interval
 
 
+def test_numbers_are_grouped_as_the_browser_would(browser, small):
+    browser.open(small)
+    numbers = [0, 7, 999, 1000, -1234, 123456, 1234567.5, 1e15]
+    assert browser.eval(f"{numbers}.map(formatNumber)") == browser.eval(f"{numbers}.map((v) => Math.round(v).toLocaleString('en-US'))")
+
+
 def test_canvas_shows_more_than_one_colour(browser, small):
     browser.open(small)
     colours = browser.eval(f"""(() => {{
