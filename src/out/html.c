@@ -16,6 +16,8 @@
 
 /* What a page is made of. */
 struct source {
+	struct sp_buf data; /* owned: see pagedata.h */
+	size_t rest;
 	const struct sp_profile *p;
 	const struct sp_diff *diff; /* NULL: one profile */
 	const struct sp_out_opts *opts;
@@ -42,7 +44,7 @@ static void put_base64(struct sp_sink *sink, const unsigned char *p, size_t n)
 	sp_sink_write(sink, out, len);
 }
 
-static int put_deflated(struct sp_sink *sink, const struct sp_buf *data)
+static int put_deflated(struct sp_sink *sink, const char *data, size_t len)
 {
 	unsigned char out[CHUNK];
 	z_stream z = {0};
@@ -50,8 +52,8 @@ static int put_deflated(struct sp_sink *sink, const struct sp_buf *data)
 
 	if (deflateInit(&z, Z_DEFAULT_COMPRESSION) != Z_OK)
 		return -ENOMEM;
-	z.next_in = (unsigned char *)data->data;
-	z.avail_in = (uInt)data->len;
+	z.next_in = (unsigned char *)data;
+	z.avail_in = (uInt)len;
 	do {
 		z.next_out = out;
 		z.avail_out = CHUNK;
@@ -62,19 +64,14 @@ static int put_deflated(struct sp_sink *sink, const struct sp_buf *data)
 	return r == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
-static int put_data(const struct source *from, struct sp_sink *sink)
+/* Bytes @at to @end - 1 of the data as an element. */
+static int put_data(
+	const struct source *from, const char *id, size_t at, size_t end, struct sp_sink *sink)
 {
-	SP_AUTO_BUF struct sp_buf data;
 	int r;
 
-	sp_buf_init(&data);
-	r = sp_pagedata(from->p, from->diff, from->opts, &data);
-	if (r < 0)
-		return r;
-	if (data.len > UINT32_MAX)
-		return -EFBIG;
-	sp_sink_puts(sink, "<script type=\"text/plain\" id=\"data\">");
-	r = put_deflated(sink, &data);
+	sp_sink_printf(sink, "<script type=\"text/plain\" id=\"%s\">", id);
+	r = put_deflated(sink, from->data.data + at, end - at);
 	sp_sink_puts(sink, "</script>");
 	return r;
 }
@@ -179,7 +176,9 @@ static void put_summary(const struct source *from, struct sp_sink *sink)
 static int put_mark(const struct source *from, const char *mark, struct sp_sink *sink)
 {
 	if (strncmp(mark, "data", 4) == 0)
-		return put_data(from, sink);
+		return put_data(from, "data", 0, from->rest, sink);
+	if (strncmp(mark, "rest", 4) == 0)
+		return put_data(from, "rest", from->rest, from->data.len, sink);
 	if (strncmp(mark, "table", 5) == 0 && !from->diff)
 		return put_table(from->p, from->opts, sink);
 	if (strncmp(mark, "table", 5) == 0)
@@ -191,7 +190,7 @@ static int put_mark(const struct source *from, const char *mark, struct sp_sink 
 	return 0;
 }
 
-static int write_page(const struct source *from, struct sp_sink *sink)
+static int put_page(const struct source *from, struct sp_sink *sink)
 {
 	static const char mark[] = "<!--sparkprof:";
 	const char *at = sp_page_html, *end = sp_page_html_end, *next;
@@ -207,9 +206,23 @@ static int write_page(const struct source *from, struct sp_sink *sink)
 	return r;
 }
 
+static int write_page(const struct sp_profile *p, const struct sp_diff *diff,
+	const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	struct source from = {.p = p, .diff = diff, .opts = opts};
+	int r;
+
+	sp_buf_init(&from.data);
+	r = sp_pagedata(p, diff, opts, &from.data, &from.rest);
+	if (r == 0)
+		r = from.data.len > UINT32_MAX ? -EFBIG : put_page(&from, sink);
+	sp_buf_done(&from.data);
+	return r;
+}
+
 int sp_out_html(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	return write_page(&(struct source){p, NULL, opts}, sink);
+	return write_page(p, NULL, opts, sink);
 }
 
 /* Adds one side to @p as an event of its own. */
@@ -240,7 +253,7 @@ int sp_diff_html(const struct sp_diff *d, const struct sp_out_opts *opts, struct
 	for (unsigned i = 0; i < 2 && r == 0; i++) /* no event of a recording is called that */
 		r = add_side(p, d->views[i], i == SP_DIFF_BASE ? "\001base" : "\001new");
 	if (r == 0)
-		r = write_page(&(struct source){p, d, &o}, sink);
+		r = write_page(p, d, &o, sink);
 	sp_profile_free(p);
 	return r;
 }

@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/pagedata_put.h"
+#include "out/picture.h"
 
 #define NAMES_CAP (1ull << 30) /* address space, touched as used */
 
 static void done(struct sp_page *g)
 {
 	sp_trie_done(&g->trie);
+	sp_trie_done(&g->picture);
 	sp_dict_free(g->names);
 	free(g->rows);
 	free(g->threads);
@@ -27,6 +28,7 @@ static void done(struct sp_page *g)
 	free(g->labels);
 	free(g->profile_stack);
 	sp_spent_free(g->spent);
+	free(g->thread_weights);
 	if (g->own_areas)
 		sp_areas_free(g->areas);
 }
@@ -315,6 +317,38 @@ static void settle_time(struct sp_page *g)
 	g->buckets = g->row_count ? (uint32_t)(last - g->first_bucket) + 1 : 0;
 }
 
+/* From weights to quanta. What rounding gives too much or too little goes on to the next row. */
+static void round_values(struct sp_page *g)
+{
+	int64_t owed = 0;
+
+	for (size_t i = 0; i < g->row_count; i++) {
+		struct sp_page_row *r = &g->rows[i];
+		int64_t quantum = (int64_t)g->quantum[r->event];
+
+		owed = (i && g->rows[i - 1].event != r->event ? 0 : owed) + (int64_t)r->value;
+		r->value = owed > 0 ? (uint64_t)((owed + quantum / 2) / quantum) : 0;
+		owed -= (int64_t)r->value * quantum;
+	}
+}
+
+/* What switches have to offer is known before the samples are read. */
+static int count_rows(struct sp_page *g)
+{
+	g->thread_weights = calloc((size_t)g->thread_count + 1, sizeof(*g->thread_weights));
+	if (!g->thread_weights)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->row_count; i++) {
+		const struct sp_page_row *r = &g->rows[i];
+
+		g->event_rows[r->event]++;
+		g->stated[r->event] |= r->state != 0;
+		g->unlabelled |= r->label == 0;
+		g->thread_weights[r->thread] += r->value * g->quantum[r->event];
+	}
+	return 0;
+}
+
 static uint32_t intern_text(struct sp_page *g, const struct sp_buf *b)
 {
 	return b->len ? sp_dict_string(g->names, b->data, b->len) : 0;
@@ -411,11 +445,13 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 		return r;
 	qsort(g->rows, g->row_count, sizeof(*g->rows), by_place);
 	settle_time(g);
-	return 0;
+	round_values(g);
+	r = count_rows(g);
+	return r < 0 ? r : sp_page_picture(g);
 }
 
 int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
-	const struct sp_out_opts *opts, struct sp_buf *out)
+	const struct sp_out_opts *opts, struct sp_buf *out, size_t *ret_rest)
 {
 	__attribute__((cleanup(done))) struct sp_page g = {.p = p, .diff = diff};
 	int r;
@@ -424,6 +460,6 @@ int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
 	r = collect(&g, opts);
 
 	if (r == 0)
-		sp_page_put(&g, out);
+		*ret_rest = sp_page_put(&g, out);
 	return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }

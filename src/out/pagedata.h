@@ -3,16 +3,21 @@
  *
  *   "SPPG" version section*   section: id, length in bytes, contents; unknown ids are skipped
  *
+ * What the first picture needs stands in front of the rest, the tree and the samples, which the
+ * page has as a piece of its own.
+ *
  * A number is a varint (7 bits a byte, low ones first, the top bit says that more follow); a signed
  * one is zigzag. A column is its numbers one after the other. Indices count from 0.
  *
  * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
- *   lost, names of stages; "folded" where labels are stages, not tasks (fold.h); "diff" where
- * events 0 and 1 are the sides of a comparison.
+ *   lost, names of stages; what samples have (rows, states, areas; none of a task: "unlabelled");
+ * "folded" where labels are stages, not tasks (fold.h); "diff" where events 0 and 1 are the sides
+ * of a comparison.
  *
  * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
  *
- * 3 threads: count, columns: name (string), tid.
+ * 3 threads: count, columns: name (string), tid; then what they weigh in all events together, with
+ *   one more in front for samples of no thread.
  *
  * 4 nodes: the prefix tree of all stacks in pre-order without its root. Count, columns: levels to
  * go up from the node before (0: its child), name (string), type (enum sp_frame_type), line
@@ -42,7 +47,11 @@
  * 10 waits: what time was spent on (spent.h), by stack and state; only where tasks ran. Kinds of
  * stacks, then for each kind a column: the class in each state, the first of a state that is not
  * told; then a column: the kind of each of the stacks of 5. "waits" in the meta data names the
- * classes. */
+ * classes.
+ *
+ * 11 picture: the graph that the page opens with (picture.h), of the first event with rows; not in
+ * a comparison. Event, how many frames that threads start with one stack has at most, nodes as in
+ * 4, column: values of the root and of the nodes, with what they call. */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 
@@ -50,11 +59,11 @@
 #include "out/diff.h"
 #include "out/out.h"
 
-#define SP_PAGE_VERSION 3
+#define SP_PAGE_VERSION 4
 
 /* Appends the columns of @p as @opts filters it. @diff: NULL; or @p holds both sides of this
- * comparison as its events 0 and 1. Returns 0 or -ENOMEM. */
+ * comparison as its events 0 and 1. *ret_rest: where the rest begins. Returns 0 or -ENOMEM. */
 int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
-	const struct sp_out_opts *opts, struct sp_buf *out);
+	const struct sp_out_opts *opts, struct sp_buf *out, size_t *ret_rest);
 
 #endif

@@ -43,25 +43,31 @@ static void json_events(struct sp_buf *b, const struct sp_page *g)
 		sp_buf_addf(b,
 			"%s{\"unit\":\"%s\",\"interval\":%" PRIu64 ",\"quantum\":%" PRIu64
 			",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64
-			",\"measured\":%s,\"counted\":%s",
+			",\"measured\":%s,\"counted\":%s,\"rows\":%" PRIu64 ",\"stated\":%s",
 			i ? "," : "", units[e->unit % SP_COUNT(units)], e->interval, g->quantum[i],
 			e->samples, e->weight, e->measured ? "true" : "false",
-			g->counted ? "true" : "false");
+			g->counted ? "true" : "false", g->event_rows[i],
+			g->stated[i] ? "true" : "false");
 		json_text(b, g->p, "name", e->name_id);
 		sp_buf_addc(b, '}');
 	}
 	sp_buf_addc(b, ']');
 }
 
-static void json_areas(struct sp_buf *b, const struct sp_areas *areas)
+static void json_areas(struct sp_buf *b, const struct sp_page *g)
 {
+	bool used[UINT8_MAX + 1] = {0}; /* by number + 1 */
+
+	for (size_t i = 1; i < g->trie.count; i++)
+		used[g->trie.nodes[i].area] = true;
 	sp_buf_adds(b, ",\"areas\":[");
-	for (unsigned i = 0; i < sp_areas_count(areas); i++) {
-		const struct sp_area *a = sp_areas_get(areas, i);
+	for (unsigned i = 0; i < sp_areas_count(g->areas); i++) {
+		const struct sp_area *a = sp_areas_get(g->areas, i);
 
 		sp_buf_adds(b, i ? ",{\"name\":" : "{\"name\":");
 		sp_escape_json(a->name, strlen(a->name), b);
-		sp_buf_addf(b, ",\"colour\":\"%s\"}", a->colour);
+		sp_buf_addf(b, ",\"colour\":\"%s\",\"used\":%s}", a->colour,
+			used[(i + 1) & UINT8_MAX] ? "true" : "false");
 	}
 	sp_buf_addc(b, ']');
 }
@@ -147,6 +153,7 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 	json_text(b, p, "runtime", p->runtime_id);
 	json_text(b, p, "command", p->command_id);
 	json_text(b, p, "host", p->host_id);
+	sp_buf_addf(b, ",\"unlabelled\":%s", g->unlabelled ? "true" : "false");
 	sp_buf_adds(b, ",\"version\":\"" SP_VERSION "\",\"states\":[");
 	for (size_t i = 0; i < count; i++) {
 		size_t n;
@@ -159,8 +166,9 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 	json_remarks(b, p, "reasons", p->lost, p->lost_count);
 	json_remarks(b, p, "notes", p->notes, p->note_count);
 	json_events(b, g);
-	json_areas(b, g->areas);
-	json_waits(b);
+	json_areas(b, g);
+	if (g->spent)
+		json_waits(b);
 	json_stages(b, p);
 	json_folded(b, g);
 	json_diff(b, g->diff);

@@ -8,7 +8,19 @@
 #include "out/escape.h"
 #include "out/pagedata.h"
 
-enum section { META = 1, STRINGS, THREADS, NODES, STACKS, SAMPLES, SERIES, LABELS, SPANS, WAITS };
+enum section {
+	META = 1,
+	STRINGS,
+	THREADS,
+	NODES,
+	STACKS,
+	SAMPLES,
+	SERIES,
+	LABELS,
+	SPANS,
+	WAITS,
+	PICTURE
+};
 
 static void put(struct sp_buf *b, uint64_t v)
 {
@@ -68,43 +80,62 @@ static void put_threads(const struct sp_page *g, struct sp_buf *b)
 		put(b, (uint64_t)names + i);
 	for (uint32_t i = 1; i <= n; i++)
 		put(b, thread_of(g, i)->tid);
+	for (uint32_t i = 0; i <= n; i++)
+		put(b, g->thread_weights[i]);
 }
 
-static void put_levels(const struct sp_page *g, struct sp_buf *b)
+static void put_levels(const struct sp_trie *t, const uint32_t *order, struct sp_buf *b)
 {
-	for (size_t i = 1; i < g->trie.count; i++) {
-		uint32_t parent = g->trie.nodes[g->order[i]].parent, up = 0;
+	for (size_t i = 1; i < t->count; i++) {
+		uint32_t parent = t->nodes[order[i]].parent, up = 0;
 
-		for (uint32_t at = g->order[i - 1]; at != parent; at = g->trie.nodes[at].parent)
+		for (uint32_t at = order[i - 1]; at != parent; at = t->nodes[at].parent)
 			up++;
 		put(b, up);
 	}
 }
 
-static void put_nodes(const struct sp_page *g, struct sp_buf *b)
+static void put_nodes(
+	const struct sp_page *g, const struct sp_trie *t, const uint32_t *order, struct sp_buf *b)
 {
 	SP_AUTO_FREE int32_t *last = calloc((size_t)sp_dict_strings(g->names) + 1, sizeof(*last));
-	const struct sp_trie_node *nodes = g->trie.nodes;
+	const struct sp_trie_node *nodes = t->nodes;
 
-	put(b, g->trie.count - 1);
-	put_levels(g, b);
-	for (size_t i = 1; i < g->trie.count; i++)
-		put(b, nodes[g->order[i]].frame - 1);
-	for (size_t i = 1; i < g->trie.count; i++)
-		put(b, nodes[g->order[i]].type);
-	for (size_t i = 1; last && i < g->trie.count; i++) {
-		const struct sp_trie_node *n = &nodes[g->order[i]];
+	put(b, t->count - 1);
+	put_levels(t, order, b);
+	for (size_t i = 1; i < t->count; i++)
+		put(b, nodes[order[i]].frame - 1);
+	for (size_t i = 1; i < t->count; i++)
+		put(b, nodes[order[i]].type);
+	for (size_t i = 1; last && i < t->count; i++) {
+		const struct sp_trie_node *n = &nodes[order[i]];
 		int32_t line = n->line > 0 ? n->line : 0;
 
 		put_signed(b, (int64_t)line - last[n->frame]);
 		last[n->frame] = line;
 	}
 	b->failed |= !last;
-	for (size_t i = 1; i < g->trie.count; i++) {
-		const struct sp_trie_node *n = &nodes[g->order[i]];
+	for (size_t i = 1; i < t->count; i++) {
+		const struct sp_trie_node *n = &nodes[order[i]];
 
 		put(b, n->area == nodes[n->parent].area ? 0 : n->area);
 	}
+}
+
+static void put_picture(const struct sp_page *g, struct sp_buf *b)
+{
+	SP_AUTO_FREE uint32_t *order = NULL;
+	SP_AUTO_FREE uint32_t *place = NULL;
+
+	if (sp_trie_order(&g->picture, &order, &place) < 0) {
+		b->failed = true;
+		return;
+	}
+	put(b, g->rows[0].event);
+	put(b, g->starts_deepest);
+	put_nodes(g, &g->picture, order, b);
+	for (size_t i = 0; i < g->picture.count; i++)
+		put(b, g->picture.nodes[order[i]].total);
 }
 
 static void put_stacks(const struct sp_page *g, struct sp_buf *b)
@@ -171,20 +202,14 @@ static void columns_put(struct columns *c, struct sp_buf *out)
 }
 
 static void put_row(struct columns *c, const struct sp_page *g, const struct sp_page_row *r,
-	struct sp_page_row *before, int64_t *owed, const uint32_t *state_numbers)
+	struct sp_page_row *before, const uint32_t *state_numbers)
 {
-	int64_t quantum = (int64_t)g->quantum[r->event], value;
-
-	/* what rounding gave too much or too little goes on to the next row */
-	*owed += (int64_t)r->weight;
-	value = *owed > 0 ? (*owed + quantum / 2) / quantum : 0;
-	*owed -= value * quantum;
 	put(&c->bucket, r->bucket - before->bucket);
 	put(&c->span, r->span);
 	put(&c->stack, g->stack_of_node[r->leaf]);
 	put(&c->state, r->state ? state_numbers[r->state] : 0);
 	put_signed(&c->label, (int64_t)r->label - before->label);
-	put(&c->value, (uint64_t)value);
+	put(&c->value, r->value);
 	*before = *r;
 }
 
@@ -193,7 +218,6 @@ static void put_samples(const struct sp_page *g, size_t at, size_t end,
 {
 	struct columns c;
 	uint64_t groups = 0;
-	int64_t owed = 0;
 	uint32_t thread = 0;
 
 	columns_init(&c);
@@ -203,7 +227,7 @@ static void put_samples(const struct sp_page *g, size_t at, size_t end,
 		struct sp_page_row before = {.bucket = g->first_bucket};
 
 		for (next = i; next < end && g->rows[next].thread == g->rows[i].thread; next++)
-			put_row(&c, g, &g->rows[next], &before, &owed, state_numbers);
+			put_row(&c, g, &g->rows[next], &before, state_numbers);
 		put(&c.group, g->rows[i].thread - thread);
 		put(&c.group, next - i);
 		thread = g->rows[i].thread;
@@ -298,42 +322,21 @@ static size_t number_states(const struct sp_page *g, uint32_t *numbers, uint32_t
 	return n;
 }
 
-void sp_page_put(struct sp_page *g, struct sp_buf *out)
+/* What the page can draw something of. */
+static void put_first(
+	const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *out)
 {
-	size_t strings = (size_t)sp_dict_strings(g->p->dict) + 1;
-	SP_AUTO_FREE uint32_t *numbers = calloc(strings, sizeof(*numbers));
-	SP_AUTO_FREE uint32_t *states = calloc(strings, sizeof(*states));
 	SP_AUTO_BUF struct sp_buf b;
-	size_t state_count;
 
 	sp_buf_init(&b);
-	if (!numbers || !states) {
-		out->failed = true;
-		return;
-	}
 	sp_buf_adds(out, "SPPG");
 	put(out, SP_PAGE_VERSION);
-	state_count = number_states(g, numbers, states);
-	sp_page_meta(g, states, state_count, &b);
+	sp_page_meta(g, states, count, &b);
 	put_section(out, META, &b);
 	put_strings(g, &b);
 	put_section(out, STRINGS, &b);
 	put_threads(g, &b);
 	put_section(out, THREADS, &b);
-	put_nodes(g, &b);
-	put_section(out, NODES, &b);
-	put_stacks(g, &b);
-	put_section(out, STACKS, &b);
-	if (g->spent) {
-		put_waits(g, states, state_count, &b);
-		put_section(out, WAITS, &b);
-	}
-	for (size_t i = 0, next; i < g->row_count; i = next) {
-		for (next = i; next < g->row_count && g->rows[next].event == g->rows[i].event;)
-			next++;
-		put_samples(g, i, next, numbers, &b);
-		put_section(out, SAMPLES, &b);
-	}
 	put_labels(g, &b);
 	put_section(out, LABELS, &b);
 	put_spans(g, &b);
@@ -344,4 +347,48 @@ void sp_page_put(struct sp_page *g, struct sp_buf *out)
 		put_series(g, (enum sp_series_kind)k, &b);
 		put_section(out, SERIES, &b);
 	}
+	if (g->picture.count > 1) {
+		put_picture(g, &b);
+		put_section(out, PICTURE, &b);
+	}
+}
+
+/* The tree and the samples. */
+static void put_rest(const struct sp_page *g, const uint32_t *states, size_t count,
+	const uint32_t *state_numbers, struct sp_buf *out)
+{
+	SP_AUTO_BUF struct sp_buf b;
+
+	sp_buf_init(&b);
+	put_nodes(g, &g->trie, g->order, &b);
+	put_section(out, NODES, &b);
+	put_stacks(g, &b);
+	put_section(out, STACKS, &b);
+	if (g->spent) {
+		put_waits(g, states, count, &b);
+		put_section(out, WAITS, &b);
+	}
+	for (size_t i = 0, next; i < g->row_count; i = next) {
+		for (next = i; next < g->row_count && g->rows[next].event == g->rows[i].event;)
+			next++;
+		put_samples(g, i, next, state_numbers, &b);
+		put_section(out, SAMPLES, &b);
+	}
+}
+
+size_t sp_page_put(struct sp_page *g, struct sp_buf *out)
+{
+	size_t strings = (size_t)sp_dict_strings(g->p->dict) + 1, count, rest;
+	SP_AUTO_FREE uint32_t *numbers = calloc(strings, sizeof(*numbers));
+	SP_AUTO_FREE uint32_t *states = calloc(strings, sizeof(*states));
+
+	if (!numbers || !states) {
+		out->failed = true;
+		return 0;
+	}
+	count = number_states(g, numbers, states);
+	put_first(g, states, count, out);
+	rest = out->len;
+	put_rest(g, states, count, numbers, out);
+	return rest;
 }

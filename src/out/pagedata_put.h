@@ -11,7 +11,8 @@
 
 struct sp_page_row {
 	uint32_t event, thread, bucket, span, leaf, stack, state, label;
-	uint64_t weight; /* or samples, where these are counted */
+	uint64_t value; /* weight, or samples where these are counted; in quanta from round_values
+			   on */
 };
 
 /* What a task is called: ids of names; 0: none. */
@@ -27,13 +28,19 @@ struct sp_page {
 	uint8_t *known_areas;  /* owned: what a frame's area is + 1, by method and type */
 	struct sp_dict *names; /* owned: names of frames; ids are the tree's frames */
 	struct sp_trie trie;
+	struct sp_trie picture;	 /* see picture.h; empty in a comparison */
+	uint32_t starts_deepest; /* how many frames that threads start with one stack has at most */
 	struct sp_page_row *rows; /* owned: by event, thread and time */
 	size_t row_count;
 	uint32_t *threads; /* owned: ids of the dictionary; rows name them by place, + 1 */
 	uint32_t thread_count;
-	uint32_t *order, *place; /* owned: sp_trie_order */
-	uint32_t *leaves, *uses; /* owned: nodes that are leaves, most used first */
-	uint32_t *stack_of_node; /* owned: place in leaves[] by node */
+	uint64_t event_rows[SP_PROFILE_EVENTS];
+	bool stated[SP_PROFILE_EVENTS]; /* samples of the event have states */
+	bool unlabelled;		/* a sample is of no task */
+	uint64_t *thread_weights;	/* owned: of all events, by thread */
+	uint32_t *order, *place;	/* owned: sp_trie_order */
+	uint32_t *leaves, *uses;	/* owned: nodes that are leaves, most used first */
+	uint32_t *stack_of_node;	/* owned: place in leaves[] by node */
 	uint32_t leaf_count;
 	struct sp_spent_of *spent;    /* owned; NULL: no task ran */
 	uint32_t *profile_stack;      /* owned: a stack of the profile that ends at the node */
@@ -48,7 +55,8 @@ struct sp_page {
 /* Appends the meta data. @states: string ids that samples have as state, each once. */
 void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b);
 
-/* Appends all sections; errors are sticky in @out. */
-void sp_page_put(struct sp_page *g, struct sp_buf *out);
+/* Appends all sections; errors are sticky in @out. Returns where the tree and the samples begin,
+ * which the first picture does without. */
+size_t sp_page_put(struct sp_page *g, struct sp_buf *out);
 
 #endif

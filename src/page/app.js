@@ -5,7 +5,6 @@ const byId = (id) => document.getElementById(id);
 class App {
 	constructor(profile) {
 		this.profile = profile;
-		this.model = new Model(profile);
 		this.state = readAddress();
 		this.seconds = profile.meta.bucket / 1e9;
 		this.threadKeys = this.threadGroups();
@@ -33,7 +32,24 @@ class App {
 		});
 		this.fillSwitches();
 		this.listen();
+	}
+	/* Draws what the page opens with, before the tree and the samples are there. What is asked for meanwhile
+	 * waits for them. */
+	drawPicture() {
+		this.working = true;
+		this.model = Model.ofPicture(this.profile, this.wanted().filter);
+		this.showSwitches();
+		this.draw();
+	}
+	/* Everything is there. The first picture stays until there is one of it. */
+	async complete() {
+		this.working = true;
 		this.apply();
+		const model = new Model(this.profile), {filter, key} = this.wanted();
+		await model.selectSliced(filter, key);
+		Object.assign(this, {model, selectedKey: key, treeKey: ''});
+		this.settled = this.working = this.selectSlowly();
+		await this.settled;
 	}
 	get sideNames() {
 		return this.profile.meta.diff ? ['base', 'new'] : this.state.versus ? ['median task', 'this task'] : ['A', 'B'];
@@ -179,10 +195,10 @@ class App {
 	}
 	/* What the state asks for. */
 	wanted() {
-		const s = this.state, events = this.profile.events;
-		let event = this.profile.events[s.event] ? Number(s.event) : -1;
+		const s = this.state, {events} = this.profile.meta;
+		let event = events[s.event] && events[s.event].rows ? Number(s.event) : -1;
 		if (event < 0)
-			event = Math.max(0, events.findIndex(Boolean));
+			event = Math.max(0, events.findIndex((e) => e.rows));
 		const state = this.profile.meta.states.indexOf(s.state);
 		const filter = {
 			event, threads: this.threadKeys.get(s.thread) || null, state: state < 0 ? -1 : state + 1, range: this.strip.range, other: this.strip.other,
@@ -220,14 +236,12 @@ class App {
 	}
 	/* Whether it is told what the event's time was spent on. */
 	waits() {
-		return !!this.profile.waits && !this.profile.meta.diff && this.model.event.name === 'wall';
+		return !!this.profile.meta.waits && !this.profile.meta.diff && this.model.event.name === 'wall';
 	}
 	/* What the strip shows over time: what it was spent on, else states, where the event has them. */
 	over() {
-		const rows = this.profile.events[this.model.filter.event];
-		if (rows && rows.stated === undefined)
-			rows.stated = rows.state.some((state) => state > 0);
-		return this.state.by && (this.state.by !== 'wait' || this.waits()) ? this.state.by : this.waits() ? 'wait' : rows && rows.stated ? 'state' : 'area';
+		const event = this.profile.meta.events[this.model.filter.event];
+		return this.state.by && (this.state.by !== 'wait' || this.waits()) ? this.state.by : this.waits() ? 'wait' : event && event.stated ? 'state' : 'area';
 	}
 	search() {
 		const input = byId('search'), text = this.state.search;
@@ -389,7 +403,7 @@ class App {
 	}
 	fillLegend() {
 		const strip = this.strip;
-		byId('legend').replaceChildren(...(strip.by === 'thread' || strip.by === 'second' ? [] : strip.kinds.slice(0, 12)).map((k) => {
+		byId('legend').replaceChildren(...(strip.by === 'thread' || strip.by === 'second' || !strip.kinds ? [] : strip.kinds.slice(0, 12)).map((k) => {
 			const item = element('span', {textContent: strip.label(k)});
 			item.style.setProperty('--c', strip.colourOf(k));
 			return item;

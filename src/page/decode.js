@@ -161,9 +161,12 @@ const SECTIONS = {
 	3: async (r, p) => {
 		const n = r.get();
 		const names = await r.numbers(new Uint32Array(n)), tids = await r.numbers(new Float64Array(n));
+		p.threadWeights = await r.numbers(new Float64Array(n + 1));
 		p.threads = Array.from(names, (name, i) => ({name: p.strings.get(name), tid: tids[i]}));
 	},
-	4: readNodes,
+	4: async (r, p) => {
+		p.nodes = await readNodes(r, p);
+	},
 	5: async (r, p) => {
 		let node = 0;
 		p.stacks = await r.numbers(new Int32Array(r.get()), (v) => node += unzigzag(v));
@@ -195,6 +198,10 @@ const SECTIONS = {
 	10: async (r, p) => {
 		const {waits, states} = p.meta, table = await r.numbers(new Uint8Array(r.get() * (states.length + 1)));
 		p.waits = new Waits(waits, table, states.length, p.nodes, p.stacks, await r.numbers(new Uint16Array(p.stacks.length)));
+	},
+	11: async (r, p) => {
+		const event = r.get(), deepest = r.get(), nodes = await readNodes(r, p), {quantum} = p.meta.events[event];
+		p.picture = {event, deepest, nodes, total: await r.numbers(new Float64Array(nodes.count), (v) => v * quantum)};
 	},
 };
 
@@ -232,7 +239,7 @@ async function readNodes(r, p) {
 				height[up] = height[i] + 1;
 		}
 	}
-	p.nodes = nodes;
+	return nodes;
 }
 
 async function readSamples(r, p) {
@@ -268,7 +275,7 @@ async function readSamples(r, p) {
 	p.events[event] = rows;
 }
 
-/* The profile in the text of the data element. */
+/* The profile as far as it is in the text of the data element: all but the tree and the samples. */
 async function readData(base64) {
 	const bytes = await inflate(base64);
 	const r = new Reader(bytes);
@@ -276,13 +283,28 @@ async function readData(base64) {
 	if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SPPG')
 		throw new Error('this is not the data of a report');
 	r.at = 4;
-	if (r.get() !== 3)
+	if (r.get() !== 4)
 		throw new Error('the data is of another version than the page');
+	await readSections(r, p);
+	return p;
+}
+
+/* Adds what is in the text of the other element. */
+async function readRest(base64, p) {
+	await readSections(new Reader(await inflate(base64)), p);
+}
+
+async function readSections(r, p) {
+	const {bytes} = r;
+	let until = performance.now() + SLICE_MS;
 	while (r.at < bytes.length) {
 		const id = r.get(), length = r.get();
 		if (SECTIONS[id])
 			await SECTIONS[id](new Reader(bytes.subarray(r.at, r.at + length)), p);
 		r.at += length;
+		if (performance.now() > until) {
+			await pause();
+			until = performance.now() + SLICE_MS;
+		}
 	}
-	return p;
 }

@@ -84,11 +84,6 @@ Object.assign(App.prototype, {
 		facts.replaceChildren(element('div', {className: 'name', textContent: d.name, title: d.name}),
 			element('div', {className: 'about', textContent: d.about.join(' · ')}));
 	},
-	areaUsed(area) {
-		if (!this.usedAreas)
-			this.usedAreas = new Set(this.model.nodes.area.subarray(1));
-		return this.usedAreas.has(area);
-	},
 	/* What the colours of the graph mean. */
 	colourLegend() {
 		const legend = element('div', {className: 'legend'}), c = this.colours;
@@ -101,7 +96,7 @@ Object.assign(App.prototype, {
 		if (by === 'change')
 			[[`less in ${b}`, -1], ['the same', 0], [`more in ${b}`, 1]].forEach(([text, change]) => add(text, c.byChange(change)));
 		else if (by === 'area')
-			this.profile.meta.areas.forEach((a, i) => this.areaUsed(i) && add(a.name, c.byArea(-7, i)));
+			this.profile.meta.areas.forEach((a, i) => a.used && add(a.name, c.byArea(-7, i)));
 		else
 			TYPE_NAMES.forEach((t, i) => add(t, c.byType(-7, i, this.model.event.unit === 'bytes')));
 		return legend;

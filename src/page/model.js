@@ -5,14 +5,20 @@ const LARGE = 200000; /* samples from which on work is done in slices */
  * nodes. Two selections can be compared, A and B: two ranges of time, two tasks, or the two
  * recordings of a comparison, which are its events 0 and 1. */
 class Model {
-	constructor(profile) {
+	constructor(profile, nodes = profile.nodes, starts = findStarts(nodes, profile.strings)) {
 		this.profile = profile;
-		this.nodes = profile.nodes;
+		this.nodes = nodes;
 		this.strings = profile.strings;
 		this.version = this.versions = 0;
 		this.kept = null;
-		this.starts = findStarts(profile.nodes, profile.strings);
+		this.starts = starts;
 		this.slots = new Int32Array(profile.strings.length); /* zeroes that trees borrow to group by name */
+	}
+	/* What the first picture is drawn from: its frames only, with nothing to select from. */
+	static ofPicture(profile, f) {
+		const {nodes, total, deepest} = profile.picture, m = new Model(profile, nodes, {is: new Uint8Array(nodes.count), deepest});
+		m.settle(f, {event: f.event, self: total, total}, null);
+		return m;
 	}
 	/* @f: {event, threads: Set of thread numbers or null, state: number + 1 or -1 for all,
 	 *      labels: Uint8Array with a 1 for each label that counts or null,

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-MARKS = ("title", "summary", "table", "data")
+MARKS = ("title", "summary", "table", "data", "rest")
 
 
 def digest(text):

@@ -203,7 +203,7 @@ class Strip {
 		if (this.by === 'stage')
 			return this.stages[lane.key] || 'no stage';
 		if (this.by === 'wait')
-			return this.profile.waits.names[lane.key];
+			return this.profile.meta.waits[lane.key];
 		if (this.by === 'area')
 			return this.profile.meta.areas[lane.key].name;
 		if (this.by === 'thread')
@@ -220,7 +220,7 @@ class Strip {
 	draw() {
 		const host = this.host, c = this.context, ratio = devicePixelRatio || 1;
 		this.width = host.clientWidth;
-		if (!this.width || !this.kinds)
+		if (!this.width)
 			return;
 		if (this.canvas.width !== Math.round(this.width * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
 			this.canvas.width = Math.round(this.width * ratio);
@@ -234,7 +234,7 @@ class Strip {
 			this.drawHeat();
 		else if (this.by === 'second')
 			this.drawSeconds();
-		else
+		else if (this.kinds) /* not before there are samples */
 			this.drawStacked();
 		let y = MAIN_LANE + 2;
 		for (const lane of this.lanes) {

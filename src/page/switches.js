@@ -14,20 +14,12 @@ Object.assign(App.prototype, {
 		});
 		return keys;
 	},
-	/* What threads weigh, all events together, by number + 1. */
-	threadWeights() {
-		const weights = new Float64Array(this.profile.threads.length + 1);
-		for (const {thread, value, count} of this.profile.events.filter(Boolean))
-			for (let i = 0; i < count; i++)
-				weights[thread[i] + 1] += value[i];
-		return weights;
-	},
 	fillSwitches() {
 		const m = this.profile.meta;
 		const options = (id, list) => byId(id).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
-		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => this.profile.events[i]));
+		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => m.events[i].rows));
 		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
-		const weights = this.threadWeights();
+		const weights = this.profile.threadWeights; /* by number + 1 */
 		const groups = [], single = [], used = weights.reduce((n, w) => n + (w > 0), 0);
 		for (const [key, set] of this.threadKeys) {
 			let w = 0;
@@ -58,12 +50,12 @@ Object.assign(App.prototype, {
 	/* Words of labels that samples have: stages of the chosen executor, tasks of the chosen stage. "-"
 	 * stands for none. */
 	fillLabels() {
-		const s = this.state, {labels, meta: {stages}} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
+		const s = this.state, {labels, meta: {stages, unlabelled}} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
 		if (key === this.labelKey)
 			return;
 		this.labelKey = key;
 		for (const [kind, ...within] of [['executor'], ['stage', 'executor'], ['task', 'executor', 'stage']]) {
-			const words = new Set(labels.filter((l, i) => (i || this.unlabelled()) && fits(l, s, within)).map((l) => l[kind] || '-'));
+			const words = new Set(labels.filter((l, i) => (i || unlabelled) && fits(l, s, within)).map((l) => l[kind] || '-'));
 			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
 			const many = kind === 'task' && !s.stage && named.length > 500;
 			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, kind === 'stage' && stages[w] ? `${w}: ${stages[w].slice(0, 60)}` : w])), ...(words.has('-') ? [['-', 'none']] : [])];
@@ -71,12 +63,6 @@ Object.assign(App.prototype, {
 			byId(kind).value = s[kind];
 			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
 		}
-	},
-	/* Whether any sample has no label at all. */
-	unlabelled() {
-		if (this.someUnlabelled === undefined)
-			this.someUnlabelled = this.profile.events.some((rows) => rows && rows.label.includes(0));
-		return this.someUnlabelled;
 	},
 	/* A switch was turned. What the choice does not have is no longer chosen. */
 	choose(kind, word) {

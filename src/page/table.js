@@ -11,7 +11,7 @@ class Table {
 		this.order = 'self';
 		this.shown = TABLE_STEP;
 		this.table = element('table', {className: 'hot'});
-		this.more = element('button', {className: 'more', textContent: 'Show more'});
+		this.more = element('button', {className: 'more', hidden: true});
 		this.more.addEventListener('click', () => {
 			this.shown += TABLE_STEP * 5;
 			this.draw();

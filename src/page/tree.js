@@ -172,7 +172,7 @@ class Tree {
 		let best = d.members[0], w = -1;
 		for (let k = 0; k < d.members.length && k < 1000; k++) {
 			const v = this.o.reverse ? d.wa[k] + (d.wb ? d.wb[k] : 0) : this.model.total[d.members[k]];
-			if (v > w) {
+			if (v > w || (v === w && d.members[k] < best)) {
 				w = v;
 				best = d.members[k];
 			}

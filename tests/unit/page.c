@@ -227,8 +227,9 @@ Test(pagedata, columns_add_up)
 	SP_AUTO_BUF struct sp_buf b = {0};
 	uint64_t rows, groups, sum = 0, count = 0;
 	struct reader r;
+	size_t rest;
 
-	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b, &rest), 0);
 	r = section(&b, 6, 0);
 	cr_assert(r.at);
 	cr_expect_eq(get(&r), 0); /* cpu */
@@ -256,10 +257,11 @@ Test(pagedata, quanta_are_shared_out)
 	SP_AUTO_BUF struct sp_buf b = {0};
 	uint64_t rows, sum = 0;
 	struct reader r;
+	size_t rest;
 
 	for (uint32_t i = 0; i < 1000; i++)
 		add_at(p, 1, 1790000000000000000ull + i * 1000000ull, 20000 + i);
-	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b, &rest), 0);
 	r = section(&b, 6, 0);
 	get(&r);
 	rows = get(&r);
@@ -281,11 +283,63 @@ Test(pagedata, filters_are_those_of_all_formats)
 	struct sp_out_opts o = {.view = {.event = "cpu", .include = only, .include_count = 1}};
 	SP_AUTO_BUF struct sp_buf b = {0};
 	struct reader r;
+	size_t rest;
 
-	cr_assert_eq(sp_pagedata(p, NULL, &o, &b), 0);
+	cr_assert_eq(sp_pagedata(p, NULL, &o, &b, &rest), 0);
 	r = section(&b, 5, 0);
 	cr_expect_eq(get(&r), 2, "two stacks hold hashCode");
 	cr_expect_null(section(&b, 6, 1).at, "one event was asked for");
+	sp_profile_free(p);
+}
+
+/* Adds a stack of frames "Class.method", root first, that weighs so many quanta. */
+static void add_stack(struct sp_profile *p, const char *const *classes, uint64_t weight)
+{
+	struct sp_frame_ref f[4];
+	struct sp_sample s = {.thread = thread(p, "t", 1), .count = 1, .weight = weight * 62500};
+	uint32_t n = 0;
+
+	while (classes[n])
+		n++;
+	for (uint32_t i = 0; i < n; i++)
+		f[n - 1 - i] = java(p, classes[i], "run", "()V",
+			weight > 100 ? SP_FRAME_C2 : SP_FRAME_INTERPRETED);
+	s.stack = sp_dict_stack(p->dict, f, n, 0);
+	cr_assert_eq(sp_profile_add_at(p, &s, 1790000000000000000ull, 0), 0);
+}
+
+Test(pagedata, picture_has_one_frame_above_different_starts_and_no_narrow_one)
+{
+	static const char *const stacks[][4] = {{"java/lang/Thread", "Work"}, {"Work", "Deep"},
+		{"java/lang/Thread", "Narrow"}, {"java/lang/Thread", "Wide"}};
+	static const uint64_t weights[] = {60000, 40, 9, 11};
+	struct sp_profile *p = empty_profile();
+	SP_AUTO_BUF struct sp_buf b = {0};
+	size_t rest;
+	struct reader r, tree;
+	uint64_t count;
+
+	for (size_t i = 0; i < SP_COUNT(stacks); i++)
+		add_stack(p, stacks[i], weights[i]);
+	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b, &rest), 0);
+	r = section(&b, 10, 0);
+	tree = section(&b, 4, 0);
+	cr_assert(r.at && r.at < (unsigned char *)b.data + rest, "it is in the first piece");
+	cr_expect_geq(tree.at, (unsigned char *)b.data + rest, "the tree is not");
+	cr_expect_eq(get(&r), 0, "event");
+	cr_expect_eq(get(&r), 1, "one start");
+	count = get(&r);
+	cr_assert_eq(count, 3, "Work, Deep and Wide");
+	for (uint64_t i = 0; i < 2 * count; i++)
+		get(&r); /* levels, names */
+	cr_expect_eq(get(&r), SP_FRAME_C2, "Work is what most of it is");
+	for (uint64_t i = 1; i < 3 * count; i++)
+		get(&r); /* types, lines, areas */
+	cr_expect_eq(get(&r), 60060, "all");
+	cr_expect_eq(get(&r), 60040, "Work");
+	cr_expect_eq(get(&r), 40, "Deep");
+	cr_expect_eq(get(&r), 11, "Wide");
+	cr_expect_eq(r.at, r.end);
 	sp_profile_free(p);
 }
 
@@ -319,8 +373,8 @@ Test(html, names_are_never_markup)
 	sp_sink_init(&s, -1);
 	cr_assert_eq(sp_out_html(p, &(struct sp_out_opts){0}, &s), 0);
 	cr_expect_eq(s.error, 0);
-	cr_expect_eq(count(&s.buf, "<script"), 2, "the data and the page's own");
-	cr_expect_eq(count(&s.buf, "</script"), 2);
+	cr_expect_eq(count(&s.buf, "<script"), 3, "the two pieces of data and the page's own");
+	cr_expect_eq(count(&s.buf, "</script"), 3);
 	cr_expect_eq(count(&s.buf, "</title>"), 1);
 	cr_expect_eq(count(&s.buf, "<!--sparkprof:"), 0);
 	cr_expect_geq(count(&s.buf, "&lt;/script&gt;&lt;!--"), 1, "the table has it as text");
