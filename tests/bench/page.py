@@ -3,8 +3,9 @@ first picture of the same recording beside speedscope's and async-profiler's hea
 
     ./build.sh bench page [ROUNDS]
 
-Medians of one run beside whatever else the machine does. Our first picture is when the graph is drawn; the others' is their
-first call that draws anything on a canvas."""
+Medians of one run beside whatever else the machine does. Our first picture is when the whole graph is drawn; the others' is
+their first call that draws anything on a canvas. "On screen" is when the browser has made the next frame after that. "All" is
+when everything of ours is read and drawn."""
 import base64
 import json
 import pathlib
@@ -33,10 +34,11 @@ ACTIONS = {
 
 
 def measure(browser, path, rounds):
-    figures = {"first picture": []}
+    figures = {"first picture": [], "all": []}
     for _ in range(rounds):
         browser.open(path, before=LONG_TASKS)
-        figures["first picture"].append(browser.eval("performance.getEntriesByName('drawn')[0].startTime"))
+        for name, mark in (("first picture", "drawn"), ("all", "whole")):
+            figures[name].append(browser.eval(f"performance.getEntriesByName('{mark}')[0].startTime"))
         figures.setdefault("longest piece", []).append(browser.eval("Math.max(0, ...longTasks)"))
         for name, code in ACTIONS.items():
             ms, longest = browser.eval("(async () => { const app = sparkprof, t = performance.now(); longTasks.length = 0; " + code +
@@ -51,13 +53,19 @@ def measure(browser, path, rounds):
 LONG_TASKS = """globalThis.longTasks = [];
 new PerformanceObserver((list) => list.getEntries().forEach((e) => longTasks.push(e.duration))).observe({type: 'longtask', buffered: true});"""
 
-# The first call that draws on any canvas.
-FIRST_DRAW = """for (const [type, names] of [['CanvasRenderingContext2D', ['fillRect', 'fill', 'putImageData', 'drawImage']],
+# The first call that draws on any canvas, or the page's own mark, and the frame after it.
+FIRST_DRAW = """const shown = (name) => globalThis[name] ?? requestAnimationFrame(() => setTimeout(() => globalThis[name] ??= performance.now()));
+const mark = performance.mark.bind(performance);
+performance.mark = (name) => (name === 'drawn' && shown('drawnShown'), mark(name));
+for (const [type, names] of [['CanvasRenderingContext2D', ['fillRect', 'fill', 'putImageData', 'drawImage']],
     ['WebGLRenderingContext', ['drawArrays', 'drawElements']], ['WebGL2RenderingContext', ['drawArrays', 'drawElements']]])
     for (const name of names) {
         const real = globalThis[type].prototype[name];
         globalThis[type].prototype[name] = function (...args) {
-            globalThis.firstDraw ??= performance.now();
+            if (!globalThis.firstDraw) {
+                globalThis.firstDraw = performance.now();
+                shown('firstShown');
+            }
             return real.apply(this, args);
         };
     }"""
@@ -71,17 +79,21 @@ def beside(browser, tmp, rounds):
     run(*peers.converter(), "--cpu", "-o", "heatmap", file, tmp / "heatmap.html")
     text = base64.b64encode((tmp / "x.speedscope.json").read_bytes()).decode()
     (tmp / "x.js").write_text(f"speedscope.loadFileFromBase64('x.speedscope.json', {json.dumps(text)})")
-    pages = {"sparkprof": (tmp / "ours.html", "", "globalThis.sparkprof"), "heat map": (tmp / "heatmap.html", "", "globalThis.firstDraw"),
-             "speedscope": (peers.speedscope() / "dist/release/index.html", f"localProfilePath={tmp / 'x.js'}", "globalThis.firstDraw")}
+    pages = {"sparkprof": (tmp / "ours.html", "", "globalThis.sparkprof && globalThis.drawnShown"),
+             "heat map": (tmp / "heatmap.html", "", "globalThis.firstShown"),
+             "speedscope": (peers.speedscope() / "dist/release/index.html", f"localProfilePath={tmp / 'x.js'}", "globalThis.firstShown")}
     times = {name: [] for name in pages}
     for _ in range(rounds):
         for name, (path, fragment, ready) in pages.items():
             browser.open(path, fragment, ready=ready, before=FIRST_DRAW)
-            times[name].append(browser.eval("performance.getEntriesByName('drawn')[0].startTime" if name == "sparkprof" else "firstDraw"))
-    ours = statistics.median(times["sparkprof"])
+            times[name].append(browser.eval("[performance.getEntriesByName('drawn')[0].startTime, drawnShown]" if name == "sparkprof"
+                                            else "[firstDraw, firstShown]"))
+    medians = {name: [statistics.median(t) for t in zip(*list_)] for name, list_ in times.items()}
+    ours = medians["sparkprof"]
     print(f"first picture of {file.stat().st_size / 1e6:.0f} MB of async-profiler's:")
-    for name, list_ in times.items():
-        print(f"  {name:14} {statistics.median(list_):8.0f} ms" + ("" if name == "sparkprof" else f", ours {ours / statistics.median(list_):.2f} of it"))
+    for name, (drawn, shown) in medians.items():
+        print(f"  {name:14} {drawn:8.0f} ms, on screen {shown:6.0f} ms" +
+              ("" if name == "sparkprof" else f"; ours {ours[0] / drawn:.2f} and {ours[1] / shown:.2f} of it"))
 
 
 def main(rounds):
