@@ -249,7 +249,8 @@ int sp_diff_html(const struct sp_diff *d, const struct sp_out_opts *opts, struct
 	if (r < 0)
 		return r;
 	o.view.event = NULL;
-	o.view.style.annotate = false;		   /* as the comparison's own views */
+	o.view.style.annotate = false; /* as the comparison's own views */
+	o.view.style.stable = true;
 	for (unsigned i = 0; i < 2 && r == 0; i++) /* no event of a recording is called that */
 		r = add_side(p, d->views[i], i == SP_DIFF_BASE ? "\001base" : "\001new");
 	if (r == 0)
