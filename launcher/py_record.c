@@ -20,7 +20,7 @@ struct sp_pyrecord {
 	char event[32], version[32], command[4096];
 	uint64_t start_ms, since_ns;
 	uint32_t generation;
-	struct sp_frame_ref frames[SP_PY_DEPTH_MAX];
+	struct sp_frame_ref frames[SP_PY_DEPTH_MAX + 1];
 };
 
 static void setting(struct sp_pyrecord *r, const char *name, const char *value)
@@ -154,6 +154,14 @@ static struct sp_frame_ref python_frame(
 	return (struct sp_frame_ref){method_of(r, code), line, -1, SP_FRAME_PYTHON};
 }
 
+/* In the place of newest frames that could not be read: who called them did not run itself. */
+static struct sp_frame_ref unread_frame(struct sp_pyrecord *r)
+{
+	static const struct sp_pycode unread = {.name = SP_PYTHON_UNREAD, .file = ""};
+
+	return python_frame(r, &unread, -1);
+}
+
 static struct sp_frame_ref native_frame(struct sp_pyrecord *r, const struct sp_pynative_frame *f)
 {
 	const char *name = f->name ? f->name : "0x0"; /* as the agent's that nothing names */
@@ -167,14 +175,19 @@ static struct sp_frame_ref native_frame(struct sp_pyrecord *r, const struct sp_p
 
 uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth)
 {
-	uint32_t n = stack->count < depth ? stack->count : depth;
+	uint32_t n = stack->count < depth ? stack->count : depth, first = stack->partial;
 
-	for (uint32_t i = 0; i < n; i++) {
-		r->frames[i] = python_frame(r, stack->frames[i].code, stack->frames[i].line);
+	if (first)
+		r->frames[0] = unread_frame(r);
+	for (uint32_t i = 0; i < n; i++)
+		r->frames[first + i] =
+			python_frame(r, stack->frames[i].code, stack->frames[i].line);
+	for (uint32_t i = 0; i < first + n; i++)
 		if (!r->frames[i].method)
 			return 0;
-	}
-	return n ? sp_dict_stack(r->dict, r->frames, n, stack->truncated || n < stack->count) : 0;
+	return n ? sp_dict_stack(
+			   r->dict, r->frames, first + n, stack->truncated || n < stack->count)
+		 : 0;
 }
 
 uint32_t sp_pyrecord_mixed(struct sp_pyrecord *r, const struct sp_pymixed *stack, uint32_t depth)

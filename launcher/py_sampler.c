@@ -441,17 +441,9 @@ static void write_end(struct sp_pysampler *s)
 {
 	struct sp_pysampling *p = &s->sampling;
 	uint64_t now = sp_clock_mono_ns();
-	char text[160];
 
 	for (size_t i = 0; i < s->count; i++)
 		sp_pyworker_flush(s->workers[i], p, now, true);
-	if (p->partial) {
-		snprintf(text, sizeof(text),
-			"%llu Python stacks changed while they were read: they lack their newest "
-			"frames",
-			(unsigned long long)p->partial);
-		sp_pyrecord_note(p->record, text);
-	}
 	if (p->mixed || p->blocking)
 		note_stops(s);
 	if (s->opened)

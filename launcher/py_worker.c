@@ -303,11 +303,11 @@ static int read_stack(
 	int r = s->mixed ? read_mixed(w, number, tid, s) : -ENOSYS;
 
 	*ret = 0;
-	if (r == 0 && s->stack->count) {
+	if (r == 0 && s->stack->count && !s->stack->partial) {
 		*ret = sp_pyrecord_mixed(s->record, s->mixed, s->depth);
 		return 0;
 	}
-	s->bare += r < 0 && s->mixed;
+	s->bare += s->mixed && (r < 0 || s->stack->partial);
 	r = r == 0 ? 0 : read_python(w, number, tid, s);
 	if (r == 0 && s->stack->count)
 		*ret = sp_pyrecord_stack(s->record, s->stack, s->depth);
@@ -332,7 +332,6 @@ static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_th
 		return false;
 	if (s->stack->count == 0)
 		return false; /* it runs no Python code: between threads, or in C from the start */
-	s->partial += s->stack->partial;
 	s->truncated += s->stack->truncated;
 	s->lost += *ret == 0;
 	return *ret != 0;

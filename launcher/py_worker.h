@@ -61,14 +61,14 @@ struct sp_pysampling {
 	struct sp_pyrecord *record;
 	uint64_t cpu_ns, wall_ns; /* intervals; 0: not asked for */
 	uint32_t depth;
-	const char *thread;			    /* --thread, NULL: all */
-	struct sp_pystack *stack;		    /* room */
-	struct sp_pymixed *mixed;		    /* room; NULL: no native frames */
-	bool blocking;				    /* threads that run are stopped */
-	struct sp_pystops stops;		    /* of processes that have gone */
-	uint64_t bare;				    /* samples without their native frames */
-	uint64_t unstopped;			    /* threads that could not be */
-	uint64_t samples, lost, truncated, partial; /* so far */
+	const char *thread;		   /* --thread, NULL: all */
+	struct sp_pystack *stack;	   /* room */
+	struct sp_pymixed *mixed;	   /* room; NULL: no native frames */
+	bool blocking;			   /* threads that run are stopped */
+	struct sp_pystops stops;	   /* of processes that have gone */
+	uint64_t bare;			   /* samples without their native frames */
+	uint64_t unstopped;		   /* threads that could not be */
+	uint64_t samples, lost, truncated; /* so far */
 };
 
 /* Looks whether @pid is a Python and prepares to read it. @like: a process that it may have been

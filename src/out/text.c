@@ -129,7 +129,10 @@ static void write_truncated(const struct sp_text *t)
 	uint64_t deep = p->too_deep < p->truncated ? p->too_deep : p->truncated;
 	char what[160], n[SP_NUMBER_SIZE], m[SP_NUMBER_SIZE];
 
-	if (!p->depth_told || deep == p->truncated)
+	if (!p->depth_told && p->unread)
+		snprintf(what, sizeof(what),
+			"deeper than could be kept, or moved on before all was read");
+	else if (!p->depth_told || deep == p->truncated)
 		snprintf(what, sizeof(what), "the stack was deeper than could be kept");
 	else if (deep == 0)
 		snprintf(what, sizeof(what), "the stack moved on before all of it was read");

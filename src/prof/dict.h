@@ -30,6 +30,9 @@ enum sp_frame_type {
 #define SP_NATIVE_PYTHON    3
 #define SP_PYTHON_SIGNATURE "()LPython;"
 
+/* The leaf of a stack that lacks its newest frames. */
+#define SP_PYTHON_UNREAD "[frames not read]"
+
 /* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
  * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
  * the module that the launcher resolves later), signature empty or, where the name is unresolved,

@@ -15,6 +15,7 @@ int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict)
 		return -ENOMEM;
 	p->dict = sp_dict_share(dict);
 	p->unknown_id = sp_dict_string(p->dict, "[unknown]", strlen("[unknown]"));
+	p->unread_id = sp_dict_string(p->dict, SP_PYTHON_UNREAD, strlen(SP_PYTHON_UNREAD));
 	*ret = p;
 	return 0;
 }
@@ -138,13 +139,24 @@ static bool is_unknown(const struct sp_profile *p, uint32_t method)
 	return !m || (m->native && m->name_id == p->unknown_id);
 }
 
-static uint8_t look_at_stack(const struct sp_profile *p, uint32_t stack)
+static bool is_unread(const struct sp_profile *p, uint32_t method)
+{
+	const struct sp_method *m = sp_dict_get_method(p->dict, method);
+
+	return m && m->native && m->name_id == p->unread_id;
+}
+
+static uint8_t look_at_stack(struct sp_profile *p, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(p->dict, stack);
 	uint8_t verdict = SP_STACK_LOOKED_AT;
 
 	if (!st || st->count == 0)
 		return SP_STACK_LOOKED_AT | SP_STACK_UNKNOWN;
+	if (is_unread(p, st->frames[0].method)) {
+		verdict |= SP_STACK_TRUNCATED;
+		p->unread = true;
+	}
 	if (st->truncated)
 		verdict |= SP_STACK_TRUNCATED;
 	for (uint32_t i = 0; i < st->count; i++)

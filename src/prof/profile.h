@@ -179,9 +179,10 @@ struct sp_profile {
 
 	uint64_t count;	    /* of all rows as they were recorded */
 	uint64_t samples;   /* all events; without the lost ones */
-	uint64_t truncated; /* samples whose stack has frames missing below */
+	uint64_t truncated; /* samples whose stack has frames missing below, or its newest */
 	uint64_t too_deep;  /* of them, those with more frames than are kept */
 	bool depth_told;    /* the recording says how many those are */
+	bool unread;	    /* some lack their newest frames: see SP_PYTHON_UNREAD */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
 	uint64_t outside;   /* samples that were left out, for their threads were in no task */
 	uint64_t lost_total;
@@ -201,6 +202,7 @@ struct sp_profile {
 	struct sp_stage *stages; /* owned */
 	size_t stage_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */
+	uint32_t unread_id;  /* string: SP_PYTHON_UNREAD */
 	uint32_t target_id;  /* string: "executor 3 of application_… (pid 4711)" */
 	uint32_t runtime_id; /* string: "OpenJDK 17.0.15+6" */
 	uint32_t title_id;   /* string: --title */

@@ -5,12 +5,16 @@
 #include "py/line.h"
 #include "py/task.h"
 #include "py/walk.h"
+#include "base/clock.h"
+#include "prof/load.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { BLOCK = 64 };
 
@@ -391,4 +395,43 @@ Test(py, files_without_what_is_before_their_package)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		cr_assert_str_eq(sp_pyrecord_file(cases[i][0]), cases[i][1]);
+}
+
+/* Whoever called frames that changed did not run: it must not become a hot method. */
+Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
+{
+	static struct sp_pystack s;
+	struct sp_pycode manager = {.name = "manager", .file = "pyspark/daemon.py"};
+	struct sp_pyrecord_cfg cfg = {.event = "cpu", .cpu_ns = 10000000};
+	struct sp_pyrecord *r;
+	struct sp_profile *p;
+	uint32_t whole, partial, thread, leaves = 0;
+	struct sp_err err;
+
+	cfg.fd = memfd_create("py", 0);
+	cr_assert_eq(sp_pyrecord_open(&r, &cfg, &err), 0);
+	thread = sp_pyrecord_thread(r, 7, "python-worker-7");
+	s = (struct sp_pystack){.frames = {{&manager, 5, false}}, .count = 1};
+	whole = sp_pyrecord_stack(r, &s, 100);
+	s.partial = true;
+	partial = sp_pyrecord_stack(r, &s, 100);
+	cr_assert(whole && partial && whole != partial);
+	for (int i = 0; i < 3; i++)
+		sp_pyrecord_cpu(r, sp_clock_mono_ns(), thread, i ? partial : whole);
+	cr_assert_eq(sp_pyrecord_close(r, &err), 0);
+	cr_assert_eq(lseek(cfg.fd, 0, SEEK_SET), 0);
+	cr_assert_eq(sp_load(cfg.fd, NULL, &p, &err), 0);
+	cr_assert_eq(p->samples, 3);
+	cr_assert_eq(p->truncated, 2);
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_stack *st = sp_dict_get_stack(p->dict, p->rows[i].stack);
+		const struct sp_method *m = sp_dict_get_method(p->dict, st->frames[0].method);
+
+		cr_assert(!st->truncated);
+		if (strcmp(sp_dict_get_string(p->dict, m->name_id, NULL), "[frames not read]") == 0)
+			leaves += p->rows[i].count;
+	}
+	cr_assert_eq(leaves, 2);
+	sp_profile_free(p);
+	close(cfg.fd);
 }
