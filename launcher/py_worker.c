@@ -337,13 +337,21 @@ static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_th
 	return *ret != 0;
 }
 
+static void add_stops(struct sp_pystops *sum, const struct sp_pystops *x)
+{
+	sum->count += x->count;
+	sum->all_ns += x->all_ns;
+	sum->longest_ns = x->longest_ns > sum->longest_ns ? x->longest_ns : sum->longest_ns;
+}
+
 void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum)
 {
-	struct sp_pystops x = w->native ? sp_pynative_stops(w->native) : w->stop.stops;
+	add_stops(sum, &w->stop.stops); /* also with --native, where that could not be had */
+	if (w->native) {
+		struct sp_pystops x = sp_pynative_stops(w->native);
 
-	sum->count += x.count;
-	sum->all_ns += x.all_ns;
-	sum->longest_ns = x.longest_ns > sum->longest_ns ? x.longest_ns : sum->longest_ns;
+		add_stops(sum, &x);
+	}
 }
 
 static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,

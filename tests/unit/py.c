@@ -1,6 +1,7 @@
 /* The reader of CPython's memory, without a Python: recorded memory of each version, whole,
  * changing and damaged (tests/kit/pymem_record.c makes it of tests/python/targets/where.py). */
 #include "py_record.h"
+#include "py_worker.h"
 #include "py/find.h"
 #include "py/line.h"
 #include "py/task.h"
@@ -434,4 +435,18 @@ Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
 	cr_assert_eq(leaves, 2);
 	sp_profile_free(p);
 	close(cfg.fd);
+}
+
+/* With --native and --blocking a stack that native frames were not to be had of is read stopped. */
+Test(py, stops_with_and_without_native_frames_are_added)
+{
+	static struct sp_pyworker w;
+	struct sp_pystops sum = {0};
+	struct sp_err err;
+
+	cr_assert_eq(sp_pynative_new(&w.native, getpid(), &err), 0, "%s", err.text);
+	w.stop.stops = (struct sp_pystops){.count = 2, .all_ns = 30, .longest_ns = 20};
+	sp_pyworker_stops(&w, &sum);
+	cr_assert(sum.count == 2 && sum.all_ns == 30 && sum.longest_ns == 20);
+	sp_pynative_free(w.native);
 }
