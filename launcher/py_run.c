@@ -5,6 +5,7 @@
 #include "halves.h"
 #include "join_jfr.h"
 #include "message.h"
+#include "py_proc.h"
 #include "py_sampler.h"
 #include "py/find.h"
 #include "session.h"
@@ -120,12 +121,37 @@ static void give(void *ctx, pid_t pid, int error, int fd)
 		close(fd);
 }
 
+static bool has_workers(pid_t pid)
+{
+	enum { CHILDREN = 256 };
+	pid_t children[CHILDREN];
+	size_t n = sp_pyproc_children(pid, false, children, CHILDREN);
+	char command[4096];
+
+	for (size_t i = 0; i < n; i++) {
+		sp_pyproc_command(children[i], command, sizeof(command));
+		if (sp_pyproc_is_worker(command) || sp_pyproc_is_daemon(children[i], command))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody stays who could sample them. */
+static void tell_unsampled(const struct sp_run *run)
+{
+	if (sp_jvm_is_spark(run->target) && has_workers(run->target->pid))
+		sp_message_note("pid %d: its Python workers are not sampled: only 'collect' does",
+			(int)run->target->pid);
+}
+
 void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 {
 	struct sp_pysampler_cfg c = {.beside = true, .agent = run->link.chan.fd};
 	struct sp_err err = {""};
 	int r;
 
+	if (call->action != SP_ACTION_COLLECT)
+		tell_unsampled(run);
 	if (!wanted(run, call) || !intervals(call, &c))
 		return;
 	configure(run, call, &c);

@@ -46,6 +46,8 @@ class Run:
                     break
             self.ps = next(j for j in json.loads(sparkprof("ps", "--json").stdout) if j["pid"] == pid)
             self.table = sparkprof("ps").stdout
+            self.started = sparkprof("start", "--attach-timeout=60s", "-e", "wall", "-f", tmp / "started.jfr", pid).stderr
+            sparkprof("stop", pid)
             assert app.proc.poll() is None
         self.stacks = {}
         for line in self.collapsed.read_text().splitlines():
@@ -192,6 +194,11 @@ def test_stack_and_ps_show_the_workers(run):
 
 def test_stack_shows_workers_below_the_thread_of_their_task(run):
     assert run.stack.returncode == 0 and "\n      python-worker-" in run.stack.stdout, run.stack.stderr
+
+
+def test_start_says_that_it_samples_no_workers(run):
+    assert "recording to" in run.started, run.started
+    assert not run.daemon or "its Python workers are not sampled: only 'collect' does" in run.started, run.started
 
 
 def test_a_killed_launcher_leaves_both_halves_to_report(run, sparkprof):
