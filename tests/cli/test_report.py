@@ -136,6 +136,17 @@ def test_the_jdks_own_recording_is_read(sparkprof, tmp_path):
     assert total(tmp_path / "x.collapsed") == int(re.search(r"jdk.ExecutionSample +(\d+)", count.stdout)[1])
 
 
+def test_the_jdks_samples_by_cpu_time_are_read(sparkprof, tmp_path):
+    """JDK 25 on: an event of their own, beside those of its usual sampler."""
+    subprocess.run([parts.jdk(25) / "bin/java", f"-XX:StartFlightRecording:filename={tmp_path}/jdk.jfr,jdk.CPUTimeSample#enabled=true,"
+                    "jdk.CPUTimeSample#throttle=5ms", "-cp", jvm.compiled(), "Split", "1.5"], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    r = sparkprof("report", tmp_path / "jdk.jfr", "-e", "cpu-time", "-f", tmp_path / "x.collapsed")
+    assert r.returncode == 0, r.stderr
+    text = subprocess.run([parts.jdk(25) / "bin/jfr", "print", "--events", "jdk.CPUTimeSample", tmp_path / "jdk.jfr"],
+                          check=True, capture_output=True, text=True).stdout
+    assert total(tmp_path / "x.collapsed") == text.count("stackTrace = [") > 20
+
+
 def test_times_split_a_recording(sparkprof, recordings, tmp_path):
     wall = recordings / "wall.jfr"
     sums = []
