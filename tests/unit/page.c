@@ -1,54 +1,14 @@
-/* The writers behind the report page and the SVG: text of strangers, buckets of time, the prefix
- * tree, the columns. What the page makes of them is tested in a browser (tests/page). */
+/* The writers behind the report page and the SVG: names of strangers, buckets of time, the columns.
+ * What the page makes of them is tested in a browser (tests/page). */
 #include <criterion/criterion.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "out/escape.h"
 #include "out/html.h"
 #include "out/pagedata.h"
-#include "out/starts.h"
 #include "out/svg.h"
-#include "out/trie.h"
 #include "prof/timeline.h"
 #include "sample_profile.h"
-
-#define FFFD "\xef\xbf\xbd"
-
-Test(escape, only_utf8_comes_through)
-{
-	static const struct {
-		const char *in, *utf8, *markup, *json;
-	} cases[] = {
-		{"plain", "plain", "plain", "\"plain\""},
-		{"<a href=\"x\">&'", "<a href=\"x\">&'", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;",
-			"\"<a href=\\\"x\\\">&'\""},
-		{"]]>", "]]>", "]]&gt;", "\"]]>\""},
-		{"\x01\x1b\x7f", "\x01\x1b\x7f", FFFD FFFD FFFD, "\"\\u0001\\u001b\\u007f\""},
-		{"\xe2\x80\xa8", "\xe2\x80\xa8", "\xe2\x80\xa8", "\"\\u2028\""},
-		{"\xff", FFFD, FFFD, "\"" FFFD "\""},
-		{"\xc0\xaf", FFFD FFFD, FFFD FFFD, "\"" FFFD FFFD "\""},
-		{"\xed\xa0\x80", FFFD FFFD FFFD, FFFD FFFD FFFD, "\"" FFFD FFFD FFFD "\""},
-		{"\xf0\x9f\x94\xa5", "\xf0\x9f\x94\xa5", "\xf0\x9f\x94\xa5",
-			"\"\xf0\x9f\x94\xa5\""},
-		{"\xf0\x9f\x94", FFFD FFFD FFFD, FFFD FFFD FFFD, "\"" FFFD FFFD FFFD "\""},
-		{"\xf8\x88\x80\x80\x80", FFFD FFFD FFFD FFFD FFFD, FFFD FFFD FFFD FFFD FFFD, NULL},
-		{"\xef\xbf\xbe", "\xef\xbf\xbe", FFFD, NULL},
-	};
-
-	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		SP_AUTO_BUF struct sp_buf a = {0}, b = {0}, c = {0};
-		size_t n = strlen(cases[i].in);
-
-		sp_escape_utf8(cases[i].in, n, &a);
-		sp_escape_markup(cases[i].in, n, &b);
-		sp_escape_json(cases[i].in, n, &c);
-		cr_expect_str_eq(sp_buf_str(&a), cases[i].utf8, "%zu", i);
-		cr_expect_str_eq(sp_buf_str(&b), cases[i].markup, "%zu", i);
-		if (cases[i].json)
-			cr_expect_str_eq(sp_buf_str(&c), cases[i].json, "%zu", i);
-	}
-}
 
 static struct sp_profile *empty_profile(void)
 {
@@ -150,38 +110,6 @@ Test(timeline, absurd_times_end)
 	for (size_t i = 0; i < p->row_count; i++)
 		cr_expect_lt(p->rows[i].bucket + p->rows[i].span, 2 * SP_TIMELINE_BUCKETS);
 	sp_profile_free(p);
-}
-
-Test(trie, pre_order_and_majority)
-{
-	struct sp_trie t;
-	uint32_t *order, *place, a, b, c, d;
-
-	cr_assert_eq(sp_trie_init(&t), 0);
-	a = sp_trie_child(&t, 0, 7);
-	b = sp_trie_child(&t, a, 8);
-	c = sp_trie_child(&t, 0, 9);
-	d = sp_trie_child(&t, a, 9);
-	cr_expect_eq(sp_trie_child(&t, a, 8), b);
-	t.nodes[b].self = 5;
-	t.nodes[d].self = 6;
-	t.nodes[c].self = 1;
-	sp_trie_sum(&t);
-	cr_expect_eq(t.nodes[0].total, 12);
-	cr_expect_eq(t.nodes[a].total, 11);
-	cr_assert_eq(sp_trie_order(&t, &order, &place), 0);
-	cr_expect(order[1] == a && order[2] == b && order[3] == d && order[4] == c);
-	cr_expect_eq(place[c], 4);
-	sp_trie_vote(&t, a, 10, SP_FRAME_C1, 3);
-	sp_trie_vote(&t, a, 20, SP_FRAME_C2, 10);
-	sp_trie_vote(&t, a, 10, SP_FRAME_C1, 2);
-	cr_expect_eq(t.nodes[a].line, 20);
-	cr_expect_eq(t.nodes[a].type, SP_FRAME_C2);
-	cr_assert_eq(sp_trie_sort(&t), 0);
-	cr_expect(t.nodes[0].child == a && t.nodes[a].next == c && t.nodes[a].child == d);
-	free(order);
-	free(place);
-	sp_trie_done(&t);
 }
 
 /* Reads columns back. */
@@ -322,7 +250,7 @@ Test(pagedata, picture_has_one_frame_above_different_starts_and_no_narrow_one)
 	for (size_t i = 0; i < SP_COUNT(stacks); i++)
 		add_stack(p, stacks[i], weights[i]);
 	cr_assert_eq(sp_pagedata(p, NULL, &(struct sp_out_opts){0}, &b, &rest), 0);
-	r = section(&b, 10, 0);
+	r = section(&b, 11, 0);
 	tree = section(&b, 4, 0);
 	cr_assert(r.at && r.at < (unsigned char *)b.data + rest, "it is in the first piece");
 	cr_expect_geq(tree.at, (unsigned char *)b.data + rest, "the tree is not");
@@ -393,43 +321,6 @@ Test(html, nothing_sampled_is_a_page_too)
 	cr_expect_eq(count(&s.buf, "id=\"data\""), 1);
 	sp_sink_done(&s);
 	sp_profile_free(p);
-}
-
-Test(starts, frames_that_threads_start_with)
-{
-	static const struct {
-		const char *name;
-		bool is;
-	} cases[] = {
-		{"__clone3", true},
-		{"start_thread", true},
-		{"JavaCalls::call_helper(JavaValue*, methodHandle const&)", true},
-		{"StubRoutines (1)", true},
-		{"StubRoutinesOfMine", false},
-		{"java/lang/Thread.run_[j]", true},
-		{"java.lang.Thread.run", true},
-		{"j.u.concurrent.ThreadPoolExecutor$Worker.run", true},
-		{"j.l.Thread.run", true}, /* --names=short */
-		{"j.u.c.ThreadPoolExecutor.runWorker", true},
-		{"o.a.s.e.Executor.TaskRunner.run{λ4}", true},
-		{"o.a.s.u.SparkErrorUtils.tryWithSafeFinally", true},
-		{"o.a.s.s.Task.run", true},
-		{"o.a.s.TaskContext.runTaskWithListeners", true},
-		{"o.a.s.s.ShuffleMapTask.runTask", false},
-		{"java/util/concurrent/ThreadPoolExecutor.getTask", false},
-		{"org/apache/spark/executor/Executor$TaskRunner.$anonfun$run$3", true},
-		{"org.apache.spark.scheduler.Task.run", true},
-		{"org/apache/spark/scheduler/ShuffleMapTask.runTask", false},
-		{"io/netty/util/concurrent/SingleThreadEventExecutor$4.run", true},
-		{"Mine.run", false},
-		{"", false},
-	};
-	struct sp_starts *s;
-
-	cr_assert_eq(sp_starts_new(&s), 0);
-	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_expect_eq(sp_starts_has(s, cases[i].name), cases[i].is, "%s", cases[i].name);
-	sp_starts_free(s);
 }
 
 Test(svg, names_are_never_markup)
