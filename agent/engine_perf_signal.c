@@ -1,6 +1,7 @@
 /* Perf events that signal their thread at each overflow; the handler copies registers and stack.
  * One descriptor per thread. Nothing is re-armed: PERF_EVENT_IOC_REFRESH hangs some kernels.
  * Threads that were sampled once also have a page for the kernel's frames (perf_chain.h). */
+#include "base/clock.h"
 #include "collector.h"
 #include "engine.h"
 #include "perf_chain.h"
@@ -48,8 +49,10 @@ static void added(void *ctx, struct sp_tinfo *t)
 	}
 	atomic_store(&t->sig->perf_fd, fd);
 	p->open++;
-	if (t->looks)
-		atomic_store(&t->chain, sp_chain_map(&p->chains, fd));
+	if (t->looks) {
+		t->looks = 0;
+		sp_chain_map(&p->chains, fd, &t->chain, sp_clock_mono_ns());
+	}
 	arm(fd, t->tid);
 }
 
@@ -99,7 +102,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
 		sp_chains_attr(&p->attr);
-		sp_chains_init(&p->chains, c->memory / 6);
+		sp_chains_init(&p->chains, c->memory / 8); /* what is left of --memory */
 		p->budget = sp_engine_fd_budget();
 		r = try_open(c, p, err);
 	}
@@ -134,7 +137,10 @@ static void sampled(struct sp_capture *c, struct sp_sample *s)
 	s->kernel_count = 0;
 	if (!events)
 		sp_collector_take(c->collector, s);
-	if (s->thread && !s->thread->looks && !p->attr.exclude_kernel) {
+	if (chain)
+		chain->used_ns = s->snap.time_ns;
+	if (!chain && s->thread && !p->attr.exclude_kernel &&
+		sp_chains_room(&p->chains, s->snap.time_ns)) {
 		s->thread->looks = 1;
 		sp_threads_renew(c->threads, s->thread);
 	}

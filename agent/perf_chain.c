@@ -6,10 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define DATA_PAGES 2u /* some fifty events */
-#define WORDS_MAX                                                                      \
-	8192u /* some five hundred that wait for a signal; later ones are only counted \
-	       */
+/* Events that the pages hold, some fifty; and words of those that wait for a signal, some seventy:
+ * later ones are only counted. */
+#define DATA_PAGES 2u
+#define WORDS_MAX  1024u
+#define IDLE_NS	   1000000000ull
 
 static size_t page_size(void)
 {
@@ -29,7 +30,9 @@ void sp_chains_attr(struct perf_event_attr *attr)
 
 void sp_chains_init(struct sp_chains *x, size_t memory)
 {
-	*x = (struct sp_chains){.most = (uint32_t)(memory / map_size())};
+	size_t each = map_size() + WORDS_MAX * sizeof(uint64_t);
+
+	*x = (struct sp_chains){.most = (uint32_t)(memory / each)};
 }
 
 void sp_chains_drain(struct sp_chains *x)
@@ -50,21 +53,40 @@ void sp_chains_drain(struct sp_chains *x)
 	}
 }
 
-struct sp_chain *sp_chain_map(struct sp_chains *x, int fd)
+bool sp_chains_room(struct sp_chains *x, uint64_t now_ns)
 {
-	struct sp_chain *c = x->mapped < x->most ? calloc(1, sizeof(*c)) : NULL;
+	struct sp_chain *idle = NULL, *mine;
+
+	if (x->mapped < x->most)
+		return !x->refused;
+	for (struct sp_chain *c = x->all; c; c = c->next)
+		if (!idle || c->used_ns < idle->used_ns)
+			idle = c;
+	mine = idle;
+	if (idle && idle->used_ns + IDLE_NS < now_ns &&
+		atomic_compare_exchange_strong(idle->place, &mine, NULL))
+		sp_chain_retire(idle);
+	return false;
+}
+
+void sp_chain_map(struct sp_chains *x, int fd, _Atomic(struct sp_chain *) *place, uint64_t now_ns)
+{
+	struct sp_chain *c = calloc(1, sizeof(*c));
 
 	if (!c)
-		return NULL;
+		return;
 	c->page = mmap(NULL, map_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (c->page == MAP_FAILED) {
+		x->refused = true;
 		free(c);
-		return NULL;
+		return;
 	}
+	c->place = place;
+	c->used_ns = now_ns;
 	c->next = x->all;
 	x->all = c;
 	x->mapped++;
-	return c;
+	atomic_store(place, c);
 }
 
 void sp_chain_retire(struct sp_chain *chain)

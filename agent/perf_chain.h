@@ -15,6 +15,8 @@
 struct sp_chain {
 	struct perf_event_mmap_page *page;
 	struct sp_chain *next;
+	_Atomic(struct sp_chain *) *place; /* whose it is; it may be gone from there */
+	uint64_t used_ns;		   /* by a sample */
 	_Atomic bool gone;
 	uint64_t *words;	/* owned: of each event its time, count of frames, frames */
 	uint32_t at, len, room; /* words: read, written, there are */
@@ -24,6 +26,7 @@ struct sp_chain {
 struct sp_chains {
 	struct sp_chain *all;
 	uint32_t mapped, most;
+	bool refused;  /* the kernel gives no more pages */
 	uint64_t lost; /* events that the kernel found no room for; the reader takes them away */
 };
 
@@ -35,8 +38,12 @@ void sp_chains_init(struct sp_chains *x, size_t memory);
 /* Reads what the kernel wrote, and unmaps what was retired. */
 void sp_chains_drain(struct sp_chains *x);
 
-/* Pages for the event @fd; NULL: there is no room, or the kernel gives none. It belongs to @x. */
-struct sp_chain *sp_chain_map(struct sp_chains *x, int fd);
+/* Whether there is room for one more. If not, who has not been sampled for a second before @now_ns
+ * gives its pages up, and the next drain makes room. */
+bool sp_chains_room(struct sp_chains *x, uint64_t now_ns);
+
+/* Puts pages for the event @fd into @place, unless the kernel gives none. They belong to @x. */
+void sp_chain_map(struct sp_chains *x, int fd, _Atomic(struct sp_chain *) *place, uint64_t now_ns);
 /* It may still be read until the next drain. NULL is fine. Context: any thread. */
 void sp_chain_retire(struct sp_chain *chain);
 

@@ -84,7 +84,7 @@ Test(perf_chain, events_of_a_long_call_wait_for_its_signal)
 	while (sp_chain_next(&chain, 5000, ips, 4, &n))
 		seen++;
 	cr_assert_eq(seen, 5000);
-	cr_assert_leq(chain.room, 8192u);
+	cr_assert_leq(chain.room, 1024u);
 	put_sample(6000, 0xffff6000);
 	sp_chain_read(&all, &chain);
 	cr_assert(sp_chain_next(&chain, 6000, ips, 4, &n));
@@ -141,4 +141,24 @@ Test(perf_chain, chains_longer_than_wanted_and_damaged_ones)
 	cr_assert(sp_chain_next(&chain, 9, ips, 4, &n));
 	cr_assert_eq(n, 1, "no more than the record has");
 	cr_assert_not(sp_chain_next(&chain, 9, ips, 4, &n), "a record without a length ends it");
+}
+
+Test(perf_chain, who_was_not_sampled_for_a_second_gives_his_pages_up)
+{
+	static _Atomic(struct sp_chain *) places[2];
+	struct sp_chain two[2] = {{.place = &places[0], .used_ns = 5000000000},
+		{.place = &places[1], .used_ns = 4000000000}};
+	struct sp_chains x = {.all = &two[0], .mapped = 2, .most = 2};
+
+	two[0].next = &two[1];
+	places[0] = &two[0];
+	places[1] = &two[1];
+	cr_expect_not(sp_chains_room(&x, 5000000000));
+	cr_expect_not(two[1].gone, "a second ago");
+	cr_expect_not(sp_chains_room(&x, 5000000001), "not before the next drain");
+	cr_expect(two[1].gone && !places[1] && places[0] == &two[0]);
+	x.mapped = 1;
+	cr_expect(sp_chains_room(&x, 5000000001));
+	x.refused = true;
+	cr_expect_not(sp_chains_room(&x, 5000000001));
 }
