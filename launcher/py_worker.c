@@ -97,6 +97,9 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 	w->had_task = is_old(w->start_ticks);
 	read_exe(pid, w->exe, sizeof(w->exe));
 	forked = like && like->python && strcmp(w->exe, like->exe) == 0;
+	if (forked && like->process.has_file && !w->process.has_file)
+		sp_pymem_open(
+			&w->process); /* where its parent's memory takes a file, so does its own */
 	if (forked && start_reader(w, &like->place) == 0) {
 		set_name(w, like);
 		return 0;
@@ -116,7 +119,7 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 			r = sp_err_set(err, -EAGAIN, "its Python is only starting, or ending");
 	}
 	w->refused = r == -EPERM;
-	set_name(w, NULL);
+	set_name(w, forked ? like : NULL);
 	return r;
 }
 

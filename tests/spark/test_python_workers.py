@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kit import browser, parts, recording, spark
+from kit import browser, deny, parts, recording, spark
 from kit.parts import SPARKPROF
 
 
@@ -39,11 +39,9 @@ class Run:
             self.driver = tmp / "driver.collapsed"
             sparkprof("-q", "--attach-timeout=60s", "-e", "wall", "-i", "20ms", "-d", "2", "--all-threads", "-t", "-f", self.driver,
                       app.driver)
-            end = time.monotonic() + 60
-            while True:  # there is not a worker at every moment
-                self.stack = sparkprof("stack", "--native", pid)
-                if "\n      python-worker-" in self.stack.stdout or time.monotonic() > end:
-                    break
+            self.stack = self.with_worker(lambda: sparkprof("stack", "--native", pid))
+            denied = [*deny.wrap("process_vm_readv=EPERM", "ptrace=EPERM"), str(SPARKPROF), "stack", str(pid)]
+            self.filtered = self.with_worker(lambda: subprocess.run(denied, capture_output=True, text=True, timeout=120))
             self.ps = next(j for j in json.loads(sparkprof("ps", "--json").stdout) if j["pid"] == pid)
             self.table = sparkprof("ps").stdout
             self.started = sparkprof("start", "--attach-timeout=60s", "-e", "wall", "-f", tmp / "started.jfr", pid).stderr
@@ -53,6 +51,14 @@ class Run:
         for line in self.collapsed.read_text().splitlines():
             frames, _, count = line.rpartition(" ")
             self.stacks[tuple(frames.split(";"))] = int(count)
+
+    @staticmethod
+    def with_worker(call):
+        """There is not a worker at every moment."""
+        end = time.monotonic() + 60
+        while "\n      python-worker-" not in (out := call()).stdout and time.monotonic() < end:
+            pass
+        return out
 
     def killed(self, pid, sparkprof):
         """A recording whose launcher was killed as soon as it had something of both halves."""
@@ -194,6 +200,12 @@ def test_stack_and_ps_show_the_workers(run):
 
 def test_stack_shows_workers_below_the_thread_of_their_task(run):
     assert run.stack.returncode == 0 and "\n      python-worker-" in run.stack.stdout, run.stack.stderr
+
+
+def test_a_pods_filter_takes_no_worker_from_its_task(run):
+    """The filter of containerd's default profile denies process_vm_readv(2): workers are read by their files, and are workers."""
+    assert run.filtered.returncode == 0 and re.search(r"\n      python-worker-\d+.*\n +stage \d+, partition \d+, TID \d+", run.filtered.stdout), \
+        run.filtered.stdout + run.filtered.stderr
 
 
 def test_start_says_that_it_samples_no_workers(run):
