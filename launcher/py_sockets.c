@@ -127,7 +127,7 @@ static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
 }
 
 struct row {
-	unsigned here, there;
+	char here[48], there[48]; /* address:port */
 	uint64_t inode;
 };
 
@@ -136,8 +136,17 @@ struct rows {
 	size_t count, cap;
 };
 
-/* "  sl  local_address rem_address st … inode" of net/tcp and tcp6: only ports matter on one host.
- */
+/* Two ends of one connection may be of both families: ::ffff:127.0.0.1 is 127.0.0.1. */
+static void plain(char *address)
+{
+	static const char mapped[] = "0000000000000000FFFF0000";
+
+	if (strncmp(address, mapped, sizeof(mapped) - 1) == 0)
+		memmove(address, address + sizeof(mapped) - 1,
+			strlen(address + sizeof(mapped) - 1) + 1);
+}
+
+/* "  sl  local_address rem_address st … inode" of net/tcp and tcp6. */
 static void add_rows(struct rows *r, char *text)
 {
 	char *save = NULL;
@@ -147,10 +156,12 @@ static void add_rows(struct rows *r, char *text)
 		unsigned long long inode;
 
 		if (sscanf(line,
-			    " %*d: %*32[0-9A-F]:%x %*32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u "
+			    " %*d: %40[0-9A-F:] %40[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %*u %*u "
 			    "%llu",
-			    &x.here, &x.there, &inode) != 3)
+			    x.here, x.there, &inode) != 3)
 			continue;
+		plain(x.here);
+		plain(x.there);
 		if (r->count == r->cap) {
 			size_t cap = r->cap ? 2 * r->cap : 256;
 			void *to = reallocarray(r->list, cap, sizeof(*r->list));
@@ -173,8 +184,8 @@ static uint64_t tcp_peer(const struct rows *r, uint64_t inode)
 		if (r->list[i].inode == inode)
 			own = &r->list[i];
 	for (size_t i = 0; own && i < r->count; i++)
-		if (r->list[i].here == own->there && r->list[i].there == own->here &&
-			r->list[i].inode)
+		if (r->list[i].inode && strcmp(r->list[i].here, own->there) == 0 &&
+			strcmp(r->list[i].there, own->here) == 0)
 			return r->list[i].inode;
 	return 0;
 }

@@ -44,22 +44,88 @@ static void *wait_for_it(void *ctx)
 	return NULL;
 }
 
-static void tcp_pair(int ret[2])
+static struct sockaddr_in at(uint32_t host, uint16_t port)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(at);
+	return (struct sockaddr_in){.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK + host),
+		.sin_port = htons(port)};
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+
+	cr_assert_eq(getsockname(fd, (void *)&a, &len), 0);
+	return ntohs(a.sin_port);
+}
+
+/* Connects 127.0.0.(2 + @host) to 127.0.0.(1 + @host), by ports that are chosen where they are 0.
+ */
+static void tcp_pair(int ret[2], uint32_t host, uint16_t ports[2])
+{
+	struct sockaddr_in from = at(host + 1, ports[0]), to = at(host, ports[1]);
 	int door = socket(AF_INET, SOCK_STREAM, 0);
 
-	cr_assert_eq(bind(door, (void *)&at, sizeof(at)), 0);
+	cr_assert_eq(bind(door, (void *)&to, sizeof(to)), 0);
 	cr_assert_eq(listen(door, 1), 0);
-	getsockname(door, (void *)&at, &len);
+	ports[1] = port_of(door);
+	to = at(host, ports[1]);
 	ret[0] = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(connect(ret[0], (void *)&at, sizeof(at)), 0);
+	cr_assert_eq(bind(ret[0], (void *)&from, sizeof(from)), 0);
+	ports[0] = port_of(ret[0]);
+	cr_assert_eq(connect(ret[0], (void *)&to, sizeof(to)), 0);
 	ret[1] = accept(door, NULL, NULL);
 	close(door);
 }
 
-static void meet(bool tcp, enum how how)
+/* As Java's sockets are: of the other family than Python's. */
+static void mapped_pair(int ret[2])
+{
+	struct sockaddr_in to = at(0, 0);
+	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6};
+	int door = socket(AF_INET, SOCK_STREAM, 0);
+
+	cr_assert_eq(bind(door, (void *)&to, sizeof(to)), 0);
+	cr_assert_eq(listen(door, 1), 0);
+	mapped.sin6_port = htons(port_of(door));
+	cr_assert_eq(inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr), 1);
+	ret[0] = socket(AF_INET6, SOCK_STREAM, 0);
+	if (ret[0] < 0 || connect(ret[0], (void *)&mapped, sizeof(mapped)) < 0)
+		cr_skip_test("no IPv6 here");
+	ret[1] = accept(door, NULL, NULL);
+	close(door);
+}
+
+enum pair { BY_UNIX, BY_TCP, BY_MAPPED };
+
+static void make_pair(int ret[2], enum pair pair)
+{
+	uint16_t ports[2] = {0};
+
+	if (pair == BY_TCP)
+		tcp_pair(ret, 0, ports);
+	else if (pair == BY_MAPPED)
+		mapped_pair(ret);
+	else
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ret), 0);
+}
+
+/* A process that has @keep alone. */
+static pid_t holder(int keep, const int *others, size_t n)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	for (size_t i = 0; i < n; i++)
+		if (others[i] != keep)
+			close(others[i]);
+	pause();
+	_exit(0);
+}
+
+static void meet(enum pair pair, enum how how)
 {
 	static struct sp_pysockets s;
 	struct reader r = {.how = how};
@@ -68,16 +134,8 @@ static void meet(bool tcp, enum how how)
 	pid_t child;
 	uint32_t found = 0;
 
-	if (tcp)
-		tcp_pair(ends);
-	else
-		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	child = fork();
-	if (child == 0) {
-		close(ends[0]);
-		pause();
-		_exit(0);
-	}
+	make_pair(ends, pair);
+	child = holder(ends[1], ends, 2);
 	close(ends[1]);
 	r.fd = ends[0];
 	pthread_create(&thread, NULL, wait_for_it, &r);
@@ -86,8 +144,8 @@ static void meet(bool tcp, enum how how)
 		sp_pysockets_look(&s, getpid());
 		found = sp_pysockets_find(&s, child);
 	}
-	cr_expect_eq(
-		found, __atomic_load_n(&r.tid, __ATOMIC_ACQUIRE), "tcp %d, how %d", tcp, (int)how);
+	cr_expect_eq(found, __atomic_load_n(&r.tid, __ATOMIC_ACQUIRE), "pair %d, how %d", (int)pair,
+		(int)how);
 	cr_expect_eq(sp_pysockets_find(&s, getppid()), 0);
 	kill(child, SIGKILL); /* its end closes */
 	waitpid(child, NULL, 0);
@@ -99,9 +157,44 @@ static void meet(bool tcp, enum how how)
 
 Test(py_sockets, a_thread_that_waits_for_a_process_is_found, .timeout = 60)
 {
-	for (int tcp = 0; tcp < 2; tcp++)
+	for (enum pair pair = BY_UNIX; pair <= BY_MAPPED; pair++)
 		for (enum how how = BY_READ; how <= BY_EPOLL; how++)
-			meet(tcp, how);
+			meet(pair, how);
+}
+
+/* Hosts have more than one address: two connections may have the same two ports. */
+Test(py_sockets, connections_of_the_same_ports_are_told_apart, .timeout = 60)
+{
+	static struct sp_pysockets s;
+	struct reader r = {.how = BY_READ};
+	uint16_t ports[2] = {0};
+	int fds[4];
+	pthread_t thread;
+	pid_t first, second;
+	uint32_t found = 0;
+
+	tcp_pair(fds, 0, ports);
+	tcp_pair(fds + 2, 2, ports);
+	first = holder(fds[1], fds, 4);
+	second = holder(fds[3], fds, 4);
+	close(fds[1]);
+	close(fds[3]);
+	r.fd = fds[2];
+	pthread_create(&thread, NULL, wait_for_it, &r);
+	for (int i = 0; i < 5000 && !found; i++) {
+		usleep(1000);
+		sp_pysockets_look(&s, getpid());
+		found = sp_pysockets_find(&s, second);
+	}
+	cr_expect_eq(found, __atomic_load_n(&r.tid, __ATOMIC_ACQUIRE));
+	cr_expect_eq(sp_pysockets_find(&s, first), 0);
+	kill(first, SIGKILL);
+	kill(second, SIGKILL);
+	waitpid(first, NULL, 0);
+	waitpid(second, NULL, 0);
+	pthread_join(thread, NULL);
+	close(fds[0]);
+	close(fds[2]);
 }
 
 static struct sp_span span(uint32_t tid, int64_t task, uint64_t start, uint64_t end, bool helper)
