@@ -26,6 +26,7 @@ struct sp_pysampler {
 	struct sp_pyworker **workers; /* owned, each; parents before their children */
 	size_t count;
 	uint64_t search_due_ns;
+	uint64_t look_again_ns; /* at processes that execute something else, 0: none */
 	struct sp_pyask ask;
 	struct sp_pysockets sockets;
 	uint64_t sockets_due_ns, all_sockets_due_ns;
@@ -187,6 +188,20 @@ static void take_answers(struct sp_pysampler *s)
 	}
 }
 
+/* It has no Python any more, and lives: it ends just now, or executes something else. That is
+ * looked at soon, and then as for all others. */
+static void set_aside(struct sp_pysampler *s, struct sp_pyworker *w, uint64_t now_ns)
+{
+	struct sp_pyworker old = *w;
+
+	sp_pyworker_stops(w, &s->sampling.stops);
+	sp_pyworker_done(w);
+	w->pid = old.pid;
+	w->parent = old.parent;
+	w->start_ticks = old.start_ticks;
+	s->look_again_ns = now_ns + nap_ns;
+}
+
 static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
 {
 	size_t n = s->count;
@@ -202,7 +217,10 @@ static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
 		if (!w->python || sp_pyworker_sample(w, &s->sampling, now_ns) == 0)
 			continue;
 		sp_pyworker_flush(w, &s->sampling, now_ns, true);
-		remove_at(s, i);
+		if (sp_pyproc_start(w->pid) == w->start_ticks)
+			set_aside(s, w, now_ns);
+		else
+			remove_at(s, i);
 	}
 }
 
@@ -283,6 +301,10 @@ static void *run(void *ctx)
 		if (now >= search_at) {
 			every_second(s, now);
 			search_at = now + second_ns;
+		}
+		if (s->look_again_ns && now >= s->look_again_ns) {
+			s->look_again_ns = 0;
+			check_known(s);
 		}
 		sample_all(s, now);
 		look_at_sockets(s, now);
