@@ -23,14 +23,25 @@ static ssize_t slurp(const char *path, char *buf, size_t size)
 
 static size_t children_of(pid_t pid, pid_t tid, pid_t *ret, size_t cap)
 {
-	char path[64], text[4096], *p = text, *end;
-	size_t n = 0;
+	char path[64], text[4096];
+	size_t n = 0, rest = 0;
+	SP_AUTO_CLOSE int fd = -1;
+	ssize_t got;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	if (slurp(path, text, sizeof(text)) <= 0)
-		return 0;
-	for (long v; n < cap && (v = strtol(p, &end, 10)) > 0; p = end)
-		ret[n++] = (pid_t)v;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A number ends with a blank: what has none yet waits for the next piece. */
+	while (fd >= 0 && (got = read(fd, text + rest, sizeof(text) - 1 - rest)) > 0) {
+		char *p = text, *blank;
+
+		text[rest += (size_t)got] = 0;
+		for (; n < cap && (blank = strchr(p, ' ')); p = blank + 1)
+			ret[n++] = (pid_t)strtol(p, NULL, 10);
+		rest = strlen(p);
+		if (n == cap || rest > 20)
+			break;
+		memmove(text, p, rest);
+	}
 	return n;
 }
 
@@ -259,15 +270,29 @@ static ssize_t read_state(pid_t pid, pid_t tid, int *fd, char *ret, size_t size)
 	return n;
 }
 
-int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
+static void close_both(int fds[2])
 {
-	char text[256];
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/* The lowest number that is free is taken: one beyond the half means that half of them are in use,
+ * and the rest is for those that come and go. */
+static bool may_keep(const int fds[2])
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	return fds[0] < most / 2 && fds[1] < most / 2;
+}
+
+static int look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
+{
+	char text[256], *end;
 	ssize_t n;
 
-	if (fds[0] < 0) {
-		fds[0] = open_one(pid, tid, "syscall");
-		fds[1] = open_one(pid, tid, "schedstat");
-	}
 	n = read_state(pid, tid, &fds[0], text, sizeof(text) - 1);
 	if (n <= 0)
 		return n < 0 ? -errno : -ESRCH;
@@ -275,8 +300,26 @@ int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
 	ret->state = strchr(text, ')') ? state_by_stat(text) : state_of(pid, text);
 	n = pread(fds[1], text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
-	ret->run_ns = strtoull(text, NULL, 10);
+	ret->run_ns = strtoull(text, &end, 10);
+	ret->delay_ns = strtoull(end, NULL, 10);
 	return 0;
+}
+
+int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
+{
+	bool keep = true;
+	int r;
+
+	if (fds[0] < 0) {
+		close_both(fds);
+		fds[0] = open_one(pid, tid, "syscall");
+		fds[1] = open_one(pid, tid, "schedstat");
+		keep = may_keep(fds);
+	}
+	r = look(pid, tid, fds, ret);
+	if (!keep)
+		close_both(fds);
+	return r;
 }
 
 int sp_pyproc_use(pid_t pid, bool with_pss, struct sp_pyproc_use *ret)

@@ -34,11 +34,12 @@ uint32_t sp_pyproc_own_tid(pid_t pid, pid_t tid);
 /* Where a thread stands. */
 struct sp_pyproc_look {
 	enum sp_state state;
-	uint64_t run_ns; /* CPU time so far, as schedstat has it */
+	uint64_t run_ns;   /* CPU time so far, as schedstat has it */
+	uint64_t delay_ns; /* waited for a CPU so far, booked when it gets one */
 };
 
-/* @fds: two descriptors that are opened at the first call and kept; -1 both before it. The caller
- * closes them. Returns 0 or -errno. */
+/* @fds: two descriptors that are opened at the first call and kept, as long as there are enough; -1
+ * both before it. The caller closes them. Returns 0 or -errno. */
 int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret);
 
 /* Memory and CPU time of a process. */

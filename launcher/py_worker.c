@@ -15,6 +15,7 @@ enum {
 	BURST = 50,	       /* most samples of cpu that one look stands for */
 	PSS_SLOW_NS = 3000000, /* a look at pss that took longer is not repeated soon */
 	PSS_PAUSE = 10,
+	OWED_MAX_NS = 1000000000,
 };
 
 static void read_exe(pid_t pid, char *ret, size_t len)
@@ -222,11 +223,33 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 	w->thread_count = n;
 }
 
+/* Who wants a core looks the same with and without one; how long it had none the kernel says once
+ * it has one. Looks that find it running become waits until that is paid: right on the whole. */
+static enum sp_state with_core(struct sp_pyworker_thread *t, enum sp_state state, uint64_t span_ns)
+{
+	int64_t span = (int64_t)span_ns;
+
+	if (state != SP_STATE_RUNNING || t->wait_owed_ns < span / 2 + 1)
+		return state;
+	t->wait_owed_ns -= span;
+	return SP_STATE_RUNNABLE;
+}
+
+static void owe_wait(struct sp_pyworker_thread *t, const struct sp_pyproc_look *look)
+{
+	if (t->last_ns)
+		t->wait_owed_ns += (int64_t)(look->delay_ns - t->delay_ns);
+	if (t->wait_owed_ns > OWED_MAX_NS)
+		t->wait_owed_ns = OWED_MAX_NS;
+	t->delay_ns = look->delay_ns;
+}
+
 static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
 	uint32_t stack, enum sp_state state)
 {
 	uint64_t span = t->last_ns ? now_ns - t->last_ns : s->wall_ns;
 
+	state = with_core(t, state, span);
 	if (t->samples && (stack != t->stack || state != t->state))
 		write_wall(t, s);
 	if (!t->samples) {
@@ -357,6 +380,19 @@ void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum)
 	}
 }
 
+/* A thread that runs another interpreter has a state in each, the one that it is in first: newer
+ * interpreters come before those that made them. It is one thread, and has one stack. */
+static bool has_sample(const struct sp_pyworker *w, const struct sp_pyworker_thread *t)
+{
+	for (size_t i = 0; w->reader.interp_count > 1 && i < w->thread_count; i++) {
+		const struct sp_pyworker_thread *x = &w->threads[i];
+
+		if (x != t && x->seen && x->sampled && x->host_tid == t->host_tid)
+			return true;
+	}
+	return false;
+}
+
 static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
 	struct sp_pysampling *s, uint64_t now_ns)
 {
@@ -364,9 +400,17 @@ static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pywork
 	bool first = t->last_ns == 0;
 	uint32_t stack = 0;
 
+	t->sampled = false;
+	if (has_sample(w, t)) {
+		t->last_ns = 0; /* it begins anew when that one ends */
+		t->known = false;
+		return;
+	}
 	if (!t->host_tid || sp_pyproc_look(w->pid, t->host_tid, t->fds, &look) < 0)
 		return;
-	if (stack_of(w, number, t, &look, s, &stack)) {
+	owe_wait(t, &look);
+	t->sampled = stack_of(w, number, t, &look, s, &stack);
+	if (t->sampled) {
 		if (s->cpu_ns && !first)
 			add_cpu(t, s, now_ns, look.run_ns - t->run_ns, stack);
 		if (s->wall_ns)

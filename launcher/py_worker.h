@@ -16,7 +16,9 @@ struct sp_pyworker_thread {
 	pid_t host_tid; /* as seen from here; 0: not found */
 	int fds[2];
 	bool seen, known; /* in the list now; was looked at before */
-	uint64_t run_ns, last_ns, carry_ns;
+	bool sampled;	  /* … and its stack was read */
+	uint64_t run_ns, delay_ns, last_ns, carry_ns;
+	int64_t wait_owed_ns; /* waited for a CPU, not written yet; below 0: written too much */
 	uint32_t generation, thread, stack; /* ids of the recording; stack 0: none to be had */
 	/* wall time in one stack and state that is not written yet; samples 0: none */
 	uint64_t since_ns, span_ns;

@@ -44,7 +44,7 @@ struct sp_pyreader {
 	struct sp_pycodes codes;
 	struct sp_pythread *threads; /* owned; newest first */
 	size_t thread_count;
-	uint64_t interps[16]; /* interpreters */
+	uint64_t interps[256]; /* interpreters, newest first */
 	size_t interp_count;
 	struct sp_pywalk *walk;			  /* owned: room to work */
 	uint64_t reads, retries, partial, failed; /* stacks; again; cut; not to be had */
