@@ -272,12 +272,13 @@ static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_
 static uint32_t still_there(const struct sp_intern *in, const struct sp_unwind_result *u)
 {
 	const struct sp_kept_refs *k = &u->was;
+	uint32_t n = u->same < k->frames ? u->same : k->frames;
 
 	if (!u->kept || !in->names || k->dict != in->epoch ||
 		k->names != sp_names_change(in->names) ||
 		k->modules != sp_modules_epoch(in->modules))
 		return 0;
-	return u->same < u->count ? u->same : u->count;
+	return n < u->count ? n : u->count;
 }
 
 /* Leaves @refs for the next sample of the thread. Frames without a name are asked for again. */
@@ -287,8 +288,8 @@ static void keep(struct sp_intern *in, const struct sp_unwind_result *u,
 	if (!u->kept || !in->names)
 		return;
 	memcpy(u->refs, refs, fresh * sizeof(*refs));
-	*u->kept = (struct sp_kept_refs){
-		sp_names_change(in->names), unknown ? 0 : in->epoch, sp_modules_epoch(in->modules)};
+	*u->kept = (struct sp_kept_refs){sp_names_change(in->names), unknown ? 0 : in->epoch,
+		sp_modules_epoch(in->modules), u->count};
 }
 
 uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,

@@ -191,8 +191,7 @@ uint32_t sp_stacks_take(
 	ret->cut = ret->too_deep || u.status == SP_UNWIND_TRUNCATED;
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
 	u.count -= top;
-	if (top)
-		u.kept = NULL; /* not all of its frames are interned */
+	u.refs += u.refs ? top : 0;
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
 		&u, ret->cut, &unknown);
 	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;

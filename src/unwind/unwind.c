@@ -38,7 +38,9 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 	u->modules = modules;
 	u->hotspot = hotspot;
 	cap -= sizeof(*u) + 64;
-	cap -= sizeof(*u->trail);
+	cap -= sizeof(*u->trail) + sizeof(*u->draft);
+	u->way_mask = pow2_below(cap / 16 / sizeof(*u->ways)) - 1;
+	cap -= (u->way_mask + 1) * sizeof(*u->ways);
 	u->memo_slots = pow2_below(cap / 3 / sizeof(*u->memos));
 	cap -= u->memo_slots * sizeof(*u->memos);
 	u->row_mask = pow2_below(cap / 3 / sizeof(*u->rows)) - 1;
@@ -46,10 +48,13 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 	u->scope_mask = pow2_below(cap / 3 / sizeof(*u->scopes)) - 1;
 	u->memos = sp_arena_alloc(&arena, u->memo_slots * sizeof(*u->memos));
 	u->trail = sp_arena_alloc(&arena, sizeof(*u->trail));
+	u->draft = sp_arena_alloc(&arena, sizeof(*u->draft));
+	u->ways = sp_arena_alloc(&arena, (u->way_mask + 1) * sizeof(*u->ways));
 	u->rows = sp_arena_alloc(&arena, (u->row_mask + 1) * sizeof(*u->rows));
 	u->blobs = sp_arena_alloc(&arena, (u->blob_mask + 1) * sizeof(*u->blobs));
 	u->scopes = sp_arena_alloc(&arena, (u->scope_mask + 1) * sizeof(*u->scopes));
-	if (!u->rows || !u->blobs || !u->scopes || !u->memos || !u->trail) {
+	if (!u->rows || !u->blobs || !u->scopes || !u->memos || !u->trail || !u->draft ||
+		!u->ways) {
 		sp_arena_done(&arena);
 		return -ENOMEM;
 	}
@@ -272,12 +277,16 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	f->module = mod->id;
 	f->offset = pc - mod->base;
 	r = sp_walk_row(w, pc, &row, &func);
+	if (r < 0)
+		sp_way_lose(w);
 	if (r == -ENOENT && rowless_step(w))
 		return SP_WHY_NONE;
 	if (r < 0)
 		return why_cfi(r);
+	sp_way_note(w, row);
 	r = sp_cfi_step(w->u->mem, row, sp_walk_load, w, &w->regs);
 	if (r == -ENXIO && sp_blocked_step(w, row, func)) {
+		sp_way_lose(w);
 		f->flags |= SP_FRAMEFLAG_GUESSED;
 		r = 0;
 	}
@@ -295,6 +304,7 @@ static bool recover(struct sp_walk *w)
 	struct sp_anchor a = w->anchor;
 
 	memset(&w->anchor, 0, sizeof(w->anchor));
+	sp_way_lose(w);
 	if (!w->u->hotspot || !sp_java_from_anchor(w, &a))
 		return false;
 	w->res->anchors++;
@@ -322,6 +332,7 @@ static void loop(struct sp_walk *w)
 			return;
 		}
 		if (sp_walk_in_java(w, w->regs.r[SP_ARCH_PC])) {
+			sp_way_keep(w);
 			if (sp_memo_meet(w)) {
 				finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
 				return;
@@ -389,6 +400,7 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 		finish(&w, SP_UNWIND_BROKEN, SP_WHY_NO_STACK);
 		return;
 	}
+	sp_way_take(&w);
 	loop(&w);
 	sp_memo_end(&w, u->memos, u->memo_slots);
 }

@@ -73,6 +73,7 @@ enum sp_unwind_reason {
 struct sp_kept_refs {
 	uint64_t names; /* state of those who gave the names, all 0: nothing is kept */
 	uint32_t dict, modules;
+	uint32_t frames; /* how many, from the oldest on: a hook's own were left out */
 };
 
 struct sp_unwind_result {

@@ -9,6 +9,7 @@
 #include "unwind/code.h"
 #include "unwind/memo.h"
 #include "unwind/unwind.h"
+#include "unwind/way.h"
 
 struct sp_row_entry {
 	uint64_t pc, func;
@@ -43,7 +44,8 @@ struct sp_unwinder {
 	struct sp_scopes_entry *scopes;
 	struct sp_memo *memos;
 	struct sp_memo_trail *trail;
-	uint32_t row_mask, blob_mask, scope_mask, memo_slots;
+	struct sp_way *ways, *draft;
+	uint32_t row_mask, blob_mask, scope_mask, way_mask, memo_slots;
 	uint64_t batch;
 	uint32_t unloads; /* of code, at the last snapshot */
 	bool batched;	  /* by the caller; else each snapshot is one */
@@ -63,6 +65,7 @@ struct sp_walk {
 	struct sp_anchor anchor; /* for the native frames being walked */
 	uint64_t callee_blob;	 /* CodeBlob of the frame above, 0 if it was native */
 	struct sp_memo_trail *trail;
+	struct sp_way *way; /* being drafted, or NULL */
 };
 
 /* A word of the thread's stack. Returns 0; -ENODATA beyond the snapshot (sets cut); -EFAULT outside

@@ -1,5 +1,6 @@
 /* The unwinder as a function: recorded snapshots give the frames they gave; damaged ones end. */
 #include "corpus.h"
+#include "unwind/arch.h"
 #include "unwind/names.h"
 #include "unwind/unwind.h"
 
@@ -145,6 +146,7 @@ static uint32_t intern(const struct sp_unwind_result *r, const struct sp_frame *
 {
 	uint32_t same = r->kept && r->was.dict ? r->same : 0;
 
+	same = same < r->was.frames ? same : r->was.frames;
 	cr_assert(same <= r->count);
 	for (uint32_t i = r->count - same; i < r->count; i++)
 		cr_assert_eq(r->refs[i].method, mark_of(&frames[i]), "frame %u", i);
@@ -152,13 +154,13 @@ static uint32_t intern(const struct sp_unwind_result *r, const struct sp_frame *
 		return same;
 	for (uint32_t i = 0; i < r->count - same; i++)
 		r->refs[i].method = mark_of(&frames[i]);
-	*r->kept = (struct sp_kept_refs){.dict = 1};
+	*r->kept = (struct sp_kept_refs){.dict = 1, .frames = r->count};
 	return same;
 }
 
 /* One snapshot after another as if of one thread, each as it is and with one word changed: what was
  * remembered of the last must not show. */
-static void remember(struct corpus *c, const char *name)
+static void remember(struct corpus *c, const char *name, uint32_t known)
 {
 	static struct sp_frame fresh[DEPTH], frames[DEPTH];
 	struct sp_mem counting = {.read = counting_read, .ctx = &c->mem};
@@ -172,6 +174,7 @@ static void remember(struct corpus *c, const char *name)
 		memcpy(stack, s.stack, s.stack_len);
 		s.stack = stack;
 		s.tid = 7;
+		s.known &= known;
 		for (uint32_t round = 0; round < 24; round++) {
 			struct sp_snapshot other = s;
 			struct sp_unwind_result a, b;
@@ -210,9 +213,25 @@ static void remember(struct corpus *c, const char *name)
 	world_close(&w);
 }
 
+static void remember_samples(struct corpus *c, const char *name)
+{
+	remember(c, name, SP_REG_ALL);
+}
+
 Test(unwind, what_is_remembered_of_a_stack_does_not_show)
 {
-	each_corpus(remember);
+	each_corpus(remember_samples);
+}
+
+/* As hooks leave them: those in native code with a Java caller below are what ways are kept of. */
+static void remember_hooks(struct corpus *c, const char *name)
+{
+	remember(c, name, SP_ARCH_SAVED | SP_KNOWN(SP_ARCH_SP) | SP_KNOWN(SP_ARCH_PC));
+}
+
+Test(unwind, ways_that_are_remembered_do_not_show)
+{
+	each_corpus(remember_hooks);
 }
 
 static void check_bounds(const struct sp_unwind_result *r, uint32_t max)
