@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "drawn.h"
 #include "neighbours.h"
+#include "sig/copy.h"
 #include "sig/here.h"
 #include "sig/limit.h"
 
@@ -12,8 +13,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* One per process: JVMTI callbacks carry no pointer of ours. */
 static struct {
@@ -29,7 +28,7 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 {
 	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t factor = sp_limit_pass(&al.limit, h.time_ns, sp_here_tight()), more = 0;
-	uint32_t drawn = sp_drawn_next((uint32_t)syscall(SYS_gettid), (uint32_t)al.interval);
+	uint32_t drawn = sp_drawn_next(sp_thread_pointer(), (uint32_t)al.interval);
 	char *signature = NULL;
 	enum sp_here_outcome outcome;
 	jweak weak = NULL;
@@ -67,12 +66,12 @@ static void JNICALL on_alloc(
 
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	sp_drawn_born((uint32_t)syscall(SYS_gettid), (uint32_t)al.interval);
+	sp_drawn_born(sp_thread_pointer(), (uint32_t)al.interval);
 }
 
 static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	sp_drawn_ended((uint32_t)syscall(SYS_gettid));
+	sp_drawn_ended(sp_thread_pointer());
 }
 
 /* At a safepoint: nothing of the JVM may be called. */

@@ -1,5 +1,5 @@
-/* See drawn.h: a hash of thread ids, a word each: the id, and the interval below it. Only the
- * thread itself writes its word. */
+/* See drawn.h: a hash of thread pointers, which a thread knows of itself without a system call.
+ * Only the thread itself writes to its entry; who it is by number tells whether it still lives. */
 #include "drawn.h"
 
 #include <errno.h>
@@ -8,36 +8,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define WORDS  8192u
-#define PROBES 16u
+#define ENTRIES 8192u
+#define PROBES	16u
 
-static _Atomic uint64_t words[WORDS];
+static struct entry {
+	_Atomic uint64_t self; /* thread pointer, 0: free */
+	_Atomic uint32_t tid, interval;
+} entries[ENTRIES];
 
-static _Atomic uint64_t *probe(uint32_t tid, uint32_t i)
+static struct entry *probe(uint64_t self, uint32_t i)
 {
-	return &words[((tid * 2654435761u >> 7) + i) % WORDS];
+	return &entries[(((uint32_t)(self >> 6) * 2654435761u >> 7) + i) % ENTRIES];
 }
 
-/* The word of @tid, NULL: it has none. */
-static _Atomic uint64_t *find(uint32_t tid)
+/* The entry of the calling thread, NULL: it has none. */
+static struct entry *find(uint64_t self)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
-		_Atomic uint64_t *w = probe(tid, i);
+		struct entry *e = probe(self, i);
 
-		if (atomic_load_explicit(w, memory_order_relaxed) >> 32 == tid)
-			return w;
+		if (atomic_load_explicit(&e->self, memory_order_relaxed) == self)
+			return e;
 	}
 	return NULL;
 }
 
-static int add(uint32_t tid, uint32_t interval)
+static int add(uint64_t self, uint32_t interval)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
+		struct entry *e = probe(self, i);
 		uint64_t none = 0;
 
-		if (atomic_compare_exchange_strong(
-			    probe(tid, i), &none, (uint64_t)tid << 32 | interval))
+		if (atomic_compare_exchange_strong(&e->self, &none, self)) {
+			atomic_store(&e->interval, interval);
+			atomic_store(&e->tid, (uint32_t)syscall(SYS_gettid));
 			return 0;
+		}
 	}
 	return -ENOSPC;
 }
@@ -46,42 +52,42 @@ void sp_drawn_begin(void)
 {
 	pid_t self = getpid();
 
-	for (size_t i = 0; i < WORDS; i++) {
-		uint32_t tid = (uint32_t)(atomic_load(&words[i]) >> 32);
+	for (size_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &entries[i];
 
-		if (tid && syscall(SYS_tgkill, self, tid, 0) < 0)
-			atomic_store(&words[i], 0);
+		if (atomic_load(&e->self) && syscall(SYS_tgkill, self, atomic_load(&e->tid), 0) < 0)
+			atomic_store(&e->self, 0);
 	}
 }
 
-uint32_t sp_drawn_next(uint32_t tid, uint32_t interval)
+uint32_t sp_drawn_next(uint64_t self, uint32_t interval)
 {
-	_Atomic uint64_t *w = find(tid);
+	struct entry *e = find(self);
 	uint32_t was;
 
 	/* Where there is no room, each sample would be taken for a first one. */
-	if (!w)
-		return add(tid, interval) < 0 ? interval : SP_DRAWN_JVM;
-	was = (uint32_t)atomic_load_explicit(w, memory_order_relaxed);
+	if (!e)
+		return add(self, interval) < 0 ? interval : SP_DRAWN_JVM;
+	was = atomic_load_explicit(&e->interval, memory_order_relaxed);
 	if (was != interval)
-		atomic_store_explicit(w, (uint64_t)tid << 32 | interval, memory_order_relaxed);
+		atomic_store_explicit(&e->interval, interval, memory_order_relaxed);
 	return was;
 }
 
-void sp_drawn_born(uint32_t tid, uint32_t interval)
+void sp_drawn_born(uint64_t self, uint32_t interval)
 {
-	_Atomic uint64_t *w = find(tid);
+	struct entry *e = find(self);
 
-	if (w)
-		atomic_store(w, (uint64_t)tid << 32 | interval);
-	else
-		add(tid, interval);
+	/* One that died unseen may have had this place. */
+	if (e)
+		atomic_store(&e->self, 0);
+	add(self, interval);
 }
 
-void sp_drawn_ended(uint32_t tid)
+void sp_drawn_ended(uint64_t self)
 {
-	_Atomic uint64_t *w = find(tid);
+	struct entry *e = find(self);
 
-	if (w)
-		atomic_store(w, 0);
+	if (e)
+		atomic_store(&e->self, 0);
 }

@@ -13,11 +13,12 @@
 /* Before a recording: forgets threads that ended while nobody was told. */
 void sp_drawn_begin(void);
 
-/* @tid was sampled: returns the interval by which that was drawn. The next is, by @interval. */
-uint32_t sp_drawn_next(uint32_t tid, uint32_t interval);
+/* The calling thread, whose thread pointer is @self, was sampled: returns the interval by which
+ * that was drawn. The next is, by @interval. */
+uint32_t sp_drawn_next(uint64_t self, uint32_t interval);
 
-/* @tid was made while the interval was @interval; or it ends. */
-void sp_drawn_born(uint32_t tid, uint32_t interval);
-void sp_drawn_ended(uint32_t tid);
+/* It was made while the interval was @interval; or it ends. */
+void sp_drawn_born(uint64_t self, uint32_t interval);
+void sp_drawn_ended(uint64_t self);
 
 #endif

@@ -26,6 +26,14 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t *regs)
 			 : "rax", "memory");
 }
 
+/* A forked child has the hooks but not the ring. Java does not run in one, and nearly all of what
+ * hooks there report is saved a system call. */
+static bool in_child(enum sp_here_kind kind)
+{
+	return (kind == SP_HERE_MALLOC || kind == SP_HERE_FREE) &&
+	       (int32_t)syscall(SYS_getpid) != sp_sig.pid;
+}
+
 __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_here *h)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -36,9 +44,7 @@ __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_he
 	struct sp_stack_range r = {0};
 	struct sp_sig_record *rec;
 
-	/* A forked child has the hooks but not the ring. */
-	if ((int32_t)syscall(SYS_getpid) != sp_sig.pid ||
-		(t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
+	if (in_child(h->kind) || (t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
 		return SP_HERE_UNWANTED;
 	read_registers(regs);
 	if (!h->stackless && !h->virtual)

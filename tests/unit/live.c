@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -177,21 +178,35 @@ Test(limit, sums_stay_right_whatever_the_rate)
 	cr_expect_gt(taken, 2000, "%llu", (unsigned long long)taken);
 }
 
+/* The thread pointer of one that is gone, sampled once. */
+static void *sampled(void *ret)
+{
+	*(uint64_t *)ret = (uint64_t)pthread_self();
+	sp_drawn_born(*(uint64_t *)ret, 4096);
+	return NULL;
+}
+
 Test(drawn, a_first_sample_stands_for_the_interval_before)
 {
-	uint32_t self = (uint32_t)getpid();
+	uint64_t self = (uint64_t)pthread_self(), gone = 0;
+	pthread_t t;
 
 	cr_expect_eq(sp_drawn_next(self, 8192), SP_DRAWN_JVM);
 	cr_expect_eq(sp_drawn_next(self, 8192), 8192);
 	cr_expect_eq(sp_drawn_next(self, 1 << 20), 8192, "of the recording before");
 	cr_expect_eq(sp_drawn_next(self, 1 << 20), 1 << 20);
-	sp_drawn_born(7, 4096);
-	cr_expect_eq(sp_drawn_next(7, 4096), 4096);
-	sp_drawn_ended(7);
-	cr_expect_eq(sp_drawn_next(7, 4096), SP_DRAWN_JVM);
-	/* No thread of ours: gone by the next recording. This one is there. */
+	sp_drawn_born(7 << 6, 4096);
+	cr_expect_eq(sp_drawn_next(7 << 6, 4096), 4096);
+	sp_drawn_born(7 << 6, 2048);
+	cr_expect_eq(
+		sp_drawn_next(7 << 6, 4096), 2048, "another in the place of one that died unseen");
+	sp_drawn_ended(7 << 6);
+	cr_expect_eq(sp_drawn_next(7 << 6, 4096), SP_DRAWN_JVM);
+	/* A thread that ended unseen is forgotten by the next recording. This one is there. */
+	cr_assert_eq(pthread_create(&t, NULL, sampled, &gone), 0);
+	pthread_join(t, NULL);
 	sp_drawn_begin();
-	cr_expect_eq(sp_drawn_next(7, 4096), SP_DRAWN_JVM);
+	cr_expect_eq(sp_drawn_next(gone, 4096), SP_DRAWN_JVM);
 	cr_expect_eq(sp_drawn_next(self, 4096), 1 << 20);
 }
 
@@ -199,9 +214,9 @@ Test(drawn, without_room_nothing_is_a_first_sample)
 {
 	uint32_t first = 0;
 
-	for (uint32_t tid = 1; tid <= 40000; tid++)
-		first += sp_drawn_next(tid, 4096) == SP_DRAWN_JVM;
+	for (uint64_t self = 1; self <= 40000; self++)
+		first += sp_drawn_next(self << 6, 4096) == SP_DRAWN_JVM;
 	cr_expect(first > 6000 && first <= 8192, "%u", first);
-	for (uint32_t tid = 1; tid <= 40000; tid++)
-		cr_assert_eq(sp_drawn_next(tid, 4096), 4096);
+	for (uint64_t self = 1; self <= 40000; self++)
+		cr_assert_eq(sp_drawn_next(self << 6, 4096), 4096);
 }
