@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SP_LIVE_MAX 8192u
+#define SP_LIVE_MAX 16384u
 
 struct sp_live;
 
