@@ -192,8 +192,8 @@ def samples(file, thread=None, **window):
 class Program:
     """One of tests/bench/*Work.java: it runs without end."""
 
-    def __init__(self, main):
-        self.t = jvm.Target(main, jvm=["-Xmx256m"], classes=compiled())
+    def __init__(self, main, options=()):
+        self.t = jvm.Target(main, jvm=["-Xmx256m", *options], classes=compiled())
         self.pid = self.t.pid
         self.seen = 0
 
@@ -280,7 +280,7 @@ class Report:
         for x in self.lines:
             cells = "".join(f"{shown(x[k]):>12}" for k in ("ours", "theirs"))
             ratio = f"{x['ratio']:.3f}" if x["ratio"] is not None else ""
-            met = {True: "yes", False: "NO", None: ""}[x["met"]]
+            met = {True: "yes", False: "NO", None: ""}.get(x["met"], x["met"])
             print(f"{x['what']:<{width}}{cells}{x['unit']:>7}{ratio:>8}  {x['aim']:<16}{met}")
         file = OUT / f"{self.name}.json"
         file.write_text(json.dumps({"date": datetime.date.today().isoformat(), "seconds": round(time.time() - self.begun),

@@ -1,17 +1,17 @@
 """Waits for Java locks: how right they are, and what it costs to tell them.
 
-    ./build.sh bench lock [ROUNDS|quick]        10 rounds of slowdown unless told
+    ./build.sh bench lock [ROUNDS|quick]        40 rounds of slowdown unless told
 
 time       40 waits of 20 ms for each kind of lock (tests/jvm/targets/Locks.java), as the waiting thread itself measures them, against
            the sum in the recording, kind by kind; -e lock with its default of 10 us for both.
-slowdown   CPU time and wall clock per unit of four threads that do nothing but take two locks from each other, against nobody in the
-           same round; median of the rounds."""
+slowdown   four threads that do nothing but take two locks from each other, in short slices of one JVM (slices.py)."""
 import re
 import subprocess
 import tempfile
 
 import alloc
 import common
+import slices
 from kit import jvm
 
 KINDS = ("monitor", "reentrant", "readwrite", "stamped", "semaphore", "latch", "condition", "future", "queue")
@@ -47,14 +47,10 @@ def main(rounds):
         report.raw["time"] = got
         contestants = {"ours": (lambda pid: ours.start(pid, "lock", "10us", f"{tmp}/s.jfr"), ours.stop),
                        peer.key: (lambda pid: peer._load(pid, f"start,event=lock,lock=10us,jfr,file={tmp}/p.jfr"), peer.stop)}
-        ratios = common.slowdown("lock", "LockWork", contestants, rounds, 0.5 if quick else 3)
-        for k, what in enumerate(("CPU time", "wall clock")):
-            mine, theirs = (common.added(ratios[x], k) for x in ("ours", peer.key))
-            report.line(f"{what} added to threads that fight for locks", mine, theirs, "<= 0.8 x" if k == 0 else "",
-                        mine <= 0.8 * theirs if k == 0 else None, "%")
-        report.raw["slowdown"] = ratios
+        got = slices.run("lock", "LockWork", contestants, rounds, 0.3 if quick else 1)
+        slices.lines(report, got, peer.key, "threads that fight for locks")
     report.close()
 
 
 if __name__ == "__main__":
-    main(common.rounds(10, 2))
+    main(common.rounds(40, 2))
