@@ -87,6 +87,7 @@ def lines(report, got, peer, what, aim=0.8):
         met = None
         if clock == "cpu":
             met = True if a["ratio"][2] <= aim else False if a["ratio"][1] > aim else "not told"
+            met = met if a["theirs"][1] > 0 else "not told"  # a ratio to nothing
         report.line(text, a["ours"][0], a["theirs"][0], f"<= {aim} x" if clock == "cpu" else "", met, "%", ratio=a["ratio"][0])
         for k, who in enumerate(("low", "high"), 1):
             report.line(f"  {who} end of 95 %", a["ours"][k], a["theirs"][k], "", None, "%", ratio=a["ratio"][k])
