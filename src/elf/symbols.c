@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "elf/kallsyms.h"
 #include "elf/symtab.h"
 
@@ -23,6 +24,7 @@ struct mapping {
 
 /* What was asked for, and what came of it: a table or a problem, never both. */
 struct module {
+	uint64_t hash;		 /* of both */
 	char *name, *build_id;	 /* owned; "" unknown */
 	struct sp_symtab *table; /* owned */
 	char *problem;		 /* owned: why there is none */
@@ -84,9 +86,17 @@ static int reserve(void *array, size_t *cap, size_t count, size_t size)
 	return 0;
 }
 
+/* Recordings of a whole application may have hundreds of modules. */
+static uint64_t hash_module(const char *name, const char *build_id)
+{
+	return sp_hash_bytes(name, strlen(name)) ^ sp_hash_bytes(build_id, strlen(build_id)) << 1;
+}
+
 static struct module *add_module(struct sp_symbols *s, const char *name, const char *build_id)
 {
-	struct module m = {.name = strdup(name), .build_id = strdup(build_id)};
+	struct module m = {.hash = hash_module(name, build_id),
+		.name = strdup(name),
+		.build_id = strdup(build_id)};
 
 	if (!m.name || !m.build_id ||
 		reserve(&s->modules, &s->module_cap, s->module_count, sizeof(m)) < 0) {
@@ -224,12 +234,13 @@ static const struct sp_symtab *table_of(
 {
 	/* there is one vdso: what its note says is of no interest */
 	const char *id = build_id && name[0] != '[' ? build_id : "";
+	uint64_t hash = hash_module(name, id);
 	struct sp_err err = {""};
 	struct module *m;
 
 	for (size_t i = 0; i < s->module_count; i++) {
 		m = &s->modules[i];
-		if (strcmp(m->name, name) == 0 && strcmp(m->build_id, id) == 0)
+		if (m->hash == hash && strcmp(m->name, name) == 0 && strcmp(m->build_id, id) == 0)
 			return m->table;
 	}
 	m = add_module(s, name, id);

@@ -1,11 +1,14 @@
 /* Reading a few fields of many events: see plan.h. */
 #include "jfr/plan.h"
 
+#include "base/cleanup.h"
+
 #include <string.h>
 
 enum op { START, DURATION, THREAD, STACK, STATE, NUMBER, INT, TICKS, NAME, SKIP_NUMBER, SKIP };
 
-uint64_t sp_jfr_to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
+/* Inlined below: asked for each event. */
+static inline uint64_t to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
 {
 	if (c->ticks_per_s == 1000000000 || c->ticks_per_s == 0)
 		return ticks;
@@ -13,6 +16,11 @@ uint64_t sp_jfr_to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
 	if (c->ns_per_tick && (int64_t)ticks >= 0)
 		return (uint64_t)((unsigned __int128)ticks * c->ns_per_tick >> 64);
 	return (uint64_t)((__int128)(int64_t)ticks * 1000000000 / (int64_t)c->ticks_per_s);
+}
+
+uint64_t sp_jfr_to_ns(const struct sp_jfr_chunk_data *c, uint64_t ticks)
+{
+	return to_ns(c, ticks);
 }
 
 static enum op op_of_role(uint8_t role, enum op otherwise)
@@ -73,6 +81,34 @@ static struct sp_jfr_step step_for(
 	return step;
 }
 
+/* Returns false where there are more of a kind than have a place. */
+static bool sort_steps(struct sp_jfr_plan *p)
+{
+	uint8_t *places[] = {[START] = &p->start,
+		[THREAD] = &p->thread,
+		[STACK] = &p->stack,
+		[STATE] = &p->state};
+
+	p->start = p->thread = p->stack = p->state = p->count;
+	p->other_count = 0;
+	for (uint8_t i = 0; i < p->count; i++) {
+		uint8_t op = p->steps[i].op;
+
+		if (op == SKIP_NUMBER || op == SKIP)
+			continue;
+		if (op < SP_COUNT(places) && places[op]) {
+			if (*places[op] != p->count)
+				return false;
+			*places[op] = i;
+		} else if (p->other_count < SP_COUNT(p->others)) {
+			p->others[p->other_count++] = i;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
 	const struct sp_jfr_decl *t, const char *const *fields)
 {
@@ -89,6 +125,7 @@ bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
 	p->numbers = !r->chunk->raw;
 	for (uint8_t i = 0; i < last; i++)
 		p->numbers &= p->steps[i].op != SKIP;
+	p->numbers &= sort_steps(p);
 	return true;
 }
 
@@ -101,10 +138,10 @@ static inline void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *
 
 	switch ((enum op)step->op) {
 	case START:
-		e->start_ns = chunk->start_ns + sp_jfr_to_ns(chunk, v - chunk->start_ticks);
+		e->start_ns = chunk->start_ns + to_ns(chunk, v - chunk->start_ticks);
 		break;
 	case DURATION:
-		e->duration_ns = m->ticks ? sp_jfr_to_ns(chunk, v) : v;
+		e->duration_ns = m->ticks ? to_ns(chunk, v) : v;
 		break;
 	case THREAD:
 		e->thread = sp_jfr_resolve_thread(r, v);
@@ -122,7 +159,7 @@ static inline void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *
 		e->picked[step->slot] = (uint64_t)(int64_t)(int32_t)v;
 		break;
 	case TICKS:
-		e->picked[step->slot] = sp_jfr_to_ns(chunk, v);
+		e->picked[step->slot] = to_ns(chunk, v);
 		break;
 	case NAME:
 		e->picked[step->slot] = m->type >= 0 ? sp_jfr_resolve_name_id(r, m->type, v) : 0;
@@ -144,8 +181,19 @@ static void read_numbers(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 		numbers[i] = sp_jfr_get_near(&at);
 	c->p = at.p < c->end ? at.p : c->end;
 	c->bad = at.p > c->end;
-	for (uint8_t i = 0; i < p->count && !c->bad; i++)
-		take(&p->steps[i], r, numbers[i], e);
+	if (c->bad)
+		return;
+	if (p->start < p->count)
+		e->start_ns = r->chunk->start_ns +
+			      to_ns(r->chunk, numbers[p->start] - r->chunk->start_ticks);
+	if (p->thread < p->count)
+		e->thread = sp_jfr_resolve_thread(r, numbers[p->thread]);
+	if (p->stack < p->count)
+		e->stack = sp_jfr_resolve_stack(r, numbers[p->stack]);
+	if (p->state < p->count)
+		e->state = sp_jfr_resolve_state(r, numbers[p->state]);
+	for (uint8_t i = 0; i < p->other_count; i++)
+		take(&p->steps[p->others[i]], r, numbers[p->others[i]], e);
 }
 
 void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,

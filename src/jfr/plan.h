@@ -16,6 +16,9 @@ struct sp_jfr_plan {
 	struct sp_jfr_step steps[SP_JFR_STEPS];
 	uint8_t count;
 	bool numbers; /* each step takes one compressed number */
+	/* The same by meaning: which number is the start, the thread …; count: none. */
+	uint8_t start, thread, stack, state;
+	uint8_t others[SP_JFR_PICKS + 1], other_count; /* steps that are none of these */
 };
 
 /* Makes the plan for type @t of the resolver's chunk. @fields: NULL-ended names.

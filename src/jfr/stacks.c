@@ -312,7 +312,9 @@ static size_t read_frames(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, in
 			*ret_truncated = 1;
 			continue;
 		}
-		memcpy(to, f->packed, sizeof(f->packed));
+		memcpy(to, f->packed, 8); /* as it was written */
+		if (f->len > 8)
+			memcpy(to + 8, f->packed + 8, sizeof(f->packed) - 8);
 		to += f->len;
 		*ret_whole &= f->whole;
 	}

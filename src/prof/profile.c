@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/sat.h"
 
@@ -98,23 +99,28 @@ static struct sp_row_slot *find_slot(
 	return &p->index[at];
 }
 
-/* Makes room for @more rows and keeps the index at most half full. */
-static int grow(struct sp_profile *p, size_t more)
+enum { LOOSE_ROWS = 1 << 18 }; /* 14 MB */
+enum { LARGE_PAGE = 2 << 20 };
+
+/* Rows are found at random: where the kernel has large pages for them, in half of the time. */
+static void large_pages(void *p, size_t size)
 {
-	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
-	struct sp_sample *rows;
-	struct sp_row_slot *index;
+	uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
+	uintptr_t to = ((uintptr_t)p + size) & ~(uintptr_t)(LARGE_PAGE - 1);
+
+	if (p && to > from)
+		madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+static int tighten(struct sp_profile *p);
+
+/* An index for @cap rows, at most half full. */
+static int grow_index(struct sp_profile *p, size_t cap)
+{
+	struct sp_row_slot *index = calloc(cap * 2, sizeof(*index));
 	size_t mask = cap * 2 - 1;
 
-	if (p->row_count + more <= p->row_cap)
-		return 0;
-	if (cap > UINT32_MAX / 2)
-		return -ENOMEM;
-	rows = reallocarray(p->rows, cap, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	p->rows = rows;
-	index = calloc(cap * 2, sizeof(*index));
+	large_pages(index, cap * 2 * sizeof(*index));
 	if (!index)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->index_size; i++) { /* all are different: none is looked at */
@@ -128,6 +134,28 @@ static int grow(struct sp_profile *p, size_t more)
 	free(p->index);
 	p->index = index;
 	p->index_size = cap * 2;
+	return 0;
+}
+
+/* Makes room for @more rows. */
+static int grow(struct sp_profile *p, size_t more)
+{
+	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
+	struct sp_sample *rows;
+
+	if (p->loose && p->row_count + more > LOOSE_ROWS && tighten(p) < 0)
+		return -ENOMEM;
+	if (p->row_count + more <= p->row_cap)
+		return 0;
+	if (cap > UINT32_MAX / 2)
+		return -ENOMEM;
+	rows = reallocarray(p->rows, cap, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	p->rows = rows;
+	large_pages(rows, cap * sizeof(*rows));
+	if (!p->loose && grow_index(p, cap) < 0)
+		return -ENOMEM;
 	p->row_cap = cap;
 	return 0;
 }
@@ -184,21 +212,23 @@ static uint64_t samples_of(const struct sp_event *e, uint64_t count, uint64_t we
 	return sp_round(&r, count, weight);
 }
 
-/* Counts a sample, and what its stack lacks; count_samples is to follow. */
-static void count_sample(struct sp_profile *p, struct sp_event *e, const struct sp_sample *s)
+/* Counts a sample, and what its stack lacks; count_samples is to follow. Numbers come by value: to
+ * read both at once after each was written makes the CPU wait. */
+static inline void count_sample(
+	struct sp_profile *p, struct sp_event *e, uint32_t stack, uint64_t count, uint64_t weight)
 {
-	uint8_t verdict = verdict_of(p, s->stack);
+	uint8_t verdict = verdict_of(p, stack);
 
-	p->count += s->count;
-	e->count += s->count;
-	e->weight += s->weight;
+	p->count += count;
+	e->count += count;
+	e->weight += weight;
 	if (verdict & SP_STACK_TRUNCATED) {
-		e->truncated.count += s->count;
-		e->truncated.weight += s->weight;
+		e->truncated.count += count;
+		e->truncated.weight += weight;
 	}
 	if (verdict & SP_STACK_UNKNOWN) {
-		e->unknown.count += s->count;
-		e->unknown.weight += s->weight;
+		e->unknown.count += count;
+		e->unknown.weight += weight;
 	}
 }
 
@@ -245,6 +275,11 @@ static void sum_rows(struct sp_profile *p, const struct sp_sample *s, size_t cou
 {
 	uint32_t hashes[SP_PROFILE_BATCH], mask = (uint32_t)(p->index_size - 1);
 
+	if (p->loose) {
+		memmove(&p->rows[p->row_count], s, count * sizeof(*s));
+		p->row_count += count;
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		hashes[i] = hash_key(&s[i]);
 		__builtin_prefetch(&p->index[hashes[i] & mask]);
@@ -269,9 +304,12 @@ int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count
 	for (size_t i = 0; i < count; i++) {
 		struct sp_event *e = &p->events[s[i].event];
 
-		s[i].count = sp_sat_fitting(p->count, s[i].count);
-		s[i].weight = sp_sat_fitting(e->weight, s[i].weight);
-		count_sample(p, e, &s[i]);
+		uint64_t count_of = sp_sat_fitting(p->count, s[i].count);
+		uint64_t weight = sp_sat_fitting(e->weight, s[i].weight);
+
+		s[i].count = count_of;
+		s[i].weight = weight;
+		count_sample(p, e, s[i].stack, count_of, weight);
 		if (i + 1 == count || s[i + 1].event != s[i].event)
 			count_samples(p, e);
 	}
@@ -299,7 +337,8 @@ void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 
 	if (n == 0)
 		return;
-	memset(p->index, 0, p->index_size * sizeof(*p->index));
+	if (p->index)
+		memset(p->index, 0, p->index_size * sizeof(*p->index));
 	p->row_count = 0;
 	for (size_t i = 0; i < n; i += many) {
 		many = n - i < SP_PROFILE_BATCH ? n - i : SP_PROFILE_BATCH;
@@ -317,6 +356,21 @@ static void leave_row(void *ctx, struct sp_sample *row)
 void sp_profile_reindex(struct sp_profile *p)
 {
 	sp_profile_rekey(p, leave_row, NULL);
+}
+
+void sp_profile_loosen(struct sp_profile *p)
+{
+	p->loose = p->row_count == 0 && !p->index;
+}
+
+/* From now on equal rows are one. */
+static int tighten(struct sp_profile *p)
+{
+	if (p->row_cap && grow_index(p, p->row_cap) < 0)
+		return -ENOMEM;
+	p->loose = false;
+	sp_profile_reindex(p);
+	return 0;
 }
 
 void sp_profile_restart(struct sp_profile *p)

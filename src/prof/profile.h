@@ -171,6 +171,7 @@ struct sp_profile {
 
 	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
+	bool loose;		   /* … but where this is set: see sp_profile_loosen */
 	struct sp_row_slot *index; /* owned hash table */
 	size_t index_size;
 
@@ -233,6 +234,10 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
 #define SP_PROFILE_BATCH 16
 int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count);
 int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count); /* changes s */
+
+/* Rows of a profile without any are not looked for as they come, as long as they are few: for one
+ * that is merged into another at once, which looks for them all the same. */
+void sp_profile_loosen(struct sp_profile *p);
 
 /* Counts samples anew after an event's interval, or whether its weights are measured, was changed.
  */

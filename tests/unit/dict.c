@@ -1,3 +1,4 @@
+#include "base/cleanup.h"
 #include "prof/dict.h"
 
 #include <criterion/criterion.h>
@@ -65,6 +66,32 @@ Test(dict, packed_frames_are_the_same_stack)
 	cr_expect_eq(sp_dict_packed(d, packed, len, 1), 1);
 	cr_expect_eq(sp_dict_stack(d, f, 2, 1), 1);
 	cr_expect_eq(sp_dict_packed(d, packed, len, 0), 2);
+	sp_dict_free(d);
+}
+
+Test(dict, frames_at_the_ends_of_a_byte_come_back)
+{
+	static const uint32_t numbers[] = {
+		0, 1, 126, 127, 128, 16382, 16383, 16384, (1u << 21) - 1, 1u << 21, UINT32_MAX};
+	const size_t n = SP_COUNT(numbers);
+	struct sp_dict *d;
+
+	cr_assert_eq(sp_dict_new(&d, 4 << 20), 0);
+	for (size_t i = 0; i < n * n * n; i++) {
+		struct sp_frame_ref f = {.method = numbers[i % n],
+			.line = (int32_t)numbers[i / n % n],
+			.bci = (int32_t)numbers[i / n / n],
+			.type = SP_FRAME_C1};
+		const struct sp_stack *st;
+
+		cr_assert_eq(sp_dict_stack(d, &f, 1, 0), i + 1);
+		st = sp_dict_get_stack(d, (uint32_t)i + 1);
+		cr_assert_eq(st->count, 1);
+		cr_assert_eq(st->frames[0].method, f.method);
+		cr_assert_eq(st->frames[0].line, f.line);
+		cr_assert_eq(st->frames[0].bci, f.bci);
+		cr_assert_eq(st->frames[0].type, f.type);
+	}
 	sp_dict_free(d);
 }
 

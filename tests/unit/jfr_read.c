@@ -21,6 +21,31 @@ static size_t sample(uint8_t *to, size_t cap, unsigned flushes, unsigned every)
 	return (size_t)n;
 }
 
+Test(jfr_cursor, skipped_numbers_end_where_read_ones_do)
+{
+	uint8_t bytes[400];
+	unsigned seed = 7;
+
+	for (int round = 0; round < 20000; round++) {
+		unsigned often = round % 9; /* from single bytes to numbers of nine */
+		struct sp_jfr_cursor slow, fast;
+		uint64_t n = (seed >> 8) % 120;
+
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			seed = seed * 1664525u + 1013904223u;
+			bytes[i] = (uint8_t)(seed >> 24 | ((seed >> 16) % 9 < often ? 0x80 : 0));
+			bytes[i] &= often == 0 ? 0x7f : 0xff;
+		}
+		slow = fast = (struct sp_jfr_cursor){
+			.p = bytes, .end = bytes + sizeof(bytes) - round % 50};
+		for (uint64_t i = 0; i < n && !slow.bad; i++)
+			sp_jfr_get_packed(&slow);
+		sp_jfr_skip_packed(&fast, n);
+		cr_assert(fast.bad == slow.bad, "round %d", round);
+		cr_assert(slow.bad || fast.p == slow.p, "round %d", round);
+	}
+}
+
 Test(jfr_reader, truncated_at_every_byte, .timeout = 100)
 {
 	static uint8_t image[1 << 20];
