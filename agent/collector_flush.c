@@ -52,6 +52,20 @@ static void say_once(struct sp_collector *c, const struct sp_err *err)
 	c->said_piece = true;
 }
 
+/* Workers are sampled by a launcher, and nobody knows that one was wanted until they are missed. */
+void sp_collector_tell_python(struct sp_collector *c)
+{
+	if (c->said_python || !c->capture->pieces || !c->capture->say ||
+		!sp_intern_python(c->intern))
+		return;
+	c->said_python = true;
+	c->capture->say(c->capture->say_ctx, "Python workers are not in this recording, for only a "
+					     "launcher samples them: to have "
+					     "them run sparkprof on their host, with the executor "
+					     "as target (sparkprof stop first "
+					     "ends this recording) or a worker's own pid");
+}
+
 /* Ends the file and begins the next. Samples are taken meanwhile; they wait in their rings. */
 static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err *err)
 {
@@ -64,7 +78,8 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 	}
 	r = sp_record_switch(c->record, fd, err);
 	replace_fd(c, fd);
-	sp_pieces_ended(p, bytes, c->told.samples - c->before.samples);
+	sp_pieces_ended(
+		p, bytes, c->told.samples - c->before.samples + c->told.lost - c->before.lost);
 	/* What is lost from the last count on belongs to the next file. */
 	c->before = c->told;
 	c->bytes_before += bytes;
@@ -94,6 +109,7 @@ static int flush(struct sp_collector *c, struct sp_err *err)
 	if (c->wall)
 		sp_wall_settle(c->wall, false);
 	sp_collector_identify(c);
+	sp_collector_tell_python(c);
 	sp_metrics_read(c->metrics, &m);
 	sp_record_metrics(c->record, &m);
 	sp_collector_piece_counts(c, &counts);

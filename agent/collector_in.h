@@ -30,7 +30,8 @@ struct sp_collector {
 	struct sp_counts before; /* of files before the one in hand */
 	struct sp_counts told;	 /* of all files, as the one in hand tells last */
 	uint64_t bytes_before;
-	bool said_piece; /* that the next file cannot be opened */
+	bool said_piece;  /* that the next file cannot be opened */
+	bool said_python; /* that its workers are not sampled */
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
 	uint64_t next_flush_ns, end_ns;
@@ -53,6 +54,7 @@ struct sp_collector {
 
 /* collector_flush.c */
 void sp_collector_identify(struct sp_collector *c);
+void sp_collector_tell_python(struct sp_collector *c); /* says once what autostart lacks */
 void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret);
 /* Somebody may be waiting in sp_collector_flush(). */
 void sp_collector_flush_if_due(struct sp_collector *c);

@@ -34,6 +34,7 @@ struct sp_intern {
 	uint32_t depth;
 	uint32_t epoch, modules_epoch;
 	uint32_t unknown_method;
+	bool python; /* a method was seen that talks to Python workers */
 	struct sp_frame_ref *refs;
 	void (*module_seen)(void *ctx, const struct sp_module *m);
 	void *module_ctx;
@@ -212,6 +213,28 @@ static void ref_kernel(struct sp_intern *in, uint64_t addr, struct sp_frame_ref 
 	*ret = (struct sp_frame_ref){c->method, -1, -1, SP_FRAME_KERNEL};
 }
 
+static bool has_word(const char *s, size_t len, const char *word)
+{
+	return memmem(s, len, word, strlen(word)) != NULL;
+}
+
+/* Whether the class is one of those by which Spark starts, feeds or reads Python workers. Others of
+ * these packages are a driver's way to its own Python. */
+static bool feeds_python(const char *name, size_t len)
+{
+	static const char spark[] = "org/apache/spark/";
+
+	return len > strlen(spark) && memcmp(name, spark, strlen(spark)) == 0 &&
+	       (has_word(name, len, "/api/python/") || has_word(name, len, "/execution/python/")) &&
+	       (has_word(name, len, "PythonRunner") || has_word(name, len, "PythonUDFRunner") ||
+		       has_word(name, len, "PythonWorkerFactory"));
+}
+
+bool sp_intern_python(const struct sp_intern *in)
+{
+	return in->python;
+}
+
 static uint32_t java_method(struct sp_intern *in, struct sp_name *n)
 {
 	struct sp_method m = {
@@ -221,6 +244,7 @@ static uint32_t java_method(struct sp_intern *in, struct sp_name *n)
 		.modifiers = n->modifiers,
 	};
 
+	in->python |= feeds_python(n->class_name, n->class_len);
 	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
 }
 

@@ -53,6 +53,9 @@ uint32_t sp_intern_vthread(
 uint32_t sp_intern_virtual(
 	struct sp_intern *in, uint64_t id, const char *name, size_t len, uint32_t tid);
 
+/* Whether a thread was seen that works with a Python worker of Spark's. */
+bool sp_intern_python(const struct sp_intern *in);
+
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);
 

@@ -212,3 +212,14 @@ def test_spark_that_comes_up_later_is_named(target, sparkprof, tmp_path):
     assert sparkprof("stop", t.pid).returncode == 0
     r = sparkprof("report", file, "-f", tmp_path / "x.txt")
     assert 'driver of app-late "came later"' in (tmp_path / "x.txt").read_text(), r.stderr
+
+
+@pytest.mark.parametrize("main, told", [("org.apache.spark.api.python.BasePythonRunner", 1), ("Idle", 0)])
+def test_python_workers_that_are_not_sampled_are_told_of_in_every_piece(target, sparkprof, tmp_path, main, told):
+    t = target(main, jvm=[recording.option(tmp_path / "%n.jfr", event="wall", loop="1s")])
+    wait_until(lambda: len(list(tmp_path.glob("*.jfr"))) > 2, 30)
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=30) == 0 and t.stderr() == ""
+    for file in tmp_path.glob("*.jfr"):
+        text = " ".join(sparkprof("report", "--all-threads", file).stdout.split())
+        assert text.count("Python workers are not in this recording") == told, text[:2000]
