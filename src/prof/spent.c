@@ -34,6 +34,7 @@ enum role {
 	FETCHES,
 	STORAGE,
 	NETWORK,
+	ENGINE, /* another SQL engine, in native code */
 };
 
 static const struct {
@@ -129,6 +130,14 @@ static const struct {
 	{"com/google/cloud/*", STORAGE},
 	{"com/microsoft/azure/*", STORAGE},
 	{"com/azure/*", STORAGE},
+	{"org/apache/comet/Native.writeSortedFileNative", WRITES},
+	{"org/apache/comet/*", ENGINE},
+	{"org/apache/gluten/*", ENGINE},
+	{"io/glutenproject/*", ENGINE},
+	{"org/apache/auron/*", ENGINE},
+	{"org/blaze/*", ENGINE},
+	{"com/nvidia/spark/*", ENGINE},
+	{"ai/rapids/*", ENGINE},
 };
 
 /* Functions of the JVM. A thread is also held at a safepoint when it comes back from native code.
@@ -266,6 +275,9 @@ static enum sp_spent of_waiting(const struct told *t, const char *state)
 		return by_state == SP_SPENT_DISK ? by_state : SP_SPENT_SHUFFLE_READ;
 	case NETWORK:
 		return by_state == SP_SPENT_DISK ? by_state : SP_SPENT_NETWORK;
+	case ENGINE: /* woken before it was seen: its threads wait for each other, else it is told
+		      */
+		return by_state == SP_SPENT_OTHER && t->native ? SP_SPENT_LOCK : by_state;
 	default:
 		return by_state;
 	}

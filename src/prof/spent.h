@@ -12,7 +12,7 @@
  *  4. shuffle write    below the streams that Spark counts as its shuffle write time
  *  5. a thread that waits: for what the frame nearest to the leaf stands for that is not the JDK's,
  *     Scala's, a serialiser's or a codec's: Python wait, shuffle read wait, HDFS/S3, network; else
- *     by its state: disk, network, lock, sleep
+ *     by its state: disk, network, lock, sleep; in a native SQL engine lock where that is not told
  *  6. one that does not: disk or network where its own call is one on a file or a socket,
  *     serialisation where a serialiser's frame is the nearest, else CPU
  *

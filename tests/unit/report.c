@@ -126,12 +126,20 @@ Test(area, the_frame_nearest_to_the_leaf_decides)
 	struct sp_frame_ref mine = java(p, "com/acme/Job", "map", "", SP_FRAME_C2);
 	struct sp_frame_ref jit = native(p, "libjvm.so", "CompileBroker::loop", SP_FRAME_CPP);
 	struct sp_frame_ref k = native(p, "[kernel]", "do_futex", SP_FRAME_KERNEL);
+	struct sp_frame_ref fusion = native(p, "libcomet.so",
+		"_ZN24datafusion_physical_plan4sort3run17h0123456789abcdefE", SP_FRAME_NATIVE);
+	struct sp_frame_ref lz4 = native(p, "libcomet.so",
+		"_ZN8lz4_flex5block8compress17h0123456789abcdefE", SP_FRAME_NATIVE);
+	struct sp_frame_ref rust =
+		native(p, "libcomet.so", "_ZN5alloc3vec17h0123456789abcdefE", SP_FRAME_NATIVE);
 	const struct {
 		struct sp_frame_ref frames[3];
 		uint32_t n;
 		const char *want;
-	} cases[] = {{{hash, shuffle, mine}, 3, "shuffle"}, {{hash, mine, shuffle}, 3, "your code"},
-		{{jit}, 1, "JIT"}, {{k}, 1, "kernel"}, {{hash}, 1, "other"}, {{hash}, 0, "other"}};
+	} cases[] = {{{rust, fusion, mine}, 3, "native SQL"},
+		{{rust, lz4, fusion}, 3, "compression"}, {{hash, shuffle, mine}, 3, "shuffle"},
+		{{hash, mine, shuffle}, 3, "your code"}, {{jit}, 1, "JIT"}, {{k}, 1, "kernel"},
+		{{hash}, 1, "other"}, {{hash}, 0, "other"}};
 
 	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
@@ -158,6 +166,11 @@ Test(area, libraries_are_nobodys_own_code)
 			"SQL codegen"},
 		{"org/apache/spark/network/util/TransportConf", "com/acme/Job", "network"},
 		{"com/acme/Json", "org/apache/spark/scheduler/Stage", "your code"},
+		{"org/apache/comet/Native", "org/apache/spark/scheduler/Stage", "native SQL"},
+		{"org/apache/comet/parquet/Native", "com/acme/Job", "Parquet/ORC"},
+		{"org/apache/spark/sql/comet/execution/shuffle/SpillSorter", "com/acme/Job",
+			"shuffle"},
+		{"ai/rapids/cudf/Table", "com/nvidia/spark/rapids/GpuX", "native SQL"},
 	};
 	struct sp_profile *p = sample_profile();
 	struct sp_areas *a;

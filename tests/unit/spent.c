@@ -70,6 +70,10 @@ static const struct {
 	{"CPU", "running", {"com/github/luben/zstd/ZstdOutputStream.write", KRYO, WRITER}},
 	{"Python wait", "net", {SOCKET, "java/io/DataInputStream.readInt", PY, WRITER, RUNNER}},
 	{"Python wait", "poll", {"!sun/nio/ch/EPoll.wait", PY, RUNNER}},
+	{"CPU", "running", {"+_ZN5arrow4sortEv", "!org/apache/comet/Native.executePlan", RUNNER}},
+	{"lock", "blocked", {"!org/apache/comet/Native.executePlan", RUNNER}},
+	{"disk", "disk", {"+read", "!org/apache/comet/Native.executePlan", RUNNER}},
+	{"shuffle write", "running", {"!org/apache/comet/Native.writeSortedFileNative", RUNNER}},
 	/* What Python is fed with may wait for something else. */
 	{"shuffle read wait", "lock", {PARK, TAKE, FETCH, PY, RUNNER}},
 	{"CPU", "running", {GEN, PY, RUNNER}},
