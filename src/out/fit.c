@@ -39,6 +39,60 @@ static void shorten_packages(struct sp_buf *b, size_t start, size_t width)
 	}
 }
 
+/* Where the pair that opens at @i ends, @n: nowhere. */
+static size_t closing(const char *s, size_t i, size_t n)
+{
+	int depth = 0;
+
+	for (; i < n; i++) {
+		depth += s[i] == '<';
+		if (s[i] == '>' && s[i - 1] != '-' && --depth == 0)
+			return i;
+	}
+	return n;
+}
+
+/* Where @word stands in no pair of its own, @n: nowhere. */
+static size_t find_word(const char *s, size_t n, const char *word)
+{
+	size_t len = strlen(word);
+	int depth = 0;
+
+	for (size_t i = 0; i + len <= n; i++) {
+		depth += s[i] == '<' ? 1 : s[i] == '>' && (i == 0 || s[i - 1] != '-') ? -1 : 0;
+		if (depth == 0 && memcmp(s + i, word, len) == 0)
+			return i;
+	}
+	return n;
+}
+
+/* Rust's "<Type as Trait>::f" and "module::<impl Trait for Type>::f" become "Type::f": emptied like
+ * template arguments, all of them would read "<>::f". */
+static void shorten_impl(struct sp_buf *b, size_t start)
+{
+	char *s = b->data + start,
+	     *open = s[0] == '<' ? s : memmem(s, b->len - start, "::<impl ", 8);
+	size_t n = b->len - start, from, end, type, len;
+
+	if (!open)
+		return;
+	from = (size_t)(open - s) + (s[0] == '<' ? 0 : 2);
+	end = closing(s, from, n);
+	if (end == n)
+		return;
+	type = from + 1;
+	len = find_word(s + type, end - type, " as ");
+	if (end - type > 5 && memcmp(s + type, "impl ", 5) == 0) {
+		size_t at = find_word(s + type, end - type, " for ");
+
+		type = type + at == end ? type + 5 : type + at + 5;
+		len = end - type;
+	}
+	memmove(s, s + type, len);
+	memmove(s + len, s + end + 1, n - end - 1);
+	b->len = start + len + n - end - 1;
+}
+
 /* Empties the outermost "<…>" pairs. "operator<" and "operator->" are no pairs. */
 static void shorten_templates(struct sp_buf *b, size_t start)
 {
@@ -58,6 +112,13 @@ static void shorten_templates(struct sp_buf *b, size_t start)
 	}
 	if (depth == 0)
 		b->len = start + to;
+}
+
+static void shorten_native(struct sp_buf *b, size_t start, size_t width)
+{
+	shorten_impl(b, start);
+	if (sp_fit_columns(b->data + start, b->len - start) > width)
+		shorten_templates(b, start);
 }
 
 static void cut_start(struct sp_buf *b, size_t start, size_t width)
@@ -86,7 +147,7 @@ void sp_fit(const char *name, size_t width, struct sp_buf *out)
 	if (out->failed || sp_fit_columns(out->data + start, out->len - start) <= width)
 		return;
 	if (native)
-		shorten_templates(out, start);
+		shorten_native(out, start, width);
 	else
 		shorten_packages(out, start, width);
 	cut_start(out, start, width);

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /* Appends @name in at most @width columns, losing the least useful first: package names become
- * letters (o.a.s.sql.Foo.bar), template arguments "<>", and at last the start becomes "...".
- * Control characters become blanks. */
+ * letters (o.a.s.sql.Foo.bar), Rust's "<Type as Trait>::f" becomes "Type::f", template arguments
+ * "<>", and at last the start becomes "...". Control characters become blanks. */
 void sp_fit(const char *name, size_t width, struct sp_buf *out);
 
 /* The same for words that are no method's name: what is in the middle becomes "...", for both ends
