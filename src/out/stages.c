@@ -239,6 +239,39 @@ void sp_stages_work(
 	}
 }
 
+void sp_stages_title(const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out)
+{
+	const char *name = sp_stages_name(p, r);
+
+	if (r->about && r->about->sql >= 0)
+		sp_buf_addf(out, "SQL %lld%s", (long long)r->about->sql, name[0] ? ": " : "");
+	sp_buf_adds(out, name);
+}
+
+/* What the stage is called, and which task lagged behind. */
+static void csv_words(struct sp_sink *sink, const struct sp_profile *p, const char *event,
+	const struct sp_stage_row *r)
+{
+	SP_AUTO_BUF struct sp_buf name = {0};
+	size_t bare;
+
+	sp_buf_addf(&name, "%d.%d ", r->stage, r->attempt);
+	bare = name.len;
+	sp_stages_title(p, r, &name);
+	if (name.len > bare) {
+		sp_csv_field(sink, event);
+		sp_sink_puts(sink, ",stage name,");
+		sp_csv_field(sink, sp_buf_str(&name));
+		sp_sink_puts(sink, ",,,,,,\r\n");
+	}
+	if (sp_stages_lags(r)) {
+		sp_csv_field(sink, event);
+		sp_sink_printf(sink,
+			",stage straggler,%d.%d TID %lld,1,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
+			r->stage, r->attempt, (long long)r->max_task, r->max_ns, r->max_ns);
+	}
+}
+
 static void csv_part(struct sp_sink *sink, const char *event, const char *table,
 	const struct sp_stage_row *r, const char *name, uint64_t weight, const char *unit)
 {
@@ -269,6 +302,7 @@ void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const 
 		sp_csv_field(sink, event);
 		sp_sink_printf(sink, ",stage run time,%d.%d,%u,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
 			r->stage, r->attempt, r->tasks, r->run_ns, r->run_ns);
+		csv_words(sink, p, event, r);
 		for (unsigned k = 0; k < sp_areas_count(s->areas); k++)
 			csv_part(sink, event, "stage area", r, sp_areas_get(s->areas, k)->name,
 				r->areas[k], unit);

@@ -44,6 +44,9 @@ bool sp_stages_lags(const struct sp_stage_row *r);
  * "" where nothing is known. */
 const char *sp_stages_name(const struct sp_profile *p, const struct sp_stage_row *r);
 
+/* Appends the same behind its query: "SQL 4: the words of the test". */
+void sp_stages_title(const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out);
+
 /* Appends what it was, with shares, heaviest first, at most @max: of wall what time was spent on
  * ("shuffle read wait 61 %, GC 12 %"), of other events areas. */
 void sp_stages_work(

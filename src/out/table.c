@@ -1,7 +1,7 @@
 /* Tables for spreadsheets and scripts: methods, classes, packages, threads, states and what --by
  * asked for, each with its own and its whole share, and Spark's stages. CSV has one row for each
- * (of "stage run time", samples are tasks); JSON an array for each table, and what was sampled and
- * lost. */
+ * (of "stage run time", samples are tasks; "stage name" has no numbers); JSON an array for each
+ * table, and what was sampled and lost. */
 #include "out/out.h"
 
 #include <errno.h>

@@ -27,16 +27,6 @@ static size_t columns(struct sp_buf *b)
 	return sp_fit_columns(b->data ? b->data : "", b->len);
 }
 
-/* "SQL 4: the words of the test" */
-static void add_name(const struct sp_text *t, const struct sp_stage_row *r, struct sp_buf *b)
-{
-	const char *name = sp_stages_name(t->p, r);
-
-	if (r->about && r->about->sql >= 0)
-		sp_buf_addf(b, "SQL %lld%s", (long long)r->about->sql, name[0] ? ": " : "");
-	sp_buf_adds(b, name);
-}
-
 static void add_lag(const struct sp_stage_row *r, struct sp_buf *b)
 {
 	char n[SP_NUMBER_SIZE];
@@ -65,7 +55,7 @@ static struct layout lay_out(const struct sp_text *t, const struct sp_stages *s,
 	for (size_t i = 0; i < rows; i++) {
 		SP_AUTO_BUF struct sp_buf a = {0}, b = {0};
 
-		add_name(t, &s->rows[i], &a);
+		sp_stages_title(t->p, &s->rows[i], &a);
 		sp_stages_work(s, &s->rows[i], AREAS, &b);
 		name = columns(&a) > name ? columns(&a) : name;
 		work = columns(&b) > work ? columns(&b) : work;
@@ -106,7 +96,7 @@ static void write_stage(const struct sp_text *t, const struct sp_view *v, const 
 	char n[SP_NUMBER_SIZE], id[32];
 	bool joined;
 
-	add_name(t, r, &name);
+	sp_stages_title(t->p, r, &name);
 	add_work(s, r, room, &work);
 	add_lag(r, &lag);
 	sp_fit_middle(sp_text_words(t, &name), l->name, &fit);

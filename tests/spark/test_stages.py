@@ -1,5 +1,6 @@
 """Stages and tasks of real executors, against their own logs and event logs."""
 import collections
+import csv
 import json
 import re
 import subprocess
@@ -114,7 +115,11 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
     assert sum(r["time"].get("other", 0) for r in rows.values()) < 0.05 * sum(r["weight"] for r in rows.values())
     who = "driver" if run.local else "executor 0"
     assert f'Target     {who} of {run.id} "sparkprof test" (pid ' in (tmp_path / "x.txt").read_text()
-    assert "Stages (" in (tmp_path / "x.txt").read_text() and ",stages," in (tmp_path / "x.csv").read_text()
+    assert "Stages (" in (tmp_path / "x.txt").read_text()
+    table = {tuple(line[1:3]): line[3:] for line in csv.reader((tmp_path / "x.csv").open(newline=""))}
+    for s, r in rows.items():
+        assert table["stages", s][:2] == [str(r["samples"]), str(r["weight"])] and table["stage run time", s][:2] == [str(r["tasks"]), str(r["run_ns"])]
+        assert ("stage name", f"{s} SQL {r['sql']}: {r['description']}") in table
     heavy = max(rows, key=lambda s: rows[s]["weight"])
     for option, root in ((["--stage", heavy], f"[stage {heavy}]"), (["--sql", rows[heavy]["sql"]], "[stage ")):
         r = sparkprof("report", run.file, *option, "--by", "stage", "-f", tmp_path / "x.collapsed")
