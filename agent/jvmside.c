@@ -417,7 +417,7 @@ static void *run(void *arg)
 	int r;
 
 	sp_threads_exclude_self(js.ev.threads);
-	sp_slice_short();
+	sp_slice_early();
 	if ((*js.vm)->AttachCurrentThreadAsDaemon(js.vm, (void **)&env, &attach) != JNI_OK) {
 		announce(-EAGAIN);
 		return NULL;

@@ -2,7 +2,7 @@
 
     ./build.sh bench waits [ROUNDS|quick]        seconds of each job; 10 unless told
 
-Two executors with one core each, behind a network of 50 Mbit/s (a network namespace of their own; root is needed), wall at 10 ms, on Spark 3.5 and 4.3.
+Two executors with one core each, behind a network of 50 Mbit/s (a network namespace of their own; root is needed), wall at 2 ms (at 10 ms a stage of seconds has a few dozen samples of its CPU time on a busy machine: 10 points by chance), on Spark 3.5 and 4.3.
 The truth is the event log: of each stage, Fetch Wait Time, JVM GC Time and Shuffle Write Time as shares of Executor Run Time + Executor
 Deserialize Time + Result Serialization Time of the tasks that ran whole within the recordings. A stage counts that has a tenth of its
 job's time.
@@ -64,7 +64,7 @@ def case(version, jdk, seconds, tmp):
             ask(app, f"{job} 0")  # what is loaded and compiled first is not what the job is bound by
             for pid in pids:
                 files[job].append(log.dir / f"{job}-{pid}.jfr")
-                who.start(pid, "wall", "10ms", files[job][-1])
+                who.start(pid, "wall", "2ms", files[job][-1])
             ask(app, job)
             for pid in pids:
                 who.stop(pid)
