@@ -5,7 +5,7 @@
 Two executors with one core each, behind a network of 50 Mbit/s (a network namespace of their own; root is needed), wall at 2 ms (at 10 ms a stage of seconds has a few dozen samples of its CPU time on a busy machine: 10 points by chance), on Spark 3.5 and 4.3.
 The truth is the event log: of each stage, Fetch Wait Time, JVM GC Time and Shuffle Write Time as shares of Executor Run Time + Executor
 Deserialize Time + Result Serialization Time of the tasks that ran whole within the recordings. A stage counts that has a tenth of its
-job's time.
+job's time, or most of what the job is built for.
 waits         the worst difference of such a share from the share of samples that have this class, in points
 bound         by how much the heaviest stage of the job is bound by what it is built for, by Spark's metrics
 other         the share of samples without a class, the worst of these stages"""
@@ -91,7 +91,8 @@ def judge(job, log, files):
     for stage, row in ours.items():
         our_ns[role[int(stage.split(".")[0])][1]].update({**row["time"], "weight": row["weight"]})
     whole = sum(x["run"] for x in spark_ms.values())
-    heavy = [k for k, x in spark_ms.items() if x["run"] >= 0.1 * whole and our_ns[k]["weight"]]
+    built = max(spark_ms, key=lambda k: spark_ms[k][JOBS[job]], default=None)
+    heavy = [k for k, x in spark_ms.items() if (k == built or x["run"] >= 0.1 * whole) and our_ns[k]["weight"]]
     rows = [(k, c, 100 * spark_ms[k][c] / spark_ms[k]["run"], 100 * our_ns[k][c] / our_ns[k]["weight"]) for k in heavy for c in JOBS.values()]
     other = max((100 * our_ns[k]["other"] / our_ns[k]["weight"] for k in heavy), default=100)
     return rows, other, max((x for _, c, x, _ in rows if c == JOBS[job]), default=0)
