@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define ANSWER_MAX (4u << 20)
-#define LOOK_NS	   200000000ull	 /* how often it looks for stages that are new */
-#define AGAIN_NS   3000000000ull /* a driver's UI may come up later, or be slow at first */
-#define DOUBLED	   4		 /* how often that grows */
-#define LAST_NS	   1000000000ull /* for the stages that are left at the end */
+#define LOOK_NS	   200000000ull	  /* how often it looks for stages that are new */
+#define AGAIN_NS   3000000000ull  /* a driver's UI may come up later, or be slow at first */
+#define DOUBLED	   4		  /* how often that grows */
+#define LAST_NS	   1000000000ull  /* for the stages that are left at the end */
+#define ALL_NS	   10000000000ull /* between questions for all jobs: many of them are megabytes */
 
 struct sp_rest {
 	JavaVM *vm;
@@ -30,8 +32,9 @@ struct sp_rest {
 	unsigned searches;
 	uint64_t searched_ns;
 	struct sp_stage_about about;
-	struct sp_buf text, jobs; /* jobs: the driver's, as of this round */
-	bool jobs_known;
+	struct sp_buf text, running, jobs; /* running: the driver's jobs, as of this round */
+	bool running_known, jobs_known;
+	uint64_t jobs_next_ns; /* when all jobs may be asked for again */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -95,6 +98,30 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 	return false;
 }
 
+/* The job that runs the stage that r->text tells of. One that has ended is only among all jobs, and
+ * then a running one may have the stage as well, to find its output. */
+static void find_job(struct sp_rest *r, JNIEnv *env)
+{
+	struct sp_stage_about *a = &r->about;
+	uint64_t now = sp_clock_mono_ns();
+	bool active = memmem(r->text.data, r->text.len, "\"ACTIVE\"", 8) != NULL;
+
+	if (active && !r->running_known)
+		r->running_known = get_to(r, env, "/jobs?status=running", &r->running);
+	if (active && r->running_known && sp_rest_job(r->running.data, r->running.len, a))
+		return;
+	r->running_known = false; /* older than the stage */
+	if (r->jobs_known && sp_rest_job(r->jobs.data, r->jobs.len, a))
+		return;
+	if (now < r->jobs_next_ns)
+		return;
+	r->jobs_known = get_to(r, env, "/jobs", &r->jobs);
+	/* What is too long, or slow, is not asked for at every stage. */
+	r->jobs_next_ns = now + (r->jobs_known ? ALL_NS : 6 * ALL_NS);
+	if (r->jobs_known)
+		sp_rest_job(r->jobs.data, r->jobs.len, a);
+}
+
 /* Returns whether the driver told of the stage: it may be slow, and hears of a stage from a queue.
  */
 static bool ask(struct sp_rest *r, JNIEnv *env)
@@ -105,11 +132,7 @@ static bool ask(struct sp_rest *r, JNIEnv *env)
 	snprintf(path, sizeof(path), "/stages/%d?details=false", a->stage);
 	if (!get(r, env, path) || !sp_rest_stage(r->text.data, r->text.len, a))
 		return false;
-	/* All of them: the one that ran the stage may have ended. */
-	if (!r->jobs_known)
-		r->jobs_known = get_to(r, env, "/jobs", &r->jobs);
-	if (r->jobs_known && !sp_rest_job(r->jobs.data, r->jobs.len, a))
-		r->jobs_known = false; /* older than the stage */
+	find_job(r, env);
 	snprintf(path, sizeof(path), "/sql/%lld?details=false&planDescription=false",
 		(long long)a->sql);
 	if (a->sql >= 0 && get(r, env, path))
@@ -120,7 +143,7 @@ static bool ask(struct sp_rest *r, JNIEnv *env)
 
 static void ask_all(struct sp_rest *r, JNIEnv *env)
 {
-	r->jobs_known = false;
+	r->running_known = false;
 	while (!stopped(r) && sp_tasks_wants_name(r->tasks) && search(r, env) &&
 		sp_tasks_next_wanted(r->tasks, &r->about))
 		if (!ask(r, env)) {
@@ -164,6 +187,7 @@ static void dispose(struct sp_rest *r)
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->cond);
 	sp_buf_done(&r->text);
+	sp_buf_done(&r->running);
 	sp_buf_done(&r->jobs);
 	free(r);
 }
@@ -187,6 +211,7 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	r->id = *id;
 	snprintf(r->ui, sizeof(r->ui), "%s", ui);
 	sp_buf_init(&r->text);
+	sp_buf_init(&r->running);
 	sp_buf_init(&r->jobs);
 	init_lock(r);
 	if (!sp_rest_base(id, r->ui, 0, r->base, sizeof(r->base))) {
