@@ -23,33 +23,59 @@ static bool read_text(const char *path, char *buf, size_t size)
 	return true;
 }
 
-/* limit - usage in @dir, UINT64_MAX where there is no limit or no such file. */
-static uint64_t left_in(const char *dir, const char *limit, const char *usage)
+/* Pages of files that the kernel gives back before it kills anybody: an executor's shuffle files
+ * fill its group with them. @text: memory.stat. */
+static uint64_t droppable(const char *text, const char *prefix)
 {
-	char path[600], text[64];
-	uint64_t max, used;
+	static const char *const lists[] = {"inactive_file ", "active_file "};
+	uint64_t sum = 0;
+	char key[32];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, limit);
+	for (size_t i = 0; i < 2; i++) {
+		const char *at;
+
+		snprintf(key, sizeof(key), "\n%s%s", prefix, lists[i]);
+		at = strstr(text, key);
+		sum += at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	}
+	return sum;
+}
+
+/* Names of a hierarchy's files. */
+struct names {
+	const char *limit, *usage, *stat_prefix;
+};
+
+/* limit - usage in @dir, UINT64_MAX where there is no limit or no such file. */
+static uint64_t left_in(const char *dir, const struct names *n)
+{
+	char path[600], text[4096];
+	uint64_t max, used, drop = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, n->limit);
 	if (!read_text(path, text, sizeof(text)) || text[0] == 'm')
 		return UINT64_MAX;
 	max = strtoull(text, NULL, 10);
-	snprintf(path, sizeof(path), "%s/%s", dir, usage);
+	snprintf(path, sizeof(path), "%s/%s", dir, n->usage);
 	if (max > 1ull << 60 || !read_text(path, text, sizeof(text)))
 		return UINT64_MAX;
 	used = strtoull(text, NULL, 10);
+	snprintf(path, sizeof(path), "%s/memory.stat", dir);
+	if (read_text(path, text, sizeof(text)))
+		drop = droppable(text, n->stat_prefix);
+	used -= drop < used ? drop : used;
 	return used < max ? max - used : 0;
 }
 
 /* The group and its parents up to the mount's root: the tightest counts. */
-static uint64_t left_along(
-	const char *root, const char *group, const char *limit, const char *usage)
+static uint64_t left_along(const char *root, const char *group, const struct names *names)
 {
 	char dir[512];
 	uint64_t least = UINT64_MAX;
 
 	snprintf(dir, sizeof(dir), "%s%s", root, group);
 	for (;;) {
-		uint64_t left = left_in(dir, limit, usage);
+		uint64_t left = left_in(dir, names);
 		char *slash = strrchr(dir, '/');
 
 		if (left < least)
@@ -62,6 +88,8 @@ static uint64_t left_along(
 
 uint64_t sp_budget_left(void)
 {
+	static const struct names v2 = {"memory.max", "memory.current", ""};
+	static const struct names v1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
 	char text[4096], *line, *save;
 	uint64_t least = UINT64_MAX;
 
@@ -74,11 +102,9 @@ uint64_t sp_budget_left(void)
 		if (!group)
 			continue;
 		if (strncmp(line, "0::", 3) == 0)
-			left = left_along(
-				"/sys/fs/cgroup", group + 1, "memory.max", "memory.current");
+			left = left_along("/sys/fs/cgroup", group + 1, &v2);
 		else if (strstr(line, ":memory:") || strstr(line, ",memory:"))
-			left = left_along("/sys/fs/cgroup/memory", group + 1,
-				"memory.limit_in_bytes", "memory.usage_in_bytes");
+			left = left_along("/sys/fs/cgroup/memory", group + 1, &v1);
 		if (left < least)
 			least = left;
 	}

@@ -196,7 +196,9 @@ static uint64_t limit_in(int dir, int version, uint64_t *ret_used)
 	uint64_t max = read_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes");
 	uint64_t high = v2 ? read_number(dir, "memory.high") : UNLIMITED;
 	uint64_t used = read_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
-	uint64_t drop = read_stat(dir, v2 ? "inactive_file" : "total_inactive_file", 0);
+	/* pages of files, which the kernel gives back before it kills anybody */
+	uint64_t drop = read_stat(dir, v2 ? "inactive_file" : "total_inactive_file", 0) +
+			read_stat(dir, v2 ? "active_file" : "total_active_file", 0);
 
 	if (!v2) /* parents above what is mounted count too */
 		high = read_stat(dir, "hierarchical_memory_limit", UNLIMITED);

@@ -43,6 +43,18 @@ def test_enough_left_needs_no_force(target, tmp_path):
         t.close()
 
 
+def test_pages_of_files_are_not_memory_that_is_short(target, tmp_path):
+    """A pod that wrote shuffle files is at its limit all the time; the kernel drops their pages where memory is needed."""
+    with cgroup.Memory() as group:
+        t = target("Idle", wrap=group.wrap())
+        group.leave(300 << 20)
+        subprocess.run([*group.wrap(), "dd", "if=/dev/zero", f"of={tmp_path}/shuffle", "bs=1M", "count=290"], check=True, capture_output=True)
+        r = subprocess.run([SPARKPROF, *RECORD, "-f", tmp_path / "a.collapsed", str(t.pid)], capture_output=True, text=True, timeout=60)
+        assert r.returncode == 0 and "cgroup" not in r.stderr, r.stderr
+        assert t.alive() and group.killed() == 0
+        t.close()
+
+
 def test_a_report_beside_the_target_takes_one_thread_and_little_memory(target, tmp_path):
     one = peers.recording(tmp_path / "one.jfr", "event=cpu,interval=200us,alloc=16k,lock=1us,wall=1ms", "Mixture", 3).read_bytes()
     big, page = tmp_path / "big.jfr", tmp_path / "x.html"

@@ -57,7 +57,8 @@ static void group_v2(
 	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.current", dir);
 	tree_put(&t, name, "%llu\n", (unsigned long long)used);
 	snprintf(name, sizeof(name), "sys/fs/cgroup%s/memory.stat", dir);
-	tree_put(&t, name, "anon 1\nactive_file 9\ninactive_file %llu\n", (unsigned long long)file);
+	tree_put(&t, name, "anon 1\nactive_file %llu\ninactive_file %llu\n",
+		(unsigned long long)file / 4, (unsigned long long)(file - file / 4));
 	snprintf(name, sizeof(name), "sys/fs/cgroup%s/cgroup.events", dir);
 	tree_put(&t, name, "populated 1\n");
 }
@@ -135,7 +136,9 @@ static void group_v1(const char *dir, const char *limit, uint64_t used, uint64_t
 	snprintf(name, sizeof(name), "sys/fs/cgroup/mem ory%s/memory.usage_in_bytes", dir);
 	tree_put(&t, name, "%llu\n", (unsigned long long)used);
 	snprintf(name, sizeof(name), "sys/fs/cgroup/mem ory%s/memory.stat", dir);
-	tree_put(&t, name, "cache 1\nhierarchical_memory_limit %llu\ntotal_inactive_file %llu\n",
+	tree_put(&t, name,
+		"cache 1\nhierarchical_memory_limit %llu\ntotal_inactive_file %llu\n"
+		"total_active_file 0\n",
 		(unsigned long long)above, 5 * MB);
 }
 
