@@ -1,6 +1,6 @@
 """Java allocations: how right they are, and what it costs to sample them.
 
-    ./build.sh bench alloc [ROUNDS|quick]        40 rounds of slowdown unless told
+    ./build.sh bench alloc [ROUNDS|quick]        120 rounds of slowdown unless told
 
 split      three callers allocate 70, 20 and 10 % of the bytes (tests/jvm/targets/Alloc.java); each profiler has a JVM of its own from
            its start, at least 20,000 samples. The worst difference from the truth in points.
@@ -90,10 +90,10 @@ def main(rounds):
             report.raw[f"live {every}"] = lived
         contestants = {"ours": (lambda pid: ours.start(pid, "alloc", INTERVAL, f"{tmp}/s.jfr"), ours.stop),
                        peer.key: (lambda pid: peer.start(pid, "alloc", INTERVAL, f"{tmp}/p.jfr"), peer.stop)}
-        got = slices.run("alloc", "AllocWork", contestants, rounds, 0.3 if quick else 1, STEADY)
+        got = slices.run("alloc", "AllocWork", contestants, rounds, 0.3, STEADY)
         slices.lines(report, got, peer.key, "an allocating program")
     report.close()
 
 
 if __name__ == "__main__":
-    main(common.rounds(40, 2))
+    main(common.rounds(120, 2))

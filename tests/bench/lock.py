@@ -1,6 +1,6 @@
 """Waits for Java locks: how right they are, and what it costs to tell them.
 
-    ./build.sh bench lock [ROUNDS|quick]        40 rounds of slowdown unless told
+    ./build.sh bench lock [ROUNDS|quick]        120 rounds of slowdown unless told
 
 time       40 waits of 20 ms for each kind of lock (tests/jvm/targets/Locks.java), as the waiting thread itself measures them, against
            the sum in the recording, kind by kind; -e lock with its default of 10 us for both.
@@ -47,10 +47,10 @@ def main(rounds):
         report.raw["time"] = got
         contestants = {"ours": (lambda pid: ours.start(pid, "lock", "10us", f"{tmp}/s.jfr"), ours.stop),
                        peer.key: (lambda pid: peer._load(pid, f"start,event=lock,lock=10us,jfr,file={tmp}/p.jfr"), peer.stop)}
-        got = slices.run("lock", "LockWork", contestants, rounds, 0.3 if quick else 1)
+        got = slices.run("lock", "LockWork", contestants, rounds, 0.3)
         slices.lines(report, got, peer.key, "threads that fight for locks")
     report.close()
 
 
 if __name__ == "__main__":
-    main(common.rounds(40, 2))
+    main(common.rounds(120, 2))
