@@ -23,6 +23,15 @@ static bool begins(const struct sp_dict *d, uint32_t string, const char *with)
 	return strncmp(sp_dict_get_string(d, string, NULL), with, strlen(with)) == 0;
 }
 
+/* Pools have queues of their own, as Jetty's BlockingArrayQueue of Spark's web pages. */
+static bool is_queue(const struct sp_dict *d, const struct sp_method *m)
+{
+	const char *name = sp_dict_get_string(d, m->class_id, NULL), *slash = strrchr(name, '/');
+
+	return strstr(slash ? slash : name, "Queue") &&
+	       (begins(d, m->name_id, "take") || begins(d, m->name_id, "poll"));
+}
+
 bool sp_idle_stack(struct sp_dict *d, uint32_t stack)
 {
 	const struct sp_stack *s = stack ? sp_dict_get_stack(d, stack) : NULL;
@@ -36,6 +45,8 @@ bool sp_idle_stack(struct sp_dict *d, uint32_t stack)
 		if (begins(d, m->class_id, "java/util/concurrent/locks/") &&
 			(begins(d, m->name_id, "acquire") || begins(d, m->name_id, "doAcquire")))
 			return false;
+		if (is_queue(d, m))
+			return true;
 		for (size_t k = 0; k < SP_COUNT(waiting); k++)
 			if (begins(d, m->class_id, waiting[k].in) &&
 				begins(d, m->name_id, waiting[k].name))

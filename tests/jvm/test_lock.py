@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from kit import parts, peers, recording
+from kit import parts, peers, recording, spark
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 CLASSES = {
@@ -77,6 +77,16 @@ def test_every_kind_of_lock_with_its_class_and_time(sparkprof, target, tmp_path,
     assert waited(found, "java/util/concurrent/ThreadPoolExecutor.getTask") < truth["queue"][1] / 10
     assert "idle" not in sparkprof("report", tmp_path / "x.jfr").stdout
     assert t.stdout().split()[0] == "ready" and "arning" not in t.stdout() and t.stderr() == before
+
+
+def test_threads_of_a_foreign_pool_are_idle(sparkprof, target, tmp_path):
+    """Those of Jetty, which serves Spark's web pages, wait in a queue of its own."""
+    t = target("IdlePool", classes=spark.bare_classes())
+    r = sparkprof("-e", "lock", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
+    assert r.returncode == 0, r.stderr
+    poll = "org/sparkproject/jetty/util/BlockingArrayQueue.poll"
+    assert waited(stacks(sparkprof, tmp_path / "x.jfr", "idle"), poll) > 300_000
+    assert "BlockingArrayQueue" not in sparkprof("report", "-e", "lock", "-o", "collapsed", tmp_path / "x.jfr").stdout
 
 
 @pytest.mark.parametrize("jdk", [21, 25])
