@@ -332,6 +332,8 @@ void sp_nativemem_look(void)
 
 	if (!nm.patched || !(atomic_load(&sp_sig.hooks) & 1u << SP_HERE_MALLOC))
 		return;
+	/* After a storm hardly any call is looked at: they alone would not see its end. */
+	sp_limit_turn(&nm.limit, sp_clock_mono_ns());
 	epoch = sp_got_epoch();
 	if (epoch == nm.epoch)
 		return;

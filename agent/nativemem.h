@@ -14,7 +14,8 @@
  * time. */
 struct sp_jvm_guest sp_nativemem_guest(uint64_t interval, bool follow_free, struct sp_capture *c);
 
-/* Looks for libraries that were loaded since. Context: the collector, once a tick. */
+/* Looks for libraries that were loaded since, and whether a storm is over. Context: the collector,
+ * once a tick. */
 void sp_nativemem_look(void);
 
 /* Bytes and calls of @site that no sample has told yet, at the end; false: there is no such site.

@@ -10,6 +10,7 @@
 
 #define SP_LIMIT_WINDOW_BITS 26 /* nanoseconds of a while: 67 ms */
 #define SP_LIMIT_SHIFT_MAX   24
+#define SP_LIMIT_FALL	     2 /* how often the factor is halved after a while, at most */
 
 struct sp_limit {
 	uint32_t quota;		  /* events taken in a while before the factor grows */
@@ -38,17 +39,32 @@ static inline uint64_t sp_limit_random(void)
 	return x ^ (x >> 31);
 }
 
-/* Begins another while when the last is over; a quiet one halves the factor. Returns the shift. */
+/* The factor for the next while, after @n events were taken in one at @shift: as small as they
+ * allow, so that what comes after a storm is told one by one again; not at once, or storms that
+ * pause would each be told from their beginning. */
+static inline uint32_t sp_limit_fallen(const struct sp_limit *l, uint32_t n, uint32_t shift)
+{
+	for (int i = 0; i < SP_LIMIT_FALL && shift && n < l->quota / 4; i++) {
+		n *= 2;
+		shift--;
+	}
+	return shift;
+}
+
+/* Begins another while when the last is over; quiet ones let the factor fall. Returns the shift. */
 static inline uint32_t sp_limit_turn(struct sp_limit *l, uint64_t now_ns)
 {
 	uint64_t now = now_ns >> SP_LIMIT_WINDOW_BITS, was = atomic_load(&l->current);
 
 	if (now != was && atomic_compare_exchange_strong(&l->current, &was, now)) {
 		uint32_t n = atomic_exchange(&l->count, 0);
-		uint32_t shift = atomic_load(&l->shift);
+		uint32_t shift = atomic_load(&l->shift), to = sp_limit_fallen(l, n, shift);
 
-		if (shift && (n < l->quota / 4 || now > was + 1))
-			atomic_compare_exchange_strong(&l->shift, &shift, shift - 1);
+		/* Nothing at all was taken in those between. */
+		for (; to && ++was < now;)
+			to = sp_limit_fallen(l, 0, to);
+		if (to != shift)
+			atomic_compare_exchange_strong(&l->shift, &shift, to);
 	}
 	return atomic_load_explicit(&l->shift, memory_order_relaxed);
 }

@@ -60,6 +60,15 @@ def test_what_was_not_freed(sparkprof, target, tmp_path, lib):
     assert "leak" not in sparkprof("report", tmp_path / "x.jfr").stdout
 
 
+def test_after_a_storm_each_call_is_told_again(sparkprof, target, tmp_path, lib):
+    """Hardly any call is looked at while a million come at once; a second later, all are."""
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "some 1000000 100 0", "some 100 101 1", pause=1)
+    assert "nativemem: more than 5000 samples a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
+    told = sparkprof("report", "-e", "leak", "-o", "collapsed", tmp_path / "x.jfr").stdout.splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in told if ";allocate_some " in line) == 100
+
+
 def test_mappings(sparkprof, target, tmp_path, lib):
     t = target("Mallocs", lib)
     record(sparkprof, t, tmp_path / "x.jfr", "map 100 1000000 4")

@@ -178,6 +178,36 @@ Test(limit, sums_stay_right_whatever_the_rate)
 	cr_expect_gt(taken, 2000, "%llu", (unsigned long long)taken);
 }
 
+Test(limit, what_follows_a_storm_is_told_one_by_one)
+{
+	uint64_t now = 1ull << 40, second = 1000000000, taken = 0;
+	struct sp_limit l;
+
+	sp_limit_init(&l, 1000);
+	for (int i = 0; i < 1000000; i++, now += 100)
+		sp_limit_pass(&l, now, false);
+	cr_expect_geq(atomic_load(&l.peak), 8);
+	/* 100 a second: after half a second each is taken. */
+	for (int i = 0; i < 55; i++, now += second / 100)
+		sp_limit_pass(&l, now, false);
+	for (int i = 0; i < 100; i++, now += second / 100)
+		taken += sp_limit_pass(&l, now, false) == 1;
+	cr_expect_eq(taken, 100, "%llu", (unsigned long long)taken);
+}
+
+Test(limit, storms_that_pause_are_no_way_around_it)
+{
+	uint64_t now = 1ull << 40, taken = 0;
+	struct sp_limit l;
+
+	sp_limit_init(&l, 1000);
+	/* Ten seconds: a million a second in every other while. */
+	for (int i = 0; i < 10000000; i++, now += 1000)
+		if (now >> SP_LIMIT_WINDOW_BITS & 1)
+			taken += sp_limit_pass(&l, now, false) != 0;
+	cr_expect_lt(taken, 20000, "%llu", (unsigned long long)taken);
+}
+
 /* The thread pointer of one that is gone, sampled once. */
 static void *sampled(void *ret)
 {
