@@ -187,7 +187,8 @@ static void take_report(
 	struct sp_stack_facts facts = {0};
 	uint32_t stack = 0, thread;
 
-	if (s->thread && (s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
+	if (rec->kind != SP_HERE_FREE && s->thread &&
+		(s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
 		sp_reports_drop(&rs, rec);
 		return;
 	}

@@ -166,7 +166,9 @@ static void released(void *p)
 		return;
 	if (sp_here_enter(SP_HERE_FREE)) {
 		h.arg[0] = (uint64_t)p;
-		sp_here_report(&h);
+		/* No room to tell: who frees what comes to lie there next does. */
+		if (sp_here_report(&h) == SP_HERE_FULL)
+			track((uint64_t)p);
 		sp_here_leave();
 	}
 	errno = saved;

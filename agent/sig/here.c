@@ -34,6 +34,12 @@ static bool in_child(enum sp_here_kind kind)
 	       (int32_t)syscall(SYS_getpid) != sp_sig.pid;
 }
 
+/* Whoever frees what others allocated: it is gone. */
+static bool is_wanted(const struct sp_sig_thread *t, enum sp_here_kind kind)
+{
+	return !t || kind == SP_HERE_FREE || atomic_load_explicit(&t->wanted, memory_order_relaxed);
+}
+
 __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_here *h)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -44,7 +50,7 @@ __attribute__((noinline)) enum sp_here_outcome sp_here_report(const struct sp_he
 	struct sp_stack_range r = {0};
 	struct sp_sig_record *rec;
 
-	if (in_child(h->kind) || (t && !atomic_load_explicit(&t->wanted, memory_order_relaxed)))
+	if (in_child(h->kind) || !is_wanted(t, h->kind))
 		return SP_HERE_UNWANTED;
 	read_registers(regs);
 	if (!h->stackless && !h->virtual)

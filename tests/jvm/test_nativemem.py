@@ -60,6 +60,15 @@ def test_what_was_not_freed(sparkprof, target, tmp_path, lib):
     assert "leak" not in sparkprof("report", tmp_path / "x.jfr").stdout
 
 
+def test_whoever_frees_it(sparkprof, target, tmp_path, lib):
+    """Also a thread that is not recorded."""
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "others 100 1001", "some 100 1001 2", pause=0.1, options=("--nativemem", "0", "--thread", "main"))
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_for_others") == 100_100
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_for_others", "leak") == 0
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some", "leak") > 0
+
+
 def test_after_a_storm_each_call_is_told_again(sparkprof, target, tmp_path, lib):
     """Hardly any call is looked at while a million come at once; a second later, all are."""
     t = target("Mallocs", lib)

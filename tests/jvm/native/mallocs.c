@@ -39,6 +39,27 @@ __attribute__((noinline)) void allocate_each(long size)
 	free(q);
 }
 
+static void *others[1000];
+
+/* Blocks that another thread frees. */
+__attribute__((noinline)) void allocate_for_others(long count, long size)
+{
+	for (long i = 0; i < count; i++)
+		others[i] = malloc((size_t)size);
+	sink = others[0];
+}
+
+void Java_Mallocs_others(void *env, void *cls, long count, long size)
+{
+	allocate_for_others(count, size);
+}
+
+void Java_Mallocs_freeThose(void *env, void *cls, long count)
+{
+	for (long i = 0; i < count; i++)
+		free(others[i]);
+}
+
 /* Mappings of @size bytes; one in @every is kept. Address space without memory does not count. */
 __attribute__((noinline)) void map_some(long count, long size, long every)
 {

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 
 /** Allocates native memory as lines of stdin say: "load LIBRARY", "some COUNT SIZE EVERY", "map COUNT SIZE EVERY",
- *  "each SIZE", "fork", "direct COUNT SIZE". */
+ *  "each SIZE", "fork", "direct COUNT SIZE", "others COUNT SIZE" (freed by a thread "freer"). */
 public class Mallocs {
     static native long some(long count, long size, long every);
 
@@ -13,6 +13,10 @@ public class Mallocs {
     static native void each(long size);
 
     static native int forked();
+
+    static native void others(long count, long size);
+
+    static native void freeThose(long count);
 
     static final ArrayList<ByteBuffer> kept = new ArrayList<>();
 
@@ -31,7 +35,12 @@ public class Mallocs {
             else if (w[0].equals("map")) map(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
             else if (w[0].equals("each")) each(Long.parseLong(w[1]));
             else if (w[0].equals("fork")) System.out.println("child " + forked());
-            else if (w[0].equals("direct")) direct(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
+            else if (w[0].equals("others")) {
+                others(Long.parseLong(w[1]), Long.parseLong(w[2]));
+                Thread t = new Thread(() -> freeThose(Long.parseLong(w[1])), "freer");
+                t.start();
+                t.join();
+            } else if (w[0].equals("direct")) direct(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
             System.out.println("did " + line);
         }
     }
