@@ -150,6 +150,8 @@ static struct sp_tinfo *add(struct sp_threads *ts, uint32_t tid)
 	atomic_store(&t->sig->anchor, 0);
 	atomic_store(&t->sig->busy, 0);
 	atomic_store(&t->sig->perf_fd, -1);
+	/* Before anybody finds it: hooks of a thread that has no name yet would be left out. */
+	atomic_store(&t->sig->wanted, is_wanted(ts, t));
 	atomic_store_explicit(&t->sig->tid, tid, memory_order_release);
 	sp_tindex_put(ts, tid, (uint32_t)(t - ts->infos));
 	return t;

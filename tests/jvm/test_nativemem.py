@@ -60,6 +60,14 @@ def test_what_was_not_freed(sparkprof, target, tmp_path, lib):
     assert "leak" not in sparkprof("report", tmp_path / "x.jfr").stdout
 
 
+def test_threads_that_come_and_go_sum_up_exactly(sparkprof, target, tmp_path, lib):
+    """From their first moment on, before anybody has asked for their names."""
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "threads 60")
+    calls = int(re.search(r"calls (\d+)", t.stdout())[1])
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_a_while") == 1000 * calls
+
+
 def test_whoever_frees_it(sparkprof, target, tmp_path, lib):
     """Also a thread that is not recorded."""
     t = target("Mallocs", lib)

@@ -1,8 +1,10 @@
 /* Native methods of tests/jvm/targets/Mallocs.java: known amounts of native memory by known
  * callers. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void *volatile sink;
@@ -58,6 +60,36 @@ void Java_Mallocs_freeThose(void *env, void *cls, long count)
 {
 	for (long i = 0; i < count; i++)
 		free(others[i]);
+}
+
+static long ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Allocates for 30 ms; adds its calls to *@calls. */
+__attribute__((noinline)) void *allocate_a_while(void *calls)
+{
+	for (long end = ms() + 30; ms() < end; ++*(long *)calls) {
+		sink = malloc(1000);
+		free(sink);
+	}
+	return NULL;
+}
+
+/* Threads that the JVM does not know, one after the other. Returns the calls of all. */
+long Java_Mallocs_threads(void *env, void *cls, long count)
+{
+	pthread_t t;
+	long calls = 0;
+
+	for (long i = 0; i < count; i++)
+		if (pthread_create(&t, NULL, allocate_a_while, &calls) == 0)
+			pthread_join(t, NULL);
+	return calls;
 }
 
 /* Mappings of @size bytes; one in @every is kept. Address space without memory does not count. */

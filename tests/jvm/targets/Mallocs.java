@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 
 /** Allocates native memory as lines of stdin say: "load LIBRARY", "some COUNT SIZE EVERY", "map COUNT SIZE EVERY",
- *  "each SIZE", "fork", "direct COUNT SIZE", "others COUNT SIZE" (freed by a thread "freer"). */
+ *  "each SIZE", "fork", "direct COUNT SIZE", "others COUNT SIZE" (freed by a thread "freer"),
+ *  "threads COUNT". */
 public class Mallocs {
     static native long some(long count, long size, long every);
 
@@ -17,6 +18,8 @@ public class Mallocs {
     static native void others(long count, long size);
 
     static native void freeThose(long count);
+
+    static native long threads(long count);
 
     static final ArrayList<ByteBuffer> kept = new ArrayList<>();
 
@@ -34,6 +37,7 @@ public class Mallocs {
             else if (w[0].equals("some")) some(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
             else if (w[0].equals("map")) map(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
             else if (w[0].equals("each")) each(Long.parseLong(w[1]));
+            else if (w[0].equals("threads")) System.out.println("calls " + threads(Long.parseLong(w[1])));
             else if (w[0].equals("fork")) System.out.println("child " + forked());
             else if (w[0].equals("others")) {
                 others(Long.parseLong(w[1]), Long.parseLong(w[2]));
