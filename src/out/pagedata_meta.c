@@ -86,12 +86,13 @@ static void json_stages(struct sp_buf *b, const struct sp_profile *p)
 	sp_buf_adds(b, ",\"stages\":{");
 	for (size_t i = 0, n = 0; i < p->stage_count; i++) {
 		const struct sp_stage *s = &p->stages[i];
-		const char *name = sp_stages_name(p, &(struct sp_stage_row){.about = s});
+		SP_AUTO_BUF struct sp_buf title = {0};
 
-		if (!*name)
+		sp_stages_title(p, &(struct sp_stage_row){.about = s}, &title);
+		if (!title.len)
 			continue;
 		sp_buf_addf(b, "%s\"stage %d.%d\":", n++ ? "," : "", s->stage, s->attempt);
-		sp_escape_json(name, strlen(name), b);
+		sp_escape_json(title.data, title.len, b);
 	}
 	sp_buf_addc(b, '}');
 }

@@ -202,6 +202,7 @@ static void make_tasks(struct sp_profile *p, uint32_t threads, uint64_t seconds)
 	for (uint32_t t = 0; t < 2; t++) /* what executors do outside of tasks */
 		sp_profile_add_task(p, &(struct sp_task_run){.name = {-1, -1, -1, -1, -1},
 					       .executor = str(p, t % 2 ? "3" : "4")});
+	sp_profile_stage(p, 0, 4, 0)->sql = 12;
 	sp_profile_stage(p, 0, 4, 0)->description =
 		str(p, "count of <b>orders</b> by customer at NightlyReport.scala:1042");
 }
