@@ -305,6 +305,24 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 	return r;
 }
 
+/* Those of one application have that in common: "several of application_… "nightly"". */
+static void merge_target(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
+{
+	uint32_t target = string(m, from->target_id);
+	SP_AUTO_BUF struct sp_buf b = {0};
+
+	if (!p->target_id)
+		p->target_id = target;
+	if (!target || p->target_id == target)
+		return;
+	sp_buf_adds(&b, "several");
+	if (p->app_id)
+		sp_buf_addf(&b, " of %s", sp_dict_get_string(p->dict, p->app_id, NULL));
+	if (p->app_id && p->app_name)
+		sp_buf_addf(&b, " \"%s\"", sp_dict_get_string(p->dict, p->app_name, NULL));
+	p->target_id = b.failed ? 0 : sp_dict_string(p->dict, b.data, b.len);
+}
+
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 {
 	__attribute__((cleanup(merge_done))) struct merge m = {0};
@@ -329,12 +347,11 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 		return r;
 	p->fold = p->fold > from->fold ? p->fold : from->fold;
 	merge_words(p, from);
-	if (!p->target_id)
-		p->target_id = string(&m, from->target_id);
-	else if (from->target_id && p->target_id != string(&m, from->target_id))
-		p->target_id = sp_dict_string(p->dict, "several", 7);
 	if (p->app_id && p->app_id != string(&m, from->app_id))
 		p->app_id = p->app_name = 0;
+	else if (p->app_id && !p->app_name)
+		p->app_name = string(&m, from->app_name);
+	merge_target(&m, p, from);
 	if (p->executor_id != string(&m, from->executor_id))
 		p->executor_id = 0;
 	if (!p->runtime_id)

@@ -395,3 +395,33 @@ Test(python, workers_stand_on_the_frame_of_their_task_that_waits)
 	}
 	sp_profile_free(p);
 }
+
+/* Three recordings, of the application and the name that each knows. */
+Test(merge, several_of_one_application_name_it)
+{
+	static const char *const cases[][7] = {
+		{"app-1", "x", "app-1", "x", "app-1", "x", "several of app-1 \"x\""},
+		{"app-1", "", "app-1", "", "app-1", "x", "several of app-1 \"x\""},
+		{"app-1", "", "app-1", "", "app-1", "", "several of app-1"},
+		{"app-1", "x", "app-2", "x", "app-1", "x", "several"},
+		{"app-1", "x", "app-1", "x", "", "", "several"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_profile *p[3];
+
+		for (int k = 0; k < 3; k++) {
+			const char *app = cases[i][2 * k], *name = cases[i][2 * k + 1];
+			struct sp_dict *d = (p[k] = sample_profile())->dict;
+
+			p[k]->target_id = sp_dict_string(d, &"012"[k], 1);
+			p[k]->app_id = *app ? sp_dict_string(d, app, strlen(app)) : 0;
+			p[k]->app_name = *name ? sp_dict_string(d, name, strlen(name)) : 0;
+			cr_assert(k == 0 || sp_profile_merge(p[0], p[k]) == 0);
+		}
+		cr_expect_str_eq(
+			sp_dict_get_string(p[0]->dict, p[0]->target_id, NULL), cases[i][6]);
+		for (int k = 0; k < 3; k++)
+			sp_profile_free(p[k]);
+	}
+}
