@@ -308,7 +308,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	if (k->duration) /* of locks; others pick nothing there */
 		s.holder = (uint32_t)e->picked[HOLDER];
 	if (l->spans) {
-		int r = sp_roots_find(l, e, &s.task);
+		int r = sp_roots_find(l, e, &s.task, &s.thread);
 
 		if (r < 0)
 			return r;

@@ -2,6 +2,7 @@
 #include "prof/roots.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,29 @@ static uint32_t named(struct sp_loading *l, const struct sp_thread *t)
 	return sp_spans_name(l->spans, &task);
 }
 
-int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_task)
+/* The worker as Spark calls it in that task; those that have a name for idle ones (4.2 on) all call
+ * them so. */
+static void call_by_task(struct sp_loading *l, uint32_t task, uint32_t *thread)
+{
+	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, *thread);
+	struct sp_thread named;
+	char tag[96], name[160];
+	uint32_t id;
+	int n;
+
+	if (!task || task > l->spans->count || !t ||
+		!sp_taskname_idle(sp_dict_get_string(l->p->dict, t->name_id, NULL)))
+		return;
+	named = *t;
+	n = snprintf(name, sizeof(name), "Executor task launch worker for %s",
+		sp_taskname_tag(&l->spans->list[task - 1].run.name, tag, sizeof(tag)));
+	named.name_id = sp_dict_string(l->p->dict, name, (size_t)n);
+	id = named.name_id ? sp_dict_thread(l->p->dict, &named) : 0;
+	*thread = id ? id : *thread;
+}
+
+int sp_roots_find(
+	struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_task, uint32_t *thread)
 {
 	struct sp_roots *r = roots(l);
 	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
@@ -123,6 +146,7 @@ int sp_roots_find(struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *
 	if (*ret_task || said != SP_STACK_TASK)
 		return 0;
 	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
+	call_by_task(l, *ret_task, thread);
 	if (*ret_task || !last)
 		return 0;
 	if (!r->threads[e->thread])

@@ -161,6 +161,45 @@ Test(load, min_duration_leaves_out_waits_that_do_not_say_how_long)
 	sp_profile_free(p);
 }
 
+/* The time of a sample begins before the task that its stack is in: the name that the worker had
+ * then is not the task's. One that is far from any task keeps it. */
+Test(load, samples_of_a_task_do_not_stand_under_the_idle_name)
+{
+	static const char busy[] = "Executor task launch worker for task 3.0 in stage 5.1 (TID 45)";
+	uint32_t idle = sp_dict_thread(dict,
+		&(struct sp_thread){
+			.tid = 7, .java_id = 33, .name_id = str("Executor task idle worker#33")});
+	uint32_t named = sp_dict_thread(
+		dict, &(struct sp_thread){.tid = 7, .java_id = 33, .name_id = str(busy)});
+	uint32_t run = java_stack("org/apache/spark/executor/Executor$TaskRunner", "run");
+	uint32_t wait = java_stack("java/util/concurrent/ThreadPoolExecutor", "getTask");
+	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
+	union sp_jfr_val task[] = {{.u = now}, {.u = 100 * ms}, {.u = named}, {.u = 5}, {.u = 1},
+		{.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = 1}, {.u = 0}};
+	struct sp_load_opts o = {.tasks = true};
+	struct sp_profile *p = NULL;
+	uint32_t threads[3] = {0}, inside = 0;
+
+	sp_jfrw_event(w, SP_JFR_TASK, task);
+	sp_jfrw_wall(w, now - 3 * ms, idle, run, SP_STATE_RUNNING, 1, 5 * ms);
+	sp_jfrw_wall(w, now + 3 * ms, named, run, SP_STATE_RUNNING, 1, 5 * ms);
+	sp_jfrw_wall(w, now - 400 * ms, idle, wait, SP_STATE_LOCK, 1, 390 * ms);
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_thread *t = sp_dict_get_thread(p->dict, p->rows[i].thread);
+
+		cr_assert(t && t->tid == 7 && inside < 3);
+		if (p->rows[i].task)
+			threads[inside++] = p->rows[i].thread;
+		cr_expect_str_eq(sp_dict_get_string(p->dict, t->name_id, NULL),
+			p->rows[i].task ? busy : "Executor task idle worker#33");
+	}
+	cr_expect_eq(inside, 2);
+	cr_expect_eq(threads[1], threads[0], "one thread, not two of one name");
+	sp_profile_free(p);
+}
+
 Test(load, losses_are_the_last_sums)
 {
 	struct sp_profile *p;
