@@ -94,6 +94,8 @@ static int read_event(struct reading *r, const char *line, size_t len)
 		keep(sp_json_get(e, "App ID"), &r->names->app_id);
 		keep(sp_json_get(e, "App Name"), &r->names->app_name);
 	}
+	if (IS("SparkListenerApplicationEnd"))
+		r->names->ended = true;
 #undef IS
 	return 0;
 }
@@ -134,7 +136,9 @@ static int read_file(struct reading *r, int dir, const char *name, struct sp_err
 	plain = sp_in_temporary();
 	n = plain < 0 ? plain : sp_unpack(data, (size_t)st.st_size, plain, &cut);
 	munmap(data, (size_t)st.st_size);
-	if (n < 0 && n != -EBADMSG) /* one in progress is always cut */
+	if (n == -EBADMSG) /* one in progress always is */
+		r->names->cut = true;
+	else if (n < 0)
 		return sp_err_set(err, n, "%s: cannot be unpacked: %s", name, strerror(-n));
 	if (lseek(plain, 0, SEEK_SET) < 0)
 		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
@@ -196,6 +200,8 @@ int sp_eventlog_read(const char *path, struct sp_stage_names *ret, struct sp_err
 	if (n < 0)
 		return sp_err_prefix(err, n, "--event-log: %s", path);
 	if (r.events == 0)
-		return sp_err_set(err, -EBADMSG, "--event-log: %s: has no events of Spark", path);
+		return sp_err_set(err, -EBADMSG, "--event-log: %s: %s", path,
+			ret->cut ? "is cut or damaged before the end of its first event"
+				 : "has no events of Spark");
 	return 0;
 }

@@ -337,9 +337,15 @@ static int settle_names(struct sp_loading *l)
 {
 	const struct sp_stage_names *n = l->opts->names;
 	const char *is = l->spans->app_id ? l->spans->app_id : "";
+	uint32_t missing;
 	char text[256];
-	int r = sp_stage_names_apply(n, l->p);
+	int r = sp_stage_names_apply(n, l->p, &missing);
 
+	if (r >= 0 && missing && (n->cut || !n->ended))
+		sp_profile_note(l->p,
+			n->cut ? "the event log is cut or damaged: it does not name all stages"
+			       : "the event log does not reach the end of the application: it does "
+				 "not name all stages");
 	if (r == 0 && *is && n->app_id && strcmp(is, n->app_id) != 0) {
 		snprintf(text, sizeof(text),
 			"the event log is of %s, this is of %s: its stages are not named",

@@ -67,24 +67,28 @@ static void put(struct sp_profile *p, struct sp_stage *to, const struct sp_stage
 	to->sql = from->sql >= 0 ? from->sql : to->sql;
 }
 
-int sp_stage_names_apply(const struct sp_stage_names *n, struct sp_profile *p)
+int sp_stage_names_apply(
+	const struct sp_stage_names *n, struct sp_profile *p, uint32_t *ret_missing)
 {
 	const char *app = n->app_id ? n->app_id : "";
-	uint32_t last_stage = UINT32_MAX;
+	struct sp_taskname last = {-1, -1, -1, -1, -1};
 	int named = 0;
 
+	*ret_missing = 0;
 	for (size_t i = 0; i < p->task_count; i++) {
 		const struct sp_task_run t = p->tasks[i];
 		const struct sp_stage_name *of_all, *of_one;
 		struct sp_stage *to;
 
-		if (t.name.stage < 0 || (uint32_t)t.name.stage == last_stage)
+		if (t.name.stage < 0 ||
+			(t.name.stage == last.stage && t.name.stage_attempt == last.stage_attempt))
 			continue;
-		last_stage = (uint32_t)t.name.stage;
+		last = t.name;
 		if (t.app && *app && strcmp(sp_dict_get_string(p->dict, t.app, NULL), app) != 0)
 			continue;
 		of_all = find(n, t.name.stage, -1);
 		of_one = find(n, t.name.stage, t.name.stage_attempt);
+		*ret_missing += !of_one;
 		if (!of_all && !of_one)
 			continue;
 		to = sp_profile_stage(p, t.app, t.name.stage, t.name.stage_attempt);

@@ -15,6 +15,8 @@ struct sp_stage_names {
 	char *app_id, *app_name;    /* owned; NULL: not told */
 	struct sp_stage_name *list; /* owned */
 	size_t count, cap;
+	bool cut;   /* a part of the log is damaged, or was not written to its end */
+	bool ended; /* it tells of the application's end */
 };
 
 void sp_stage_names_done(struct sp_stage_names *n);
@@ -23,7 +25,9 @@ void sp_stage_names_done(struct sp_stage_names *n);
 struct sp_stage_name *sp_stage_names_add(struct sp_stage_names *n, int32_t stage, int32_t attempt);
 
 /* Puts the names into the stages that @p's tasks ran in, where the application is the same or @p
- * does not know its own. Returns how many stages were named, or -ENOMEM. */
-int sp_stage_names_apply(const struct sp_stage_names *n, struct sp_profile *p);
+ * does not know its own. Returns how many stages were named, or -ENOMEM; *ret_missing is how many
+ * of the application have no name here. */
+int sp_stage_names_apply(
+	const struct sp_stage_names *n, struct sp_profile *p, uint32_t *ret_missing);
 
 #endif

@@ -197,6 +197,7 @@ Test(eventlog, names_stages_of_the_same_application)
 	struct sp_profile *p = sample_profile();
 	const struct sp_stage *s;
 	struct sp_err err;
+	uint32_t missing;
 
 	cr_assert_eq(read_log(log_text, &names, &err), 0, "%s", err.text);
 	cr_expect_str_eq(names.app_id, "app-1");
@@ -206,7 +207,8 @@ Test(eventlog, names_stages_of_the_same_application)
 
 		cr_assert_eq(sp_profile_add_task(p, &t), 0);
 	}
-	cr_assert_eq(sp_stage_names_apply(&names, p), 3);
+	cr_assert_eq(sp_stage_names_apply(&names, p, &missing), 3);
+	cr_expect_eq(missing, 2, "jobs tell of them, nothing else does");
 	s = sp_profile_find_stage(p, p->tasks[0].app, 7, 0);
 	cr_assert(s);
 	cr_expect_eq(s->job, 4);
@@ -219,9 +221,62 @@ Test(eventlog, names_stages_of_the_same_application)
 	cr_assert_eq(sp_profile_add_task(p, &(struct sp_task_run){.name = {9, 7, 0, 0, 0},
 						    .app = sp_dict_string(p->dict, "other", 5)}),
 		0);
-	cr_expect_eq(sp_stage_names_apply(&names, p), 0, "another application's");
+	cr_expect_eq(sp_stage_names_apply(&names, p, &missing), 0, "another application's");
+	cr_expect_eq(missing, 0);
 	sp_profile_free(p);
 	sp_stage_names_done(&names);
+}
+
+/* Tasks of both attempts follow each other on a thread. */
+Test(eventlog, names_each_attempt_of_a_stage)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_stage_names names = {0};
+	struct sp_err err;
+	uint32_t missing;
+
+	cr_assert_eq(read_log(log_text, &names, &err), 0, "%s", err.text);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(
+			sp_profile_add_task(p, &(struct sp_task_run){.name = {i, 7, i, 0, 0}}), 0);
+	cr_assert_eq(sp_stage_names_apply(&names, p, &missing), 2);
+	cr_expect_eq(missing, 0);
+	for (int i = 0; i < 2; i++) {
+		const struct sp_stage *s = sp_profile_find_stage(p, 0, 7, i);
+
+		cr_assert(s);
+		cr_expect_str_eq(sp_dict_get_string(p->dict, s->name, NULL),
+			i ? "count again" : "count at A.scala:1");
+	}
+	sp_profile_free(p);
+	sp_stage_names_done(&names);
+}
+
+/* A cut stream gives what it has whole, and that is said. */
+Test(eventlog, cut_ones_are_known_as_such)
+{
+	static const char end[] = "{\"Event\":\"SparkListenerApplicationEnd\"}\n";
+	char path[32], text[sizeof(log_text) + sizeof(end)], packed[4096];
+	size_t n;
+
+	snprintf(text, sizeof(text), "%s\n%s", log_text, end);
+	n = ZSTD_compress(packed, sizeof(packed), text, strlen(text), 3);
+	cr_assert(!ZSTD_isError(n));
+	for (int whole = 0; whole < 2; whole++) {
+		int fd = memfd_create("log", MFD_CLOEXEC), r;
+		struct sp_stage_names names = {0};
+		struct sp_err err = {0};
+
+		cr_assert(write(fd, packed, whole ? n : n - 1) > 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		r = sp_eventlog_read(path, &names, &err);
+		close(fd);
+		cr_expect_eq(names.cut, !whole);
+		cr_expect(r == 0 ? names.ended == whole
+				 : !whole && strstr(err.text, "is cut or damaged before"),
+			"%d %s", r, err.text);
+		sp_stage_names_done(&names);
+	}
 }
 
 Test(eventlog, what_is_none_is_refused)
