@@ -34,6 +34,7 @@ struct sp_rest {
 	struct sp_stage_about about;
 	struct sp_buf text, running, jobs; /* running: the driver's jobs, as of this round */
 	bool running_known, jobs_known;
+	bool told;	       /* a name, ever */
 	uint64_t jobs_next_ns; /* when all jobs may be asked for again */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -138,6 +139,7 @@ static bool ask(struct sp_rest *r, JNIEnv *env)
 	if (a->sql >= 0 && get(r, env, path))
 		sp_rest_sql(r->text.data, r->text.len, a);
 	sp_tasks_named(r->tasks, a);
+	r->told = true;
 	return true;
 }
 
@@ -232,15 +234,19 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	return 0;
 }
 
-void sp_rest_stop(struct sp_rest *r)
+bool sp_rest_stop(struct sp_rest *r)
 {
+	bool in_vain;
+
 	if (!r)
-		return;
+		return false;
 	pthread_mutex_lock(&r->lock);
 	r->stop = true;
 	r->stop_ns = sp_clock_mono_ns();
 	pthread_cond_broadcast(&r->cond);
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(r->thread, NULL);
+	in_vain = r->searches && !r->told;
 	dispose(r);
+	return in_vain;
 }

@@ -19,6 +19,8 @@ struct sp_rest;
  * Returns 0, with *ret NULL where there is nothing to ask; or -errno, nothing left. */
 int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	struct sp_tasks *tasks, const struct sp_identity *id, const char *ui);
-void sp_rest_stop(struct sp_rest *r);
+
+/* Returns whether there were stages to ask for, and nobody told of any. */
+bool sp_rest_stop(struct sp_rest *r);
 
 #endif

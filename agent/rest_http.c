@@ -1,8 +1,11 @@
 /* See rest_http.h. */
 #include "rest_http.h"
 
+#include "base/clock.h"
+
 #define CONNECT_MS 500
-#define READ_MS	   3000 /* the first answer of a driver makes it load its REST classes */
+#define READ_MS	   3000		 /* the first answer of a driver makes it load its REST classes */
+#define ALL_NS	   4000000000ull /* for a whole answer, however steadily it comes */
 #define PIECE	   8192
 #define DRAINED	   (16u << 20) /* of an answer that is too long */
 
@@ -62,6 +65,7 @@ static bool set_up(JNIEnv *env, jobject conn)
  * complains in its log. */
 static bool read_all(JNIEnv *env, jobject stream, size_t max, struct sp_buf *ret)
 {
+	uint64_t end = sp_clock_mono_ns() + ALL_NS;
 	size_t got = 0;
 	jmethodID read = method(env, stream, "read", "([B)I");
 	jbyteArray piece = (*env)->NewByteArray(env, PIECE);
@@ -72,7 +76,7 @@ static bool read_all(JNIEnv *env, jobject stream, size_t max, struct sp_buf *ret
 		return false;
 	while ((n = (*env)->CallIntMethod(env, stream, read, piece)) > 0 && !failed(env)) {
 		got += (size_t)n;
-		if (got > max && got > DRAINED)
+		if ((got > max && got > DRAINED) || sp_clock_mono_ns() > end)
 			return false;
 		if (got > max)
 			continue;

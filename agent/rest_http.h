@@ -7,7 +7,7 @@
 #include <jni.h>
 #include <stdbool.h>
 
-/* Puts what @url answers into @ret, at most @max bytes. Takes no longer than four seconds, or what
+/* Puts what @url answers into @ret, at most @max bytes. Takes no longer than some seconds, or what
  * the resolver takes for a name.
  * Context: a thread attached to the JVM, no lock held. Returns false where there was no answer, or
  * another than 200, or a longer one. */

@@ -281,12 +281,25 @@ int sp_session_flush(struct sp_session *s, struct sp_err *err)
 	return sp_collector_flush(s->collector, err);
 }
 
+/* Who named an address wants to hear that it did not help; others had numbers to expect. */
+static void stop_asking(struct sp_session *s)
+{
+	bool in_vain = sp_rest_stop(s->rest);
+	char text[sizeof(s->args.driver_ui) + 128];
+
+	s->rest = NULL;
+	if (!in_vain || !s->args.driver_ui[0])
+		return;
+	snprintf(text, sizeof(text), "--driver-ui: %s told nothing of this application's stages",
+		s->args.driver_ui);
+	say_and_note(s, text);
+}
+
 int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct sp_err *err)
 {
 	int r;
 
-	sp_rest_stop(s->rest);
-	s->rest = NULL;
+	stop_asking(s);
 	/* Who is alive, and what else there is to say, is asked at the last moment. */
 	if (sp_args_hooks(&s->args) && s->jvmside)
 		sp_jvmside_tick();

@@ -1,13 +1,68 @@
 """Names of stages from a driver's UI, by a program that has one as Spark has it; tests/spark/test_stages.py asks a real driver."""
+import contextlib
+import gzip
+import http.server
 import json
 import re
+import socket
+import threading
 
 import pytest
 
 from kit import jvm
 
 
-def stage(target, sparkprof, tmp_path, *args):
+class Bad(http.server.BaseHTTPRequestHandler):
+    """Answers as its server's @fault says."""
+
+    def do_GET(self):
+        fault, body = self.server.fault, b'[{"status":"ACTIVE","name":"wrong"}]'
+        self.server.asked.append(self.path)
+        self.send_response(int(fault) if fault.isdigit() else 302 if fault == "redirect" else 200)
+        if fault == "redirect":
+            self.send_header("Location", self.path)
+        if fault == "gzip":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        if fault == "trickle":  # never a pause that is too long, never an end
+            with contextlib.suppress(OSError):
+                while not self.server.over.wait(0.2):
+                    self.wfile.write(b" ")
+        with contextlib.suppress(OSError):
+            self.wfile.write({"gzip": gzip.compress(body), "garbage": bytes(range(256)) * 64, "long": b"[" + b"{}," * (10 << 20)}.get(fault, b""))
+
+    def log_message(self, *args):
+        pass
+
+
+@contextlib.contextmanager
+def bad_ui(fault):
+    """A driver's UI that is of no use; gives its address and what it was asked for."""
+    if fault == "silent":
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            yield f"http://127.0.0.1:{s.getsockname()[1]}", None
+        return
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bad)
+    server.fault, server.asked, server.over, server.daemon_threads = fault, [], threading.Event(), True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", server.asked
+    server.over.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("fault", ["silent", "401", "404", "500", "garbage", "gzip", "long", "redirect", "trickle"])
+def test_a_ui_of_no_use_does_no_harm(target, sparkprof, tmp_path, fault):
+    """Nothing is named, the end does not wait for it, and it is said."""
+    with bad_ui(fault) as (url, asked):
+        row = stage(target, sparkprof, tmp_path, f"--driver-ui={url}", stop=30)
+        assert "name" not in row and "job" not in row and "sql_text" not in row
+        assert asked is None or asked
+    text = sparkprof("report", tmp_path / "x.jfr", "-o", "text", "-f", "-").stdout
+    assert " ".join(text.split()).count(f"--driver-ui: {url} told nothing of this application's stages") == 1
+
+
+def stage(target, sparkprof, tmp_path, *args, stop=120):
     """What the recording knows of the program's one stage."""
     t = target("org.apache.spark.SparkEnv", "now", classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar")
     port = re.search(r"port (\d+)\.", t.stdout())[1]
@@ -15,7 +70,7 @@ def stage(target, sparkprof, tmp_path, *args):
     assert r.returncode == 0, r.stderr
     t.send("")
     t.wait_for("done")
-    assert sparkprof("stop", t.pid).returncode == 0
+    assert sparkprof("stop", t.pid, timeout=stop).returncode == 0
     assert sparkprof("report", tmp_path / "x.jfr", "-f", tmp_path / "x.json").returncode == 0
     [row] = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
     assert t.stderr() == "" and row["sql"] == 12
