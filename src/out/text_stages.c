@@ -27,14 +27,21 @@ static size_t columns(struct sp_buf *b)
 	return sp_fit_columns(b->data ? b->data : "", b->len);
 }
 
-static void add_lag(const struct sp_stage_row *r, struct sp_buf *b)
+/* Shorter where it does not fit into @room columns: the number of the task must not be cut. */
+static void add_lag(const struct sp_stage_row *r, size_t room, struct sp_buf *b)
 {
+	double times = (double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1);
 	char n[SP_NUMBER_SIZE];
 
-	if (sp_stages_lags(r))
-		sp_buf_addf(b, "TID %lld took %s, %.1f times the median", (long long)r->max_task,
-			sp_duration_format(r->max_ns, n, sizeof(n)),
-			(double)r->max_ns / (double)(r->median_ns ? r->median_ns : 1));
+	for (size_t i = 0; sp_stages_lags(r) && i < 2; i++) {
+		sp_buf_clear(b);
+		sp_buf_addf(b,
+			i ? "TID %lld: %s, %.1f x median"
+			  : "TID %lld took %s, %.1f times the median",
+			(long long)r->max_task, sp_duration_format(r->max_ns, n, sizeof(n)), times);
+		if (columns(b) <= room)
+			return;
+	}
 }
 
 /* How many have a line: the heaviest, and none without a sample unless all are. */
@@ -98,7 +105,7 @@ static void write_stage(const struct sp_text *t, const struct sp_view *v, const 
 
 	sp_stages_title(t->p, r, &name);
 	add_work(s, r, room, &work);
-	add_lag(r, &lag);
+	add_lag(r, l->room, &lag);
 	sp_fit_middle(sp_text_words(t, &name), l->name, &fit);
 	snprintf(id, sizeof(id), "%d.%d", r->stage, r->attempt);
 	sp_sink_puts(t->sink, "  ");

@@ -172,6 +172,26 @@ Test(out, text_of_stages_has_a_line_each_where_it_fits)
 	}
 }
 
+Test(out, text_of_a_straggler_keeps_its_number)
+{
+	for (unsigned width = 80; width <= 160; width += 80) {
+		struct sp_profile *p = profile_of_stages();
+		struct sp_sink s;
+
+		for (int64_t k = 1; k <= 3; k++)
+			sp_profile_add_task(
+				p, &(struct sp_task_run){{34560 + k, 7, 0, 0, 0},
+					   .app = p->tasks[0].app, .begun = true, .ended = true,
+					   .end_ns = k == 3 ? 354800000 : 20000000});
+		sp_sink_init(&s, -1);
+		cr_assert(sp_out_text(p, &(struct sp_out_opts){.width = width}, &s) == 0);
+		cr_expect(strstr(
+			sp_buf_str(&s.buf), width == 80 ? "TID 34563: " : "TID 34563 took "));
+		sp_sink_done(&s);
+		sp_profile_free(p);
+	}
+}
+
 Test(out, text_shows_a_worker_of_tasks_once)
 {
 	struct sp_profile *p = sample_profile();
