@@ -3,6 +3,7 @@
 
 #include "halves.h"
 #include "message.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 
 #include <dirent.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define NAMED 4 /* directories that a sentence names */
 
 static int add_path(struct sp_inputs *in, const char *path, uint64_t bytes)
 {
@@ -121,7 +124,8 @@ static void tell_left_out(const char *path, size_t n)
 			path, n, n == 1 ? "" : "s", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
-static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *err)
+/* Adds what is in the directory itself, @ret_found files. Returns 0 or -errno with a sentence. */
+static int add_files(struct sp_inputs *in, const char *path, size_t *ret_found, struct sp_err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
@@ -143,13 +147,96 @@ static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *
 	free(names);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory");
-	if (!found)
-		return sp_err_set(err, -ENOENT,
-			"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, "
-			".pprof or .perf are taken",
-			path);
 	tell_left_out(path, left_out);
+	*ret_found = found;
 	return 0;
+}
+
+static int is_visible(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+/* Whether there is a file with the name of a recording in the directory @name of @path. */
+static bool has_recordings(const char *path, const char *name)
+{
+	SP_AUTO_FREE char *whole = NULL;
+	struct dirent **names;
+	bool found = false;
+	int n;
+
+	if (asprintf(&whole, "%s/%s", path, name) < 0)
+		return false;
+	n = scandir(whole, &names, is_recording, NULL);
+	for (int i = 0; i < n; i++) {
+		SP_AUTO_FREE char *file = NULL;
+		struct stat st;
+
+		if (!found && asprintf(&file, "%s/%s", whole, names[i]->d_name) >= 0)
+			found = stat(file, &st) == 0 && S_ISREG(st.st_mode);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return found;
+}
+
+/* The directories of @path that have recordings: their number, the last as a path of its own in
+ * *ret_last, and some of them, the last first, in @ret_names. Ids of applications rise with time.
+ */
+static size_t look_below(const char *path, char **ret_last, struct sp_buf *ret_names)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, is_visible, alphasort);
+	size_t found = 0;
+
+	for (int i = n - 1; i >= 0; i--) {
+		if (has_recordings(path, names[i]->d_name)) {
+			if (found == 0 && asprintf(ret_last, "%s/%s", path, names[i]->d_name) < 0)
+				*ret_last = NULL;
+			if (found < NAMED)
+				sp_buf_addf(ret_names, "%s%s", found ? ", " : "", names[i]->d_name);
+			found++;
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return found;
+}
+
+/* Autostart and Spark's plugin leave a directory for each application. One is meant; of several,
+ * whose stages have nothing to do with each other, it must be said which. */
+static int add_below(struct sp_inputs *in, const char *path, struct sp_err *err)
+{
+	SP_AUTO_FREE char *last = NULL;
+	SP_AUTO_BUF struct sp_buf names;
+	char more[32] = "";
+	size_t n, found;
+
+	sp_buf_init(&names);
+	n = look_below(path, &last, &names);
+	if (n == 1 && last)
+		return add_files(in, last, &found, err);
+	if (n > NAMED)
+		snprintf(more, sizeof(more), " and %zu more", n - NAMED);
+	if (n)
+		return sp_err_set(err, -ENOENT,
+			"%s: the recordings are in directories of it: %s%s; give those to be read "
+			"together",
+			path, sp_buf_str(&names), more);
+	return sp_err_set(err, -ENOENT,
+		"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, .pprof or "
+		".perf are taken",
+		path);
+}
+
+static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *err)
+{
+	size_t found;
+	int r = add_files(in, path, &found, err);
+
+	return r < 0 || found ? r : add_below(in, path, err);
 }
 
 /* What is read with another file is not read by itself too. */

@@ -12,8 +12,8 @@ struct sp_inputs {
 };
 
 /* Adds a file, or every recording in a directory (in the order of their names; where there are JFR
- * files, these only, with a warning about the others). Returns 0, or -errno with a sentence that
- * names it. */
+ * files, these only, with a warning about the others). A directory with nothing but one directory
+ * of recordings stands for that one. Returns 0, or -errno with a sentence that names it. */
 int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err);
 void sp_inputs_done(struct sp_inputs *in);
 

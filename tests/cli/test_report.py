@@ -395,6 +395,28 @@ def test_names_of_outputs_and_odd_directories(sparkprof, tmp_path):
     assert r.returncode == 1 and "no recording in it" in r.stderr
 
 
+def test_directories_of_applications(sparkprof, tmp_path):
+    """What file=DIR/ leaves: one application is read, several are named, the latest first."""
+    for i in (1, 2, 3, 4, 5, 10):
+        app = tmp_path / f"all/application_1_{i:04}"
+        app.mkdir(parents=True)
+        (app / "profile-exec-1.collapsed").write_text(f"main;f{i} 1\n")
+    (tmp_path / "all/application_1_0011").mkdir()
+    (tmp_path / "all/application_1_0011/x.jfr").mkdir()
+    (tmp_path / "all/application_1_0011/notes.txt").write_text("x\n")
+    r = sparkprof("report", tmp_path / "all", "-o", "collapsed")
+    assert r.returncode == 1 and r.stdout == "", r.stderr
+    names = [f"application_1_{i}" for i in ("0010", "0005", "0004", "0003")]
+    assert f"{tmp_path}/all: the recordings are in directories of it: {', '.join(names)} and 2 more; give those" in r.stderr, r.stderr
+    r = sparkprof("report", tmp_path / "all/application_1_0002", tmp_path / "all/application_1_0010", "-o", "collapsed")
+    assert r.returncode == 0 and r.stdout == "main;f10 1\nmain;f2 1\n", r.stderr
+    (tmp_path / "one/.old").mkdir(parents=True)
+    (tmp_path / "one/.old/x.collapsed").write_text("main;old 1\n")
+    (tmp_path / "one/app").symlink_to(tmp_path / "all/application_1_0002")
+    r = sparkprof("report", tmp_path / "one", "-o", "collapsed")
+    assert r.returncode == 0 and r.stdout == "main;f2 1\n", r.stderr
+
+
 def test_by_state(sparkprof, recordings, tmp_path):
     out = tmp_path / "x.collapsed"
     assert sparkprof("report", recordings / "wall.jfr", "--by", "state", "-f", out).returncode == 0
