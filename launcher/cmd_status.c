@@ -165,6 +165,8 @@ static void print_json(struct sp_buf *out, const struct sp_link *l, const struct
 		list_events(m->text[1], &events);
 		json_text(out, "events", sp_buf_str(&events));
 		json_where(out, m);
+		if (m->text[2][0])
+			json_text(out, "note", m->text[2]);
 		sp_buf_addf(out, ", \"detached\": %s", m->num[1] ? "true" : "false");
 		for (int i = 0; i < SP_PROGRESS_NUMS; i++)
 			sp_buf_addf(out, ", \"%s\": %llu", names[i],

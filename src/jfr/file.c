@@ -293,7 +293,7 @@ static int grow(struct sp_jfr_file *f, uint64_t more, uint64_t need)
 }
 
 /* After a flush there must be room for the next P to cover one step. */
-#define SPARE ((1u << LOW) + 128)
+#define SPARE ((1u << LOW) + 128 + SP_JFR_LAST_WORDS)
 
 uint64_t sp_jfr_file_reserve(struct sp_jfr_file *f, uint64_t len)
 {
@@ -313,6 +313,23 @@ uint64_t sp_jfr_file_reserve(struct sp_jfr_file *f, uint64_t len)
 			commit_nothing(f, 0, need);
 	}
 	return f->error ? 0 : f->c.pad + HEAD;
+}
+
+void sp_jfr_file_last_words(
+	struct sp_jfr_file *f, const uint8_t *events, size_t len, uint64_t now_ns)
+{
+	uint8_t c[SP_JFR_CHECKPOINT_BYTES];
+	uint64_t at = f->c.pad + HEAD, all = sizeof(c) + len;
+	int error = f->error;
+
+	if (all + 17 + HEAD > SP_JFR_LAST_WORDS || at + all + 17 + HEAD > f->c.cover)
+		return;
+	f->error = 0;
+	sp_jfr_checkpoint(c, sizeof(c), (uint32_t)(sp_jfr_file_next(f, all) - at), 0);
+	sp_jfr_file_write(f, at, c, sizeof(c));
+	sp_jfr_file_write(f, at + sizeof(c), events, len);
+	commit(f, all, 0, 0, now_ns);
+	f->error = error;
 }
 
 /* Writes header, metadata, P, E and Q of a chunk from c->start to the file's end; c->start,

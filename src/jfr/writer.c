@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,6 +37,7 @@ struct sp_jfrw {
 	size_t dict_used;  /* at the last flush */
 	uint64_t streamed; /* bytes of a stream so far */
 	uint64_t wall_ns, mono_ns;
+	bool over; /* last_words has been there */
 };
 
 /* The chunks of a file must add up to its size, all of them finished. */
@@ -273,6 +275,7 @@ static uint8_t *put_fields(
 }
 
 static int flush(struct sp_jfrw *w);
+static void last_words(struct sp_jfrw *w, int error);
 
 /* The first seconds bring constants by the megabyte. In pieces they cost no more to write, and a
  * disk that is nearly full keeps all but the last piece. A stream repeats its constants with every
@@ -282,25 +285,14 @@ static bool many_constants(const struct sp_jfrw *w)
 	return !w->cfg.stream && sp_dict_used(w->pools.dict) > w->dict_used + CONSTANTS;
 }
 
-void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
+/* There is room. */
+static void append_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
 {
-	const struct sp_jfr_type *t = sp_jfr_type(type);
-	const union sp_jfr_val *v = vals;
-	size_t bound, size;
-	uint8_t *at, *body, *end;
+	uint8_t *at = w->events + w->len, *end;
+	uint8_t *body = at + 1; /* most events are shorter than 128 bytes: one byte of size */
+	size_t size;
 
-	if (!t || t->kind != SP_JFR_KIND_EVENT || w->file.error)
-		return;
-	bound = bound_fields(t->fields, &v) + SP_JFR_MAX_INT + 2;
-	if (bound > w->cap - w->len || w->pools.pending_count + 8 > SP_JFR_PENDING ||
-		many_constants(w))
-		flush(w);
-	if (bound > w->cap - w->len)
-		return; /* after an error; no event is larger than an empty buffer */
-	v = vals;
-	at = w->events + w->len;
-	body = at + 1; /* most events are shorter than 128 bytes: one byte of size */
-	end = put_fields(w, sp_jfr_put_long(body, type), t->fields, &v);
+	end = put_fields(w, sp_jfr_put_long(body, type), sp_jfr_type(type)->fields, &vals);
 	size = 1 + (size_t)(end - body);
 	if (size >= 128) {
 		memmove(body + 3, body, (size_t)(end - body));
@@ -310,6 +302,39 @@ void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_j
 		*at = (uint8_t)size;
 	}
 	w->len += size;
+}
+
+/* The recording itself says why it ends. */
+static void last_words(struct sp_jfrw *w, int error)
+{
+	uint64_t now = sp_clock_mono_ns();
+	char text[128];
+
+	snprintf(text, sizeof(text), "the recording ends early: it could not be written (%s)",
+		error == -ENOSPC ? "no space left on its disk" : strerror(-error));
+	w->over = true;
+	append_event(w, SP_JFR_ACTIVE_SETTING,
+		(const union sp_jfr_val[]){
+			{now}, {SP_JFR_EXECUTION_SAMPLE}, {.s = "note"}, {.s = text}});
+	sp_jfr_file_last_words(&w->file, w->events, w->len, now);
+	w->len = 0;
+}
+
+void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
+{
+	const struct sp_jfr_type *t = sp_jfr_type(type);
+	const union sp_jfr_val *v = vals;
+	size_t bound;
+
+	if (!t || t->kind != SP_JFR_KIND_EVENT || w->file.error)
+		return;
+	bound = bound_fields(t->fields, &v) + SP_JFR_MAX_INT + 2;
+	if (bound > w->cap - w->len || w->pools.pending_count + 8 > SP_JFR_PENDING ||
+		many_constants(w))
+		flush(w);
+	if (bound > w->cap - w->len)
+		return; /* after an error; no event is larger than an empty buffer */
+	append_event(w, type, vals);
 }
 
 void sp_jfrw_sample(
@@ -403,8 +428,10 @@ static int flush(struct sp_jfrw *w)
 	} else if (r == 0 && (w->len || !w->pools.started)) {
 		r = flush_file(w);
 	}
-	w->file.error = r;
 	w->len = 0;
+	if (r < 0 && !w->cfg.stream && !w->over)
+		last_words(w, r);
+	w->file.error = r;
 	w->dict_used = sp_dict_used(w->pools.dict);
 	return r;
 }

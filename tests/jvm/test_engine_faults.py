@@ -1,4 +1,5 @@
 """What the agent must survive, and what it must leave behind: nothing."""
+import json
 import os
 import pathlib
 import signal
@@ -228,8 +229,8 @@ def test_samples_of_threads_that_no_scan_has_seen(target, tmp_path):
     assert [s for s in r.cpu() if any("thread_spin" in f for f in s.stack)]
 
 
-def test_disk_full(target, tmp_path):
-    """Somebody else fills the disk in mid-recording."""
+def test_disk_full(target, sparkprof, tmp_path):
+    """Somebody else fills the disk in mid-recording. The JVM's stderr says nothing; who asks, and the recording, do."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
@@ -243,8 +244,11 @@ def test_disk_full(target, tmp_path):
                 f.write(bytes(4096))
         full = time.time_ns()
         assert os.statvfs(disk).f_bavail == 0
+        wait_until(lambda: "no space left" in json.loads(sparkprof("status", "--json", t.pid).stdout)[0].get("note", ""))
+        assert "no space left" in sparkprof("status", t.pid).stdout
         assert t.proc.wait(timeout=60) == 0
         assert t.stderr() == ""
+        assert "the recording ends early: it could not be written (no space left on its disk)" in sparkprof("report", file).stdout.replace("\n          ", "")
         times = [s.time for s in recording.Recording(file).cpu()]
         assert min(times) < full - 1_000_000_000 and max(times) > full - 1_000_000_000  # all flushes before are there
     finally:

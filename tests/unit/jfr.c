@@ -211,6 +211,7 @@ Test(jfr, disk_full_keeps_every_earlier_flush)
 	cr_expect_null(strict(image, (size_t)n));
 	cr_assert_eq(read_fd(fd, &f, NULL, &err), 0, "%s", err.text);
 	cr_expect_eq(f.cpu, flushes_done * 50);
+	cr_expect_eq(f.settings, 2); /* the first, and its last words */
 	close(fd);
 }
 
