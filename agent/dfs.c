@@ -235,13 +235,14 @@ static void say_rest(struct sp_dfs *d)
 {
 	size_t n = sp_pieces_wait(d->pieces, 0);
 	struct sp_err line;
-	char cwd[512] = "";
+	char dir[512];
 
-	if (!n || !getcwd(cwd, sizeof(cwd)))
+	if (!n)
 		return;
 	sp_err_set(&line, 0,
-		"%zu piece%s of the recording could not be sent: see localdir= or %s on this host",
-		n, n == 1 ? "" : "s", cwd);
+		"%zu piece%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on this "
+		"host",
+		n, n == 1 ? "" : "s", sp_pieces_where(d->pieces, dir, sizeof(dir)), (int)getpid());
 	sp_autostart_say(line.text);
 }
 

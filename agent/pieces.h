@@ -68,6 +68,11 @@ uint64_t sp_pieces_fit(struct sp_pieces *p, uint64_t bytes);
  * Returns @buf. */
 const char *sp_pieces_outputs(struct sp_pieces *p, char *buf, size_t size);
 
+/* The directory in which they lie, from the root on; "." where that is not known. Any thread.
+ * Returns
+ * @buf. */
+const char *sp_pieces_where(struct sp_pieces *p, char *buf, size_t size);
+
 /* Removes the piece in hand: the recording did not start. */
 void sp_pieces_discard(struct sp_pieces *p);
 

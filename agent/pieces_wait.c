@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,17 @@ bool sp_pieces_remove(struct sp_pieces *p, size_t i)
 	p->done_bytes -= p->done[i].bytes;
 	memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
 	return there;
+}
+
+const char *sp_pieces_where(struct sp_pieces *p, char *buf, size_t size)
+{
+	const char *slash;
+
+	pthread_mutex_lock(&p->lock);
+	slash = strrchr(p->path, '/');
+	snprintf(buf, size, "%.*s", slash ? (int)(slash - p->path) : 1, slash ? p->path : ".");
+	pthread_mutex_unlock(&p->lock);
+	return buf;
 }
 
 void sp_pieces_hurry(struct sp_pieces *p)
