@@ -58,15 +58,15 @@ static const struct word words[] = {
 
 /* Words of async-profiler that ask for nothing a recording lacks: how a report looks, how stacks
  * are walked, where its log goes. */
-static const char *const quiet_words[] = {"ann", "clock", "cstack", "dot", "features", "jfr",
-	"jfropts", "lib", "log", "loglevel", "mcache", "memlimit", "minwidth", "nobatch", "norm",
-	"quiet", "reverse", "inverted", "sig", "signal", "simple", "samples", "threads", "title",
-	"total", "fdtransfer", "record-cpu"};
+static const char *const quiet_words[] = {"ann", "clock", "cstack", "dot", "features", "height",
+	"jfr", "jfropts", "lib", "log", "loglevel", "mcache", "memlimit", "minwidth", "nobatch",
+	"norm", "quiet", "reverse", "inverted", "safemode", "sig", "signal", "simple", "samples",
+	"threads", "title", "total", "fdtransfer", "record-cpu", "width"};
 
 /* Those that ask for more than is done here: the recording says so. */
-static const char *const undone_words[] = {"alluser", "begin", "end", "exclude", "include",
-	"jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "target-cpu", "tlab",
-	"ttsp"};
+static const char *const undone_words[] = {"allkernel", "alluser", "begin", "end", "exclude",
+	"include", "jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "server",
+	"target-cpu", "tlab", "ttsp"};
 
 static const char *const other_formats[] = {
 	"collapsed", "flamegraph", "tree", "traces", "flat", "otlp"};

@@ -32,6 +32,13 @@ def test_status_knows_it(recorded, sparkprof):
     assert "-agentpath" in s["by"] and "event=wall" in s["options"]
 
 
+def test_a_recording_that_goes_on_is_not_called_killed(recorded, sparkprof, tmp_path):
+    """Not in its first seconds either, when most of its first chunk is a hole."""
+    wait_until(lambda: state(sparkprof, recorded)["samples"] > 0)
+    r = sparkprof("report", "-e", "wall", "-o", "collapsed", tmp_path / "own.jfr")
+    assert r.returncode == 0 and "Idle.main" in r.stdout and "killed" not in r.stderr, r.stderr
+
+
 def test_never_two_samplers(recorded, sparkprof, tmp_path):
     for call in (["collect", "-d", "1s", "-f", tmp_path / "x.jfr"], ["start", "-f", tmp_path / "x.jfr"]):
         r = sparkprof(*call, recorded.pid)
@@ -96,7 +103,7 @@ def test_its_time_limit_ends_it(target, sparkprof, tmp_path):
 
 def test_environment_words_and_directories(target, sparkprof, tmp_path):
     """Options of both places, the command line's last; what async-profiler knows; names of functions without a launcher."""
-    opts = f"start,event=cpu,interval=1s,jfr,threads,cstack=vm,nativelock,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
+    opts = f"start,event=cpu,interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=interval=20ms,event=cpu,wall=20ms"],
                env={**os.environ, "SPARKPROF_OPTS": opts})
     wait_until(lambda: state(sparkprof, t)["samples"] > 50)
@@ -105,7 +112,7 @@ def test_environment_words_and_directories(target, sparkprof, tmp_path):
     [path] = tmp_path.glob("new/*/*.jfr")
     assert path.name == f"{t.pid}.jfr" and path.parent.name == f"jvm-{os.uname().nodename}-{t.pid}"
     r = Recording(path)
-    assert any("not done here: nativelock" in x for x in r.others["jdk.ActiveSetting"])
+    assert any("not done here: nativelock, server" in x for x in r.others["jdk.ActiveSetting"])
     frames = {f for x in r.samples for f in x.stack}
     assert any("Idle.main" in f for f in frames)
     assert any("VMThread" in f for f in frames), frames
@@ -120,6 +127,16 @@ def test_a_directory_that_comes_later(target, sparkprof, tmp_path):
     (tmp_path / "late").unlink()
     wait_until(lambda: (tmp_path / "late/own.jfr").exists() and state(sparkprof, t)["samples"] > 0)
     assert t.stderr().count("\n") == 1
+
+
+def test_pieces_that_nobody_took_are_told_where_they_lie(target, tmp_path):
+    """With no Spark there is nobody to send them; what is in localdir= is read as any other."""
+    t = target("Idle", jvm=[recording.option("hdfs:///profiles", event="wall", localdir=tmp_path)])
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=60) == 0
+    [piece] = tmp_path.glob("*.jfr")
+    assert piece.name == f"sparkprof-{t.pid}.1.jfr" and Recording(piece).wall()
+    assert t.stderr() == f"sparkprof: 1 piece of the recording could not be sent: see {tmp_path}/sparkprof-{t.pid}.*.jfr on this host\n"
 
 
 def test_given_twice_or_not_chosen(target, tmp_path):
