@@ -40,6 +40,7 @@ int sp_jfr_chunk_open(struct sp_jfr_chunk_data *c, const uint8_t *data, uint64_t
 	c->offset = offset;
 	/* A JVM that was killed leaves a state that is not 0, a size of 0, or one beyond the end.
 	 */
+	c->whole = flags >> 24 || size < SP_JFR_HEADER ? 0 : size;
 	c->unfinished = flags >> 24 || size < SP_JFR_HEADER || size > len;
 	if (size < SP_JFR_HEADER || size > len)
 		size = len;

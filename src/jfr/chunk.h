@@ -24,7 +24,8 @@ struct sp_jfr_chunk_data {
 	const uint8_t *data; /* borrowed */
 	uint64_t offset;     /* in the file */
 	uint32_t len;	     /* of the chunk, at most what the file has */
-	bool unfinished;
+	bool unfinished;     /* or what there is of it ends early */
+	uint64_t whole;	     /* its length by its header; 0: that cannot be known yet */
 	uint64_t pool, meta;
 	uint64_t start_ns, duration_ns, start_ticks, ticks_per_s;
 	uint64_t ns_per_tick; /* times 2^64, rounded up; 0: a tick is longer than a nanosecond */

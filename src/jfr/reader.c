@@ -262,7 +262,8 @@ static void count_chunk(struct reader *r, const struct sp_jfr_chunk_data *c)
 	uint64_t end_ns = c->start_ns + c->duration_ns;
 
 	st->chunks++;
-	st->unfinished += c->unfinished;
+	/* Where a file that is being written to has a hole, nothing is missing. */
+	st->unfinished += c->unfinished && (!c->whole || c->whole > r->src.size - c->offset);
 	if (!st->start_ns || c->start_ns < st->start_ns)
 		st->start_ns = c->start_ns;
 	if (end_ns > st->end_ns)
