@@ -14,6 +14,7 @@
 #include "elf/symbols.h"
 #include "in/in.h"
 #include "prof/fold.h"
+#include "prof/tasks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +161,8 @@ static int load_file(
 	r = sp_in_read(fd, kind, &opts, kind == SP_IN_JFR ? w->symbols : NULL, ret, err);
 	if (r == 0 && note.text[0])
 		sp_profile_note(*ret, note.text);
+	if (r == 0 && kind != SP_IN_JFR)
+		(*ret)->idle = SP_IDLE_UNTOLD;
 	return r;
 }
 
@@ -337,6 +340,7 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 		.states = call->states,
 		.min_duration_ns = call->min_duration_ns,
 		.timeless = !needs_times(call),
+		.several = j->in->n > 1,
 		.readers = j->in->n < cores ? cores / (unsigned)j->in->n : 1,
 		.progress = sp_reading_add,
 		.progress_ctx = &j->reading,
@@ -353,6 +357,17 @@ static void tell_fold(struct job *j)
 	sp_profile_note(j->sum, text);
 	if (!j->quiet)
 		sp_message_warn("%s", text);
+}
+
+static int leave_idle(struct job *j)
+{
+	unsigned n = j->sum->note_count;
+	int r = j->opts.several ? sp_profile_leave_idle(j->sum) : 0;
+
+	for (; n < j->sum->note_count && !j->quiet; n++)
+		sp_message_warn(
+			"%s", sp_dict_get_string(j->sum->dict, j->sum->notes[n].text_id, NULL));
+	return r;
 }
 
 /* Threads that are asked for are told apart however many there are. */
@@ -422,6 +437,10 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 		return j.result < 0 ? j.result : -EBADMSG;
 	}
 	tell_fold(&j);
+	if (leave_idle(&j) < 0) {
+		sp_profile_free(j.sum);
+		return sp_err_set(err, -ENOMEM, "not enough memory for the recordings");
+	}
 	*ret = j.sum;
 	return 0;
 }

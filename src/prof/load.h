@@ -47,6 +47,7 @@ struct sp_load_opts {
 	enum sp_by by;
 	bool tasks;		       /* rows name their tasks; set by what needs it as well */
 	enum sp_tasks_only tasks_only; /* only with tasks */
+	bool several; /* sp_profile_leave_idle is called when all of them are merged */
 	/* Only these; as they stand on the command line, NULL: all */
 	const char *stage, *task, *sql, *executor_id;
 	const struct sp_stage_names *names; /* what the driver called its stages; NULL: not told */

@@ -269,21 +269,20 @@ static int32_t idle_event(const struct sp_loading *l)
 	if (l->opts->tasks_only != SP_TASKS_ONLY_WALL || !executor ||
 		strcmp(executor, "driver") == 0)
 		return -1;
-	for (unsigned i = 0; i < l->p->event_count; i++)
-		if (strcmp(event_name(l->p, i), "wall") == 0)
-			return (int32_t)i;
-	return -1;
+	return sp_profile_wall(l->p);
 }
 
-static void note_idle(struct sp_loading *l, uint64_t all, uint64_t shown)
+static enum sp_idle idle_of(const struct sp_loading *l, bool ran)
 {
-	char text[160];
+	const char *executor = l->spans->executor;
 
-	snprintf(text, sizeof(text),
-		"wall shows threads inside of tasks only, %.1f %% of all threads' time; "
-		"--all-threads shows the rest",
-		all ? 100.0 * (double)shown / (double)all : 0);
-	sp_profile_note(l->p, text);
+	if (l->opts->tasks_only != SP_TASKS_ONLY_WALL || sp_profile_wall(l->p) < 0)
+		return SP_IDLE_NONE;
+	if (!executor)
+		return SP_IDLE_UNTOLD;
+	if (strcmp(executor, "driver") == 0)
+		return ran ? SP_IDLE_UNTOLD : SP_IDLE_DRIVER;
+	return ran ? SP_IDLE_NONE : SP_IDLE_EXECUTOR;
 }
 
 static int settle_filter(struct sp_loading *l)
@@ -300,11 +299,13 @@ static int settle_filter(struct sp_loading *l)
 	f.tasks_only |= f.event >= 0;
 	for (size_t i = 0; i < p->row_count && !ran; i++)
 		ran = p->rows[i].task != 0;
-	if (f.tasks_only && !ran && !asked)
+	if (l->opts->tasks_only == SP_TASKS_ONLY && !ran && !asked)
 		sp_profile_note(p, "no task ran while this was recorded: all threads are shown");
 	f.tasks_only &= ran;
-	if (!asked && !f.tasks_only)
-		return 0;
+	if (!asked && !f.tasks_only) {
+		p->idle = idle_of(l, ran);
+		return l->opts->several ? 0 : sp_profile_leave_idle(p);
+	}
 	if (f.event >= 0) {
 		const struct sp_event *e = &p->events[f.event];
 		struct sp_rounding round = sp_rounding_of(e);
@@ -314,21 +315,26 @@ static int settle_filter(struct sp_loading *l)
 	}
 	r = l->outside.count && !asked ? 0 : sp_profile_filter_tasks(p, &f);
 	if (r == 0 && f.event >= 0 && !asked) {
-		note_idle(l, all, p->events[f.event].weight);
 		p->outside = samples - p->events[f.event].samples;
+		p->outside_weight = all - p->events[f.event].weight;
 	}
-	return r;
+	return r < 0 || l->opts->several ? r : sp_profile_leave_idle(p);
 }
 
 /* Everything of another executor goes. */
 static int settle_executor(struct sp_loading *l)
 {
-	const char *is = l->spans->executor ? l->spans->executor : l->executor;
+	const char *is = l->spans->executor  ? l->spans->executor
+			 : l->executor[0]    ? l->executor
+			 : l->opts->executor ? l->opts->executor
+					     : "";
 
 	if (strncmp(is, "executor ", 9) == 0)
 		is += 9;
 	if (!l->opts->executor_id || strcmp(is, l->opts->executor_id) == 0)
 		return 0;
+	l->p->outside = l->p->outside_weight = 0;
+	l->p->idle = SP_IDLE_NONE;
 	return sp_profile_filter_tasks(
 		l->p, &(struct sp_task_filter){INT64_MAX, -1, -1, -1, false, -1});
 }

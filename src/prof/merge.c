@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sat.h"
 #include "prof/tasks.h"
 #include "prof/timeline.h"
 
@@ -149,6 +150,8 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
 	p->too_deep += from->too_deep;
 	p->outside += from->outside;
+	p->outside_weight = sp_sat_add(p->outside_weight, from->outside_weight);
+	p->idle = from->idle > p->idle ? from->idle : p->idle;
 	p->depth_told |= from->depth_told;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
 		p->start_ns = from->start_ns;

@@ -146,6 +146,14 @@ enum sp_fold {
 	SP_FOLD_EXECUTORS, /* nor executors */
 };
 
+/* Whether wall of all threads is there because no task ran; of several recordings the highest. */
+enum sp_idle {
+	SP_IDLE_NONE,
+	SP_IDLE_DRIVER,
+	SP_IDLE_EXECUTOR,
+	SP_IDLE_UNTOLD, /* because nobody can tell what is idle there */
+};
+
 /* What is known of a stage attempt. Strings; 0 unknown. */
 struct sp_stage {
 	int32_t stage, attempt;
@@ -185,7 +193,10 @@ struct sp_profile {
 	bool depth_told;    /* the recording says how many those are */
 	bool unread;	    /* some lack their newest frames: see SP_PYTHON_UNREAD */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
-	uint64_t outside;   /* samples that were left out, for their threads were in no task */
+	/* Samples of wall that were left out, for their threads were in no task, and their weight
+	 */
+	uint64_t outside, outside_weight;
+	enum sp_idle idle;
 	uint64_t lost_total;
 	struct sp_remark lost[SP_PROFILE_REMARKS]; /* by reason */
 	unsigned lost_count;

@@ -2,10 +2,12 @@
 #include "prof/tasks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sat.h"
 #include "prof/driver.h"
 
 int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task)
@@ -196,6 +198,14 @@ static bool passes(
 	return f->sql < 0 || (t && sql_of(p, t) == f->sql);
 }
 
+/* In no task, nor in another span; in merged profiles an entry says whose it is. */
+static bool is_outside(const struct sp_profile *p, const struct sp_sample *s)
+{
+	const struct sp_task_run *t = s->task ? &p->tasks[s->task - 1] : NULL;
+
+	return !t || (t->name.stage < 0 && t->name.task_id < 0 && !t->label);
+}
+
 int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f)
 {
 	SP_AUTO_FREE bool *pass = calloc(p->task_count + 1, sizeof(*pass));
@@ -216,10 +226,66 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_sample s = p->rows[i]; /* those read are behind us */
 
-		if (!pass[s.task] || (f->tasks_only && !s.task &&
+		if (!pass[s.task] || (f->tasks_only && is_outside(p, &s) &&
 					     (f->event < 0 || s.event == (uint32_t)f->event)))
 			continue;
 		r = sp_profile_add(p, &s);
 	}
 	return r;
+}
+
+int32_t sp_profile_wall(const struct sp_profile *p)
+{
+	for (unsigned i = 0; i < p->event_count; i++)
+		if (strcmp(sp_dict_get_string(p->dict, p->events[i].name_id, NULL), "wall") == 0)
+			return (int32_t)i;
+	return -1;
+}
+
+static bool has_tasks(const struct sp_profile *p, uint32_t event)
+{
+	for (size_t i = 0; i < p->row_count; i++)
+		if (p->rows[i].event == event && !is_outside(p, &p->rows[i]))
+			return true;
+	return false;
+}
+
+static int leave_outside(struct sp_profile *p, int32_t wall)
+{
+	struct sp_task_filter f = {-1, -1, -1, -1, true, wall};
+	struct sp_event was = p->events[wall];
+	int r = sp_profile_filter_tasks(p, &f);
+
+	if (r < 0)
+		return r;
+	p->outside += was.samples - p->events[wall].samples;
+	p->outside_weight = sp_sat_add(p->outside_weight, was.weight - p->events[wall].weight);
+	return 0;
+}
+
+int sp_profile_leave_idle(struct sp_profile *p)
+{
+	int32_t wall = sp_profile_wall(p);
+	char text[160];
+	uint64_t all;
+	int r = 0;
+
+	if (wall < 0)
+		return 0;
+	if (p->idle == SP_IDLE_DRIVER || p->idle == SP_IDLE_EXECUTOR) {
+		if (has_tasks(p, (uint32_t)wall))
+			r = leave_outside(p, wall);
+		else if (p->idle == SP_IDLE_EXECUTOR)
+			sp_profile_note(
+				p, "no task ran while this was recorded: all threads are shown");
+	}
+	if (r < 0 || !p->outside)
+		return r;
+	all = sp_sat_add(p->events[wall].weight, p->outside_weight);
+	snprintf(text, sizeof(text),
+		"wall shows threads inside of tasks only, %.1f %% of all threads' time; "
+		"--all-threads shows the rest",
+		all ? 100.0 * (double)p->events[wall].weight / (double)all : 0);
+	sp_profile_note(p, text);
+	return 0;
 }

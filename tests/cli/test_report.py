@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from kit import jvm, parts, peers
+from kit import jvm, native, parts, peers
 from kit.parts import SPARKPROF
 
 
@@ -203,6 +203,8 @@ def test_files_as_sparks_profiler_plugin_leaves_them(sparkprof, tmp_path):
             sums[event, root] = sums.get((event, root), 0) + n
     assert {root for _, root in sums} == {"[executor 3]", "[executor 4]"}
     assert all(sums[e, "[executor 3]"] == 2 * sums[e, "[executor 4]"] > 0 for e in ("wall", "alloc")), sums
+    r = sparkprof("report", app, "-e", "wall", "--executor", "4", "-o", "collapsed")
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines()) == sums["wall", "[executor 4]"], r.stderr
 
 
 def test_threads_states_and_by(sparkprof, recordings, tmp_path):
@@ -415,6 +417,33 @@ def test_directories_of_applications(sparkprof, tmp_path):
     (tmp_path / "one/app").symlink_to(tmp_path / "all/application_1_0002")
     r = sparkprof("report", tmp_path / "one", "-o", "collapsed")
     assert r.returncode == 0 and r.stdout == "main;f2 1\n", r.stderr
+
+
+def test_threads_of_a_driver_do_not_drown_the_tasks(sparkprof, tmp_path):
+    """Of a whole application wall is of tasks, however many threads wait in its driver and in executors without one; one sentence
+    says how much that is, not one for each executor."""
+    app = tmp_path / "app"
+    app.mkdir()
+    for i, shape in enumerate(((10, 20, 4, 50), (10, 40, 2, 50), (10, 90, 0, 50))):
+        subprocess.run([native.jfr_long(), tmp_path / "x.jfr", *map(str, shape)], check=True)
+        (tmp_path / "x.jfr").rename(app / f"profile-exec-{i}.jfr")
+    subprocess.run([native.jfr_long(), app / "profile-driver.jfr", "10", "200", "0", "50"], check=True)
+
+    def shown(*more):
+        r = sparkprof("report", app, "-o", "json", "-f", "-", *more)
+        assert r.returncode == 0, r.stderr
+        return json.loads(r.stdout)["events"][0]["weight"] / 1e9, r.stderr
+    weight, said = shown()
+    assert weight == pytest.approx(60, rel=0.05), said
+    assert said.count("wall shows threads inside of tasks only, 1.7 % of all threads' time") == 1 and said.count("wall shows") == 1, said
+    assert "no task ran" not in said
+    assert shown("--all-threads")[0] == pytest.approx(3500, rel=0.05)
+    weight, said = shown("--executor", "driver")
+    assert weight == pytest.approx(2000, rel=0.05) and "wall shows" not in said and "left out" not in said
+    for i in (0, 1):
+        (app / f"profile-exec-{i}.jfr").unlink()
+    weight, said = shown()
+    assert weight == pytest.approx(2900, rel=0.05) and said.count("no task ran") == 1, said
 
 
 def test_by_state(sparkprof, recordings, tmp_path):

@@ -2,7 +2,8 @@
  * threads, a part of which run tasks and change their stacks, while the others stand.
  *   jfr-long FILE SECONDS THREADS WORKERS STACKS [EXECUTORS]
  * With EXECUTORS, FILE is a directory and gets so many recordings of one application: other tasks
- * of the same stages, and the same stacks at other moments. */
+ * of the same stages, and the same stacks at other moments. A FILE that ends in driver.jfr is of
+ * the driver. */
 #include "jfr_script.h"
 
 #include <fcntl.h>
@@ -14,13 +15,22 @@
 #define TASK_NS 2000000000ull
 #define DEPTH	60
 
-static void tell(struct sp_jfrw *w, uint64_t now, unsigned executor)
+struct shape {
+	unsigned seconds, threads, workers, stacks, executor;
+	bool driver;
+	uint64_t start;
+	uint32_t *ids; /* of stacks that are in the dictionary */
+	unsigned seed, task;
+};
+
+static void tell(struct sp_jfrw *w, const struct shape *s)
 {
 	static const char *const settings[][2] = {{"event", "wall"}, {"interval", "50000000"}};
 
+	uint64_t now = s->start;
 	char id[16];
 
-	snprintf(id, sizeof(id), "%u", executor);
+	snprintf(id, sizeof(id), s->driver ? "driver" : "%u", s->executor);
 	for (size_t i = 0; i < SP_COUNT(settings); i++)
 		sp_jfrw_event(w, SP_JFR_ACTIVE_SETTING,
 			(const union sp_jfr_val[]){{now}, {SP_JFR_WALL_SAMPLE},
@@ -48,13 +58,6 @@ static unsigned pick(unsigned *seed, unsigned n)
 	x = (double)(*seed >> 8) / (1u << 24);
 	return (unsigned)(x * x * x * n);
 }
-
-struct shape {
-	unsigned seconds, threads, workers, stacks, executor;
-	uint64_t start;
-	uint32_t *ids; /* of stacks that are in the dictionary */
-	unsigned seed, task;
-};
 
 static uint32_t stack(struct shape *s, struct sp_dict *d, unsigned n)
 {
@@ -94,16 +97,17 @@ static int write_one(const char *path, struct shape s)
 
 	s.ids = calloc(1, size);
 	s.seed = 1 + s.executor * 7919;
+	s.driver = strstr(path, "driver.jfr") != NULL;
 	if (fd < 0 || !s.ids || sp_dict_new(&d, 256 << 20) < 0 ||
 		sp_jfrw_new(&w, fd, d, &cfg, &err) < 0)
 		return 2;
-	tell(w, s.start, s.executor);
+	tell(w, &s);
 	for (unsigned i = 0; i < s.seconds; i++) {
 		second(w, d, s.start + i * 1000000000ull, &s);
 		if (sp_jfrw_flush(w) == 1) { /* a new chunk, with constants of its own */
 			sp_dict_reset(d);
 			memset(s.ids, 0, size);
-			tell(w, s.start, s.executor);
+			tell(w, &s);
 		}
 	}
 	free(s.ids);
