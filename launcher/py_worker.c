@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-	BURST = 50,	       /* most samples of cpu that one look stands for */
 	PSS_SLOW_NS = 3000000, /* a look at pss that took longer is not repeated soon */
 	PSS_PAUSE = 10,
 	OWED_MAX_NS = 1000000000,
@@ -163,7 +162,7 @@ static void intern_thread(
 	sp_pyworker_thread_name(w, t, name, sizeof(name));
 	t->generation = sp_pyrecord_generation(s->record);
 	t->thread = sp_pyrecord_thread(s->record, t->tid, name);
-	t->stack = 0;
+	t->stack = t->busy = 0;
 	t->known = false; /* its stack has to be read again */
 }
 
@@ -218,6 +217,7 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 			continue;
 		}
 		write_wall(&w->threads[i], s);
+		sp_pyworker_settle(&w->threads[i], s);
 		thread_done(&w->threads[i]);
 	}
 	w->thread_count = n;
@@ -261,19 +261,6 @@ static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint
 	t->samples++;
 	t->span_ns += span;
 	s->samples++;
-}
-
-static void add_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
-	uint64_t used_ns, uint32_t stack)
-{
-	t->carry_ns += used_ns;
-	for (int i = 0; t->carry_ns >= s->cpu_ns && i < BURST; i++) {
-		t->carry_ns -= s->cpu_ns;
-		sp_pyrecord_cpu(s->record, now_ns, t->thread, stack);
-		s->samples++;
-	}
-	if (t->carry_ns > s->cpu_ns * BURST)
-		t->carry_ns = 0;
 }
 
 /* Native and Python frames. Returns as sp_pynative_stack; -ENOSYS where only Python's are to be had
@@ -412,7 +399,8 @@ static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pywork
 	t->sampled = stack_of(w, number, t, &look, s, &stack);
 	if (t->sampled) {
 		if (s->cpu_ns && !first)
-			add_cpu(t, s, now_ns, look.run_ns - t->run_ns, stack);
+			sp_pyworker_cpu(t, s, now_ns, look.run_ns - t->run_ns, stack,
+				look.state == SP_STATE_RUNNING);
 		if (s->wall_ns)
 			add_wall(t, s, now_ns, stack, look.state);
 		t->stack = stack;

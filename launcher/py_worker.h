@@ -18,8 +18,10 @@ struct sp_pyworker_thread {
 	bool seen, known; /* in the list now; was looked at before */
 	bool sampled;	  /* … and its stack was read */
 	uint64_t run_ns, delay_ns, last_ns, carry_ns;
+	uint64_t held_ns;     /* since when there is CPU time whose place is not known; 0: none */
 	int64_t wait_owed_ns; /* waited for a CPU, not written yet; below 0: written too much */
 	uint32_t generation, thread, stack; /* ids of the recording; stack 0: none to be had */
+	uint32_t busy; /* … of its stack when it was last found running; 0: not yet */
 	/* wall time in one stack and state that is not written yet; samples 0: none */
 	uint64_t since_ns, span_ns;
 	uint32_t samples;
@@ -83,6 +85,12 @@ void sp_pyworker_done(struct sp_pyworker *w);
 
 /* Adds how often threads of @w were stopped. */
 void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum);
+
+/* CPU time since the last look, which found it in @stack: samples, now or once their place is
+ * known; and what is held back still, at a task's or thread's end. For sp_pyworker_sample. */
+void sp_pyworker_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
+	uint64_t used_ns, uint32_t stack, bool runs);
+void sp_pyworker_settle(struct sp_pyworker_thread *t, struct sp_pysampling *s);
 
 /* Which task it works on now; and the end of it. For sp_pyworker_sample and _flush. */
 void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);

@@ -48,10 +48,13 @@ void sp_pyworker_socket(
 
 void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
-	for (size_t i = 0; i < w->thread_count && w->task.tid >= 0; i++) {
+	for (size_t i = 0; i < w->thread_count; i++) {
 		struct sp_pyworker_thread *t = &w->threads[i];
 		char name[96];
 
+		sp_pyworker_settle(t, s);
+		if (w->task.tid < 0)
+			continue;
 		sp_pyworker_thread_name(w, t, name, sizeof(name));
 		sp_pyrecord_task(s->record, &w->task, sp_pyrecord_thread(s->record, t->tid, name),
 			w->task_since_ns, now_ns);

@@ -188,6 +188,14 @@ def test_a_known_split_of_a_process_and_its_children(sparkprof, tmp_path):
     assert re.search(r"^Runtime +CPython 3\.11\.", text, re.M) and re.search(r"^Lost +0 ", text, re.M), text
 
 
+def test_cpu_time_is_not_where_a_thread_waits(sparkprof, tmp_path):
+    with python.Process(PYTHONS["debian"], python.TARGETS / "bursts.py") as p:
+        record(sparkprof, tmp_path, 60, "-e", "cpu", p.pid)
+    found = collapsed(tmp_path / "o.collapsed")
+    waits = sum(n for stack, n in found.items() if "wait (bursts.py)" in stack)
+    assert waits <= 0.1 * sum(found.values()), found
+
+
 UNREAD = "[frames not read]"
 
 

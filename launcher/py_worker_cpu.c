@@ -1,0 +1,44 @@
+/* CPU time of Python's threads as samples: see py_worker.h. */
+#include "py_worker.h"
+
+enum {
+	BURST = 50,		  /* most samples that one look stands for */
+	HELD_MAX_NS = 1000000000, /* CPU time whose place has not been seen yet */
+};
+
+static void write_cpu(
+	struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns, uint32_t stack)
+{
+	t->held_ns = 0;
+	for (int i = 0; t->carry_ns >= s->cpu_ns && i < BURST; i++) {
+		t->carry_ns -= s->cpu_ns;
+		sp_pyrecord_cpu(s->record, now_ns, t->thread, stack);
+		s->samples++;
+	}
+	if (t->carry_ns > s->cpu_ns * BURST)
+		t->carry_ns = 0;
+}
+
+/* A thread that is found waiting did not use its CPU time there: that is kept until it is found
+ * running. Where that does not come about in time, it was where it was last found running. */
+void sp_pyworker_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
+	uint64_t used_ns, uint32_t stack, bool runs)
+{
+	t->carry_ns += used_ns;
+	if (runs)
+		t->busy = stack;
+	else if (t->carry_ns < s->cpu_ns)
+		return;
+	else if (!t->held_ns)
+		t->held_ns = now_ns;
+	if (runs || now_ns - t->held_ns >= HELD_MAX_NS)
+		write_cpu(t, s, now_ns, t->busy ? t->busy : stack);
+}
+
+void sp_pyworker_settle(struct sp_pyworker_thread *t, struct sp_pysampling *s)
+{
+	uint32_t stack = t->busy ? t->busy : t->stack;
+
+	if (t->held_ns && stack && t->generation == sp_pyrecord_generation(s->record))
+		write_cpu(t, s, t->last_ns, stack);
+}
