@@ -4,6 +4,7 @@
 #include "event.h"
 #include "message.h"
 #include "proc.h"
+#include "py_run.h"
 #include "session.h"
 #include "show.h"
 #include "target.h"
@@ -208,6 +209,23 @@ static int ask_agent(struct sp_link *l, struct table *t, struct sp_err *err)
 	return r;
 }
 
+/* Nothing is loaded into a Python: what can be had of it does not depend on where it runs. */
+static int add_python_row(void *ctx, const struct sp_probe_row *row)
+{
+	struct sp_probe_row r = *row;
+	bool timer = strcmp(r.name, "ctimer") == 0 || strcmp(r.name, "itimer") == 0;
+
+	r.state = SP_PROBE_YES;
+	r.note = "";
+	if (timer || strcmp(r.name, "cpu") == 0) {
+		r.note = timer ? "the same as cpu" : "time on CPU, looked at from outside";
+	} else if (strcmp(r.name, "wall") != 0) {
+		r.state = SP_PROBE_NO;
+		r.note = "it is a Python: of it only cpu and wall can be sampled";
+	}
+	return add_row(ctx, &r);
+}
+
 static int probe_target(const struct sp_call *call, struct table *t, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
@@ -220,6 +238,8 @@ static int probe_target(const struct sp_call *call, struct table *t, struct sp_e
 	if (targets.n != 1)
 		return sp_err_set(err, -EINVAL, "list takes one target, and %s is %zu processes",
 			call->targets[0], targets.n);
+	if (sp_pyrun_is(&targets.list[0]))
+		return sp_probe_run(add_python_row, t);
 	sp_guest_be_modest(targets.list[0].pid);
 	r = sp_link_open(&link, targets.list[0].pid, call->attach_timeout_ns, err);
 	if (r < 0)

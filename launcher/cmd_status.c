@@ -2,6 +2,7 @@
 #include "command.h"
 #include "message.h"
 #include "proc.h"
+#include "py_run.h"
 #include "session.h"
 #include "show.h"
 #include "target.h"
@@ -175,13 +176,20 @@ static void print_json(struct sp_buf *out, const struct sp_link *l, const struct
 	sp_buf_addc(out, '}');
 }
 
-static int one(const struct sp_call *call, pid_t pid, struct sp_buf *out)
+static int one(const struct sp_call *call, const struct sp_jvm *target, struct sp_buf *out)
 {
+	pid_t pid = target->pid;
 	struct sp_link link;
 	struct sp_msg state;
 	struct sp_err err;
 	int r;
 
+	if (sp_pyrun_is(target)) {
+		sp_message_error("pid %d: is a Python: nothing stays in it that could record; "
+				 "'collect' does, for as long as it runs itself",
+			(int)pid);
+		return SP_EXIT_TARGET;
+	}
 	sp_guest_be_modest(pid);
 	r = sp_link_open(&link, pid, call->attach_timeout_ns, &err);
 	if (r == 0) {
@@ -213,7 +221,7 @@ int sp_cmd_status(const struct sp_call *call)
 	if (call->json)
 		sp_buf_addc(&out, '[');
 	for (size_t i = 0; i < targets.n; i++) {
-		int c = one(call, targets.list[i].pid, &out);
+		int c = one(call, &targets.list[i], &out);
 
 		code = c != SP_EXIT_DONE ? c : code;
 	}

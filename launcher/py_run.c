@@ -38,14 +38,28 @@ static bool intervals(const struct sp_call *call, struct sp_pysampler_cfg *c)
 	return c->cpu_ns || c->wall_ns;
 }
 
-int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, struct sp_err *err)
+static int find(const struct sp_jvm *target, struct sp_err *err)
 {
-	struct sp_pysampler_cfg c = {0};
 	struct sp_pymem_process process = {.pid = target->pid};
 	struct sp_pyplace place;
 	int r = sp_pyfind(&process, &place, err);
 
 	sp_pymem_close(&process);
+	return r;
+}
+
+bool sp_pyrun_is(const struct sp_jvm *target)
+{
+	struct sp_err err;
+
+	return target->kind == SP_JVM_NONE && find(target, &err) == 0;
+}
+
+int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, struct sp_err *err)
+{
+	struct sp_pysampler_cfg c = {0};
+	int r = find(target, err);
+
 	if (r < 0)
 		return r;
 	if (call->action != SP_ACTION_COLLECT)

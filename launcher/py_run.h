@@ -10,6 +10,9 @@
  * that follows "pid N: ". */
 int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, struct sp_err *err);
 
+/* Whether a target is no JVM, but a Python whose memory may be read. */
+bool sp_pyrun_is(const struct sp_jvm *target);
+
 /* Starts the recording of a Python target in run->outputs, which are open. Returns 0 or -errno with
  * a sentence. */
 int sp_pyrun_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err);

@@ -1,4 +1,5 @@
 """Python processes from outside: every CPython of this machine, its functions, files and lines, without a word to it."""
+import json
 import os
 import pathlib
 import re
@@ -314,6 +315,10 @@ def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
         assert out.returncode == 2 and "is a Python" in out.stderr and "'collect'" in out.stderr
         out = sparkprof("-e", "alloc", "-d", "1", p.pid)
         assert out.returncode == 2 and "only cpu and wall" in out.stderr
+        rows = {r["event"]: r["state"] for r in json.loads(sparkprof("list", "--json", p.pid).stdout)}
+        assert {e for e, state in rows.items() if state != "no"} == {"cpu", "ctimer", "itimer", "wall"} and "alloc" in rows
+        out = sparkprof("status", p.pid)
+        assert out.returncode == 3 and "is a Python" in out.stderr and "not a JVM" not in out.stderr
         denied = subprocess.run([str(python.parts.SPARKPROF), "-e", "wall", "-d", "1", str(p.pid)], capture_output=True,
                                 text=True, user=65534, group=65534, extra_groups=[], cwd="/")
         assert denied.returncode == 3 and "use sudo" in denied.stderr, denied.stderr
