@@ -85,6 +85,9 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	struct sp_args args;
 	int r;
 
+	pthread_mutex_lock(&said_lock);
+	g.said[0] = '\0'; /* what the one before had to say */
+	pthread_mutex_unlock(&said_lock);
 	sp_args_init(&args);
 	r = sp_args_parse(&args, options, err);
 	if (r == 0)

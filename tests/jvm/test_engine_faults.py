@@ -268,6 +268,10 @@ def test_a_disk_that_is_nearly_full_keeps_what_fits(target, sparkprof, tmp_path)
         assert os.listdir(disk) == ["x.jfr"] and t.alive()
         kept = recording.Recording(disk / "x.jfr")
         assert len(kept.cpu()) > 100 and all(s.stack for s in kept.cpu())
+        assert sparkprof("start", "-f", tmp_path / "next.jfr", t.pid).returncode == 0
+        said = sparkprof("status", t.pid).stdout
+        assert "recording cpu" in said and "no space" not in said
+        assert sparkprof("stop", t.pid).returncode == 0
     finally:
         subprocess.run(["umount", "-l", disk])
 
