@@ -208,7 +208,10 @@ bool sp_stages_lags(const struct sp_stage_row *r)
 const char *sp_stages_name(const struct sp_profile *p, const struct sp_stage_row *r)
 {
 	const struct sp_stage *a = r->about;
+	/* The application's own words, but not those that Spark makes of a stream's ids. */
+	bool own = a && a->description && !a->query;
 	uint32_t id = !a	       ? 0
+		      : own	       ? a->description
 		      : a->name	       ? a->name
 		      : a->description ? a->description
 		      : a->call_site   ? a->call_site

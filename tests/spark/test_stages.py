@@ -119,7 +119,7 @@ def test_views_and_the_table_of_stages(run, sparkprof, tmp_path):
     table = {tuple(line[1:3]): line[3:] for line in csv.reader((tmp_path / "x.csv").open(newline=""))}
     for s, r in rows.items():
         assert table["stages", s][:2] == [str(r["samples"]), str(r["weight"])] and table["stage run time", s][:2] == [str(r["tasks"]), str(r["run_ns"])]
-        assert any(kind == "stage name" and name.startswith(f"{s} SQL {r['sql']}: ") for kind, name in table), s
+        assert ("stage name", f"{s} SQL {r['sql']}: {r['description']}") in table
     heavy = max(rows, key=lambda s: rows[s]["weight"])
     for option, root in ((["--stage", heavy], f"[stage {heavy}]"), (["--sql", rows[heavy]["sql"]], "[stage ")):
         r = sparkprof("report", run.file, *option, "--by", "stage", "-f", tmp_path / "x.collapsed")

@@ -13,6 +13,7 @@
 #include "in/eventlog.h"
 #include "in/jsontext.h"
 #include "in/unpack.h"
+#include "out/stages.h"
 #include "prof/tasks.h"
 #include "sample_profile.h"
 
@@ -215,6 +216,7 @@ Test(eventlog, names_stages_of_the_same_application)
 	cr_expect_eq(s->sql, 12);
 	cr_expect_str_eq(sp_dict_get_string(p->dict, s->name, NULL), "count at A.scala:1");
 	cr_expect_str_eq(sp_dict_get_string(p->dict, s->description, NULL), "the join");
+	cr_expect_str_eq(sp_stages_name(p, &(struct sp_stage_row){.about = s}), "the join");
 	s = sp_profile_find_stage(p, p->tasks[0].app, 8, 0);
 	cr_expect_eq(s->job, 4, "the first job ran it");
 	p->task_count = 0;
