@@ -137,22 +137,6 @@ static void cut_start(struct sp_buf *b, size_t start, size_t width)
 	b->len = start + 3 + (size_t)(end - p);
 }
 
-void sp_fit(const char *name, size_t width, struct sp_buf *out)
-{
-	size_t start = out->len;
-	bool native = strstr(name, "::") || strchr(name, '<') || strchr(name, '(');
-
-	for (; *name; name++)
-		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
-	if (out->failed || sp_fit_columns(out->data + start, out->len - start) <= width)
-		return;
-	if (native)
-		shorten_native(out, start, width);
-	else
-		shorten_packages(out, start, width);
-	cut_start(out, start, width);
-}
-
 /* Steps over @columns code points. */
 static char *step(char *s, const char *end, size_t columns)
 {
@@ -161,23 +145,75 @@ static char *step(char *s, const char *end, size_t columns)
 	return s;
 }
 
-void sp_fit_middle(const char *name, size_t width, struct sp_buf *out)
+static void cut_middle(struct sp_buf *b, size_t start, size_t width)
 {
-	size_t start = out->len, have, tail = width / 3;
-	const char *end, *rest;
+	size_t have = sp_fit_columns(b->data + start, b->len - start), tail = width / 3;
+	const char *end = b->data + b->len, *rest;
 	char *cut;
 
-	for (; *name; name++)
-		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
-	have = out->failed ? 0 : sp_fit_columns(out->data + start, out->len - start);
 	if (have <= width || width < 4)
 		return;
-	end = out->data + out->len;
-	cut = step(out->data + start, end, width - 3 - tail);
-	rest = step(out->data + start, end, have - tail);
+	cut = step(b->data + start, end, width - 3 - tail);
+	rest = step(b->data + start, end, have - tail);
 	memmove(cut + 3, rest, (size_t)(end - rest));
 	memcpy(cut, "...", 3);
-	out->len = (size_t)(cut + 3 - out->data) + (size_t)(end - rest);
+	b->len = (size_t)(cut + 3 - b->data) + (size_t)(end - rest);
+}
+
+/* "f.<locals>.g (file.py)", "run (<frozen runpy>)": a function of Python with its file. */
+static bool is_python(const char *name)
+{
+	const char *file = strrchr(name, '(');
+	size_t n = strlen(name);
+
+	return file && file - name >= 2 && file[-1] == ' ' && name[n - 1] == ')' &&
+	       (file[1] == '<' || (n >= 4 && memcmp(name + n - 4, ".py", 3) == 0));
+}
+
+/* Which function it stands in is said by the names around it; both ends tell the most. */
+static void shorten_python(struct sp_buf *b, size_t start, size_t width)
+{
+	static const char locals[] = "<locals>.";
+	const size_t len = sizeof(locals) - 1;
+	char *s = b->data + start, *at;
+
+	while ((at = memmem(s, b->len - start, locals, len))) {
+		memmove(at, at + len, (size_t)(b->data + b->len - at) - len);
+		b->len -= len;
+	}
+	cut_middle(b, start, width);
+}
+
+static void add_clean(const char *name, struct sp_buf *out)
+{
+	for (; *name; name++)
+		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
+}
+
+void sp_fit(const char *name, size_t width, struct sp_buf *out)
+{
+	size_t start = out->len;
+	bool native = strstr(name, "::") || strchr(name, '<') || strchr(name, '(');
+
+	add_clean(name, out);
+	if (out->failed || sp_fit_columns(out->data + start, out->len - start) <= width)
+		return;
+	if (is_python(name))
+		shorten_python(out, start, width);
+	else if (native)
+		shorten_native(out, start, width);
+	else
+		shorten_packages(out, start, width);
+	cut_start(out, start, width);
+}
+
+void sp_fit_middle(const char *name, size_t width, struct sp_buf *out)
+{
+	size_t start = out->len;
+
+	add_clean(name, out);
+	if (!out->failed)
+		cut_middle(out, start, width);
 }
 
 void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out)
