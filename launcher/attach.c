@@ -144,6 +144,11 @@ static int wake(const struct sp_door_fs *fs, struct sp_door_target *t, struct tr
 			"-XX:+DisableAttachMechanism",
 			(int)t->pid);
 	r = make_trigger(fs, t->nspid, g);
+	if (r == -EEXIST)
+		return sp_err_set(err, -EPERM,
+			"pid %d: %s in %s of its file system is not its own; remove it",
+			(int)t->pid, g->name,
+			fs->places[0].writable ? "/tmp" : "the working directory");
 	if (r < 0)
 		return sp_err_set(err, r,
 			"pid %d: no trigger file can be put into its working directory (%s) or "
