@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "elf/demangle.h"
+#include "halted.h"
 #include "message.h"
 #include "proc.h"
 #include "py_native.h"
@@ -149,6 +150,7 @@ static void add_process(
 {
 	struct sp_pytask task;
 	char command[512];
+	const char *by;
 
 	sp_pyproc_command(w->pid, command, sizeof(command));
 	sp_buf_addf(b, "%s, Python 3.%u", w->name, w->place.minor);
@@ -157,6 +159,8 @@ static void add_process(
 	sp_buf_adds(b, ": ");
 	sp_show_text(b, command, 160);
 	sp_buf_addc(b, '\n');
+	if (sp_halted_is(w->pid, &by))
+		sp_buf_addf(b, "  is stopped (%s); kill -CONT %d lets it go on\n", by, (int)w->pid);
 	if (sp_pytask_find(&w->reader, &w->task_place) == 0 &&
 		sp_pytask_read(&w->reader, &w->task_place, &task) == 0) {
 		sp_buf_addf(b, "  stage %lld, partition %lld, TID %lld\n", (long long)task.stage,

@@ -2,6 +2,7 @@
 #include "py_run.h"
 
 #include "command.h"
+#include "halted.h"
 #include "halves.h"
 #include "join_jfr.h"
 #include "message.h"
@@ -232,6 +233,8 @@ void sp_pyrun_look(struct sp_run *run)
 
 	sp_pysampler_look(run->python, &state);
 	take(run, &state);
+	if (run->is_python && run->recording)
+		sp_halted_look(&run->link.halted, run->target->pid, "its threads only stand there");
 	if (!state.ended || !run->recording || !run->is_python)
 		return;
 	run->recording = false;

@@ -309,6 +309,20 @@ def test_five_hundred_that_live_briefly(sparkprof, tmp_path):
     assert len(children) > 100 and all(stack[1] == "<module> (brief.py)" for stack in found if len(stack) > 1), len(children)
 
 
+def test_one_that_is_stopped_is_called_so(sparkprof):
+    with python.Process(PYTHONS["debian"], WHERE) as p:
+        assert "is stopped" not in sparkprof("stack", p.pid).stdout
+        os.kill(p.pid, signal.SIGSTOP)
+        words = "is stopped (SIGSTOP)", f"kill -CONT {p.pid}"
+        try:
+            out = sparkprof("stack", p.pid)
+            assert out.returncode == 0 and all(w in out.stdout for w in words), out
+            out = sparkprof("-e", "wall", "-d", "2", "-o", "collapsed", p.pid)
+            assert out.returncode == 0 and all(w in out.stderr for w in words), out
+        finally:
+            os.kill(p.pid, signal.SIGCONT)
+
+
 def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], WHERE) as p:
         out = sparkprof("start", "-f", tmp_path / "o.jfr", p.pid)
