@@ -321,6 +321,18 @@ void sp_run_stop(struct sp_run *run)
 		run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
 }
 
+/* An empty picture raises a question: cpu sees nothing of a process that waits. */
+static void explain_nothing(const struct sp_run *run, const struct sp_call *call)
+{
+	uint64_t samples = run->counts[SP_PROGRESS_SAMPLES] + run->python_counts[0];
+
+	if (samples == 0 && !run->died && call->n_events == 1 &&
+		strcmp(call->events[0].name, "cpu") == 0)
+		sp_message_warn("pid %d: used so little CPU that there is no sample; -e wall shows "
+				"what its threads wait for",
+			(int)run->target->pid);
+}
+
 void sp_run_finish(struct sp_run *run, const struct sp_call *call)
 {
 	struct sp_err err = {""};
@@ -336,6 +348,8 @@ void sp_run_finish(struct sp_run *run, const struct sp_call *call)
 	r = sp_outputs_write(&run->outputs, call, run->target, true, &err);
 	if (r < 0)
 		fail(run, r, &err);
+	else
+		explain_nothing(run, call);
 }
 
 /* What is no JVM may be a Python. Returns an exit code. */

@@ -323,6 +323,14 @@ def test_one_that_is_stopped_is_called_so(sparkprof):
             os.kill(p.pid, signal.SIGCONT)
 
 
+def test_no_sample_at_all_is_explained(sparkprof):
+    with python.Process(PYTHONS["debian"], WHERE) as p:
+        look(sparkprof, p.pid)
+        out = sparkprof("-e", "cpu", "-d", "300ms", "-o", "collapsed", p.pid)
+        assert (out.returncode, out.stdout) == (0, "") and "-e wall shows" in out.stderr
+        assert "-e wall shows" not in sparkprof("-e", "wall", "-d", "300ms", "-o", "collapsed", p.pid).stderr
+
+
 def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], WHERE) as p:
         out = sparkprof("start", "-f", tmp_path / "o.jfr", p.pid)
