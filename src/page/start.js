@@ -4,6 +4,8 @@ async function start() {
 	if (typeof DecompressionStream !== 'function')
 		throw new Error('this browser has no DecompressionStream');
 	const profile = await readData(takeText('data'));
+	if (!profile.meta.events.length)
+		return sayInstead('Nothing was sampled.');
 	const release = holdBack(), early = opensWithPicture(profile) ? new App(profile) : null;
 	if (early) {
 		early.drawPicture();
@@ -58,9 +60,12 @@ function holdBack() {
 	};
 }
 
-start().catch((e) => {
+/* In the place of graphs, above the plain table. */
+function sayInstead(text) {
 	document.body.classList.remove('loading', 'ready');
 	document.body.classList.add('failed');
-	byId('trouble').textContent = `The graphs cannot be drawn: ${e.message}. ` +
-		'They need Chrome 80, Firefox 113, Safari 16.4 or later. Here is what was hot.';
-});
+	byId('trouble').textContent = text;
+}
+
+start().catch((e) => sayInstead(`The graphs cannot be drawn: ${e.message}. ` +
+	'They need Chrome 80, Firefox 113, Safari 16.4 or later. Here is what was hot.'));

@@ -4,8 +4,11 @@ import itertools
 import json
 import math
 import re
+import time
 
 import pytest
+
+from kit import python
 
 FLAME = "sparkprof.flames.flame"
 
@@ -370,6 +373,14 @@ def test_without_inflating_there_is_a_sentence_and_the_table(browser, small):
     assert "DecompressionStream" in browser.eval("document.getElementById('trouble').innerText")
     assert browser.eval("document.querySelectorAll('#plain tbody tr').length") == 30
     assert browser.eval("document.querySelector('#plain').getBoundingClientRect().height") > 300
+
+
+def test_a_recording_of_nothing_says_so(browser, sparkprof, tmp_path):
+    with python.Process(["/usr/bin/python3"], python.TARGETS / "where.py") as p:
+        time.sleep(0.5)
+        assert sparkprof("-e", "cpu", "-d", "100ms", "-f", tmp_path / "x.html", p.pid).returncode == 0
+    browser.open(tmp_path / "x.html", ready="document.body.classList.contains('failed')")
+    assert browser.eval("document.getElementById('trouble').innerText") == "Nothing was sampled."
 
 
 def test_policy_lets_nothing_else_run(browser, small):
