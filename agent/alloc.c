@@ -105,6 +105,20 @@ static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
 		err, -ENOTSUP, "alloc: this JVM does not sample allocations; JDK 11 and later do");
 }
 
+/* Where nobody has sampled yet, see drawn.h. */
+static uint32_t drawn_before(jvmtiEnv *ti, bool first)
+{
+	char *version = NULL;
+	bool is_11;
+
+	if ((*ti)->GetSystemProperty(ti, "java.vm.specification.version", &version) !=
+		JVMTI_ERROR_NONE)
+		return SP_DRAWN_JVM;
+	is_11 = strcmp(version, "11") == 0;
+	(*ti)->Deallocate(ti, (unsigned char *)version);
+	return first && is_11 ? SP_DRAWN_NO_TABLE : SP_DRAWN_JVM;
+}
+
 static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 {
 	jvmtiEventCallbacks cb = {.SampledObjectAlloc = on_alloc,
@@ -112,6 +126,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		.ThreadStart = on_thread_start,
 		.ThreadEnd = on_thread_end};
 	jvmtiCapabilities potential, caps;
+	bool first = !al.ti;
 
 	if (!al.ti && (*vm)->GetEnv(vm, (void **)&al.ti, JVMTI_VERSION_1_2) != JNI_OK) {
 		al.ti = NULL;
@@ -127,7 +142,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		(*al.ti)->AddCapabilities(al.ti, &caps) != JVMTI_ERROR_NONE)
 		return refuse(&potential, err);
 	(*al.ti)->SetEventCallbacks(al.ti, &cb, sizeof(cb));
-	sp_drawn_begin();
+	sp_drawn_begin(drawn_before(al.ti, first));
 	(*al.ti)->SetHeapSamplingInterval(al.ti, (jint)al.interval);
 	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_ALLOC);
 	set_events(JVMTI_ENABLE);

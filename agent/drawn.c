@@ -48,10 +48,13 @@ static int add(uint64_t self, uint32_t interval)
 	return -ENOSPC;
 }
 
-void sp_drawn_begin(void)
+static _Atomic uint32_t of_unknown = SP_DRAWN_JVM;
+
+void sp_drawn_begin(uint32_t unknown)
 {
 	pid_t self = getpid();
 
+	atomic_store(&of_unknown, unknown);
 	for (size_t i = 0; i < ENTRIES; i++) {
 		struct entry *e = &entries[i];
 
@@ -67,7 +70,7 @@ uint32_t sp_drawn_next(uint64_t self, uint32_t interval)
 
 	/* Where there is no room, each sample would be taken for a first one. */
 	if (!e)
-		return add(self, interval) < 0 ? interval : SP_DRAWN_JVM;
+		return add(self, interval) < 0 ? interval : atomic_load(&of_unknown);
 	was = atomic_load_explicit(&e->interval, memory_order_relaxed);
 	if (was != interval)
 		atomic_store_explicit(&e->interval, interval, memory_order_relaxed);

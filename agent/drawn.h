@@ -10,8 +10,14 @@
 
 #define SP_DRAWN_JVM (512u << 10) /* what HotSpot starts with */
 
-/* Before a recording: forgets threads that ended while nobody was told. */
-void sp_drawn_begin(void);
+/* JDK 11 draws by a table of logarithms that is filled when somebody first samples. Without it each
+ * ln 2 x 512 KiB is as likely to be the one as not: two of them on average (threadHeapSampler.cpp).
+ */
+#define SP_DRAWN_NO_TABLE 726818u
+
+/* Before a recording: forgets threads that ended while nobody was told. @unknown: the interval by
+ * which the next samples of those were drawn that nothing is known of. */
+void sp_drawn_begin(uint32_t unknown);
 
 /* The calling thread, whose thread pointer is @self, was sampled: returns the interval by which
  * that was drawn. The next is, by @interval. */
