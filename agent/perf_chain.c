@@ -156,6 +156,7 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 
 	if (chain->at && !chain->more) {
 		chain->len -= chain->at;
+		chain->last -= chain->last < chain->at ? chain->last : chain->at;
 		memmove(chain->words, chain->words + chain->at, chain->len * sizeof(*chain->words));
 		chain->at = 0;
 	}
@@ -180,17 +181,17 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 bool sp_chain_next(
 	struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max, uint32_t *ret_count)
 {
-	uint32_t at = chain->at < chain->len ? chain->at : chain->last;
-	const uint64_t *v = chain->words + at;
+	bool kept = chain->at < chain->len; /* else the latest stands for those without room */
+	const uint64_t *v = chain->words + (kept ? chain->at : chain->last);
 
-	if (chain->len == 0 || v[0] > until_ns || (at != chain->at && !chain->more)) {
-		if (chain->at == chain->len)
-			chain->at = chain->len = 0;
+	if (chain->len == 0 || (!kept && !chain->more) || v[0] > until_ns) {
+		if (!kept && !chain->more)
+			chain->at = chain->len = chain->last = 0;
 		return false;
 	}
 	*ret_count = v[1] < max ? (uint32_t)v[1] : max;
 	memcpy(ret, v + 2, *ret_count * sizeof(*ret));
-	if (at == chain->at)
+	if (kept)
 		chain->at += 2 + (uint32_t)v[1];
 	else
 		chain->more--;

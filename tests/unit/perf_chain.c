@@ -70,6 +70,25 @@ Test(perf_chain, events_come_up_to_the_moment_that_is_asked_for)
 	cr_assert_not(sp_chain_next(&chain, 1000, ips, 4, &n));
 }
 
+/* The latest moves with the others: where it lay there is nothing more to tell. */
+Test(perf_chain, none_is_told_again_after_those_before_it_were_taken)
+{
+	uint64_t ips[4];
+	uint32_t n = 0;
+
+	for (uint64_t i = 1; i <= 3; i++)
+		put_sample(i, 0xffff0000 + i);
+	sp_chain_read(&all, &chain);
+	cr_assert(sp_chain_next(&chain, 1, ips, 4, &n));
+	sp_chain_read(&all, &chain);
+	cr_assert(sp_chain_next(&chain, 10, ips, 4, &n));
+	cr_assert(sp_chain_next(&chain, 10, ips, 4, &n));
+	cr_assert_eq(ips[0], 0xffff0003);
+	cr_assert_not(sp_chain_next(&chain, 10, ips, 4, &n));
+	sp_chain_read(&all, &chain);
+	cr_assert_eq(chain.len, 0);
+}
+
 Test(perf_chain, events_of_a_long_call_wait_for_its_signal)
 {
 	uint64_t ips[4];
