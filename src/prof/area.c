@@ -41,7 +41,7 @@ enum builtin {
 static const struct sp_area builtins[BUILTINS] = {
 	[CODEGEN] = {"SQL codegen", "#2e9e5b"},
 	[SQL] = {"Spark SQL", "#35b0a0"},
-	[ENGINE] = {"native SQL", "#1f7fa8"},
+	[ENGINE] = {"native SQL", "#45b81e"},
 	[SHUFFLE] = {"shuffle", "#e07b2c"},
 	[SERIALISATION] = {"serialisation", "#8b5fd0"},
 	[COMPRESSION] = {"compression", "#c067c9"},
