@@ -237,14 +237,14 @@ def test_disk_full(target, sparkprof, tmp_path):
         pytest.skip("needs root, to mount a small disk")
     try:
         file = disk / "x.jfr"
-        t = target("Unload", 7, jvm=[recording.option(file, event="cpu", interval="500us", flush="300ms")])
+        t = target("Unload", 9, jvm=[recording.option(file, event="cpu", interval="500us", flush="300ms")])
         time.sleep(2.5)
         with open(disk / "filler", "wb", buffering=0) as f, pytest.raises(OSError):
             while True:
                 f.write(bytes(4096))
         full = time.time_ns()
         assert os.statvfs(disk).f_bavail == 0
-        wait_until(lambda: "no space left" in json.loads(sparkprof("status", "--json", t.pid).stdout)[0].get("note", ""))
+        wait_until(lambda: "no space left" in (json.loads(sparkprof("status", "--json", t.pid).stdout) or [{}])[0].get("note", ""))
         assert "no space left" in sparkprof("status", t.pid).stdout
         assert t.proc.wait(timeout=60) == 0
         assert t.stderr() == ""
