@@ -10,24 +10,36 @@
 
 #define PLAIN (SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP) | SP_KNOWN(SP_ARCH_FP))
 
-static struct sp_memo *memo_of(struct sp_memo *memos, uint32_t slots, uint32_t tid)
+/* Few threads run at a time; the memo of one that has not for longest is the next one's. */
+static uint32_t slot_of(const struct sp_memos *a, uint32_t tid)
 {
-	return &memos[tid & (slots - 1)];
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (a->owner[i].tid == tid)
+			return i;
+		if (a->uses - a->owner[i].used > a->uses - a->owner[oldest].used)
+			oldest = i;
+	}
+	return oldest;
 }
 
-void sp_memo_begin(struct sp_walk *w, struct sp_memo *memos, uint32_t slots)
+void sp_memo_begin(struct sp_walk *w)
 {
 	const struct sp_snapshot *s = w->snap;
-	struct sp_memo *m = memo_of(memos, slots, s->tid);
 	struct sp_memo_trail *t = w->trail;
+	struct sp_memos *a = &w->u->memos;
+	struct sp_memo *m;
 
 	t->words = t->marks = t->next = 0;
 	t->lost = t->met = false;
-	/* Rings of several CPUs are not read in the order of time; code that went away after an
-	 * older sample is not what it was. */
-	if (!s->tid || m->tid != s->tid || m->stack_end != s->stack_end ||
+	t->slot = slot_of(a, s->tid);
+	m = &a->memo[t->slot];
+	/* Rings are not read in the order of time: code that went away after an older sample is not
+	 * what it was. */
+	if (!s->tid || a->owner[t->slot].tid != s->tid ||
 		m->epoch != sp_modules_epoch(w->u->modules) || m->unloads != w->u->unloads ||
-		s->time_ns < m->time_ns || s->time_ns - m->born_ns > KEEP_NS)
+		s->time_ns <= w->u->unloaded_ns || s->time_ns - m->born_ns > KEEP_NS)
 		m = NULL;
 	t->last = m;
 }
@@ -86,68 +98,78 @@ static void append(struct sp_walk *w, const struct sp_memo *m, const struct sp_m
 	w->trail->at = *k;
 }
 
-static void leave_mark(struct sp_walk *w)
+/* What the rest of the walk depends on beside the words of the stack. A compiled method's frame has
+ * a known size and keeps its caller's registers: what they hold there does not matter. */
+static bool mark_here(struct sp_walk *w, struct sp_memo_mark *ret)
 {
-	struct sp_memo_trail *t = w->trail;
 	const struct sp_blob *b;
 
-	if (t->marks == SP_MEMO_MARKS || sp_walk_blob(w, w->regs.r[SP_ARCH_PC], &b) < 0) {
-		t->lost = true;
-		return;
-	}
-	t->mark[t->marks++] = (struct sp_memo_mark){.pc = w->regs.r[SP_ARCH_PC],
+	if (sp_walk_blob(w, w->regs.r[SP_ARCH_PC], &b) < 0)
+		return false;
+	*ret = (struct sp_memo_mark){.pc = w->regs.r[SP_ARCH_PC],
 		.sp = w->regs.r[SP_ARCH_SP],
-		.fp = w->regs.r[SP_ARCH_FP],
 		.java_above = w->callee_blob != 0,
 		.blob = b->addr,
-		.known = w->exact ? 0 : w->regs.known,
+		.known = SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP),
 		.compile_id = b->compile_id,
 		.frames = (uint16_t)w->res->count,
-		.words = (uint16_t)t->words};
+		.words = (uint16_t)w->trail->words};
+	if (w->exact)
+		ret->known = 0;
+	else if (b->kind != SP_BLOB_NMETHOD)
+		ret->known = w->regs.known;
+	if (ret->known & SP_KNOWN(SP_ARCH_FP))
+		ret->fp = w->regs.r[SP_ARCH_FP];
+	return true;
+}
+
+static bool same_place(const struct sp_memo_mark *a, const struct sp_memo_mark *b)
+{
+	return a->sp == b->sp && a->pc == b->pc && a->fp == b->fp && a->known == b->known &&
+	       a->java_above == b->java_above && a->known && !(a->known & ~PLAIN);
 }
 
 bool sp_memo_meet(struct sp_walk *w)
 {
 	struct sp_memo_trail *t = w->trail;
 	const struct sp_memo *m = t->last;
-	const struct sp_memo_mark *k = NULL;
-	uint64_t sp = w->regs.r[SP_ARCH_SP];
+	const struct sp_memo_mark *k;
+	struct sp_memo_mark here;
 
 	if (t->lost)
 		return false;
-	while (m && t->next < m->mark_count && (k = mark_at(m, t->next))->sp < sp)
-		t->next++;
-	if (!m || t->next >= m->mark_count || w->exact || w->regs.known & ~PLAIN || k->sp != sp ||
-		k->pc != w->regs.r[SP_ARCH_PC] || k->known != w->regs.known ||
-		(sp_walk_knows(w, SP_ARCH_FP) && k->fp != w->regs.r[SP_ARCH_FP]) ||
-		k->java_above != (w->callee_blob != 0) || w->res->count + k->frames > w->max) {
-		leave_mark(w);
+	if (t->marks == SP_MEMO_MARKS || !mark_here(w, &here)) {
+		t->lost = true;
 		return false;
 	}
-	if (words_same(w, m, k->words) && code_same(w, m, t->next)) {
-		append(w, m, k);
-		return true;
+	while (m && t->next < m->mark_count && mark_at(m, t->next)->sp < here.sp)
+		t->next++;
+	k = m && t->next < m->mark_count ? mark_at(m, t->next) : NULL;
+	if (k && same_place(k, &here) && w->res->count + k->frames <= w->max) {
+		if (words_same(w, m, k->words) && code_same(w, m, t->next)) {
+			append(w, m, k);
+			return true;
+		}
+		t->last = NULL;
 	}
-	t->last = NULL;
-	leave_mark(w);
+	t->mark[t->marks++] = here;
 	return false;
 }
 
-void sp_memo_end(struct sp_walk *w, struct sp_memo *memos, uint32_t slots)
+void sp_memo_end(struct sp_walk *w)
 {
 	const struct sp_snapshot *s = w->snap;
 	struct sp_unwind_result *r = w->res;
 	struct sp_memo_trail *t = w->trail;
-	struct sp_memo *m = memo_of(memos, slots, s->tid);
+	struct sp_memos *a = &w->u->memos;
+	struct sp_memo *m = &a->memo[t->slot];
 	uint32_t below = t->met ? t->at.frames : 0, under = t->met ? t->at.words : 0;
 	uint32_t behind = t->met ? m->mark_count - t->next : 0, top = r->count - below;
 
-	if (t->lost || !s->tid || r->status != SP_UNWIND_COMPLETE || r->unknown || r->anchors ||
+	if (t->lost || !s->tid || r->status != SP_UNWIND_COMPLETE || r->unknown ||
 		r->continuation || r->count > SP_MEMO_FRAMES || t->words + under > SP_MEMO_WORDS ||
-		t->marks + behind > SP_MEMO_MARKS) {
-		m->tid = 0;
+		t->marks + behind > SP_MEMO_MARKS)
 		return;
-	}
 	m->frame_count = (uint16_t)r->count;
 	m->word_count = (uint16_t)(t->words + under);
 	m->mark_count = (uint16_t)(t->marks + behind);
@@ -158,12 +180,10 @@ void sp_memo_end(struct sp_walk *w, struct sp_memo *memos, uint32_t slots)
 		t->mark[i].words = (uint16_t)(m->word_count - t->mark[i].words);
 	}
 	memcpy(&m->marks[SP_MEMO_MARKS - m->mark_count], t->mark, t->marks * sizeof(*t->mark));
-	m->tid = s->tid;
+	a->owner[t->slot] = (struct sp_memo_owner){s->tid, ++a->uses};
 	m->epoch = sp_modules_epoch(w->u->modules);
 	m->unloads = w->u->unloads;
-	m->stack_end = s->stack_end;
 	m->batch = w->u->batch;
-	m->time_ns = s->time_ns;
 	m->born_ns = t->met ? m->born_ns : s->time_ns;
 	m->stop_pc = r->stop_pc;
 	m->stop_sp = r->stop_sp;

@@ -27,10 +27,8 @@ struct sp_memo_mark {
 
 /* Filled from their ends, so that what stays the same stays in place. */
 struct sp_memo {
-	uint32_t tid; /* 0: empty */
 	uint32_t epoch, unloads;
-	uint64_t stack_end, batch;
-	uint64_t time_ns, born_ns; /* of the last sample, and of the oldest part */
+	uint64_t batch, born_ns; /* born: when the sample was taken that its oldest part is of */
 	uint64_t stop_pc, stop_sp;
 	uint16_t frame_count, word_count, mark_count;
 	struct sp_kept_refs kept;
@@ -40,8 +38,21 @@ struct sp_memo {
 	struct sp_memo_mark marks[SP_MEMO_MARKS];
 };
 
+/* Whose a memo is, beside them all: found at a glance. */
+struct sp_memo_owner {
+	uint32_t tid; /* 0: nobody's */
+	uint32_t used;
+};
+
+struct sp_memos {
+	struct sp_memo *memo;
+	struct sp_memo_owner *owner;
+	uint32_t count, uses;
+};
+
 /* What the walk in hand has seen so far, from the top. */
 struct sp_memo_trail {
+	uint32_t slot;		     /* the thread's, or the one that was not used for longest */
 	struct sp_memo *last;	     /* NULL: nothing is known of this thread */
 	uint32_t words, marks, next; /* next: mark of @last that may be met */
 	bool lost;		     /* cannot be kept: too long, or a word could not be read */
@@ -51,14 +62,21 @@ struct sp_memo_trail {
 	struct sp_memo_mark mark[SP_MEMO_MARKS];
 };
 
-/* Before a walk of w->snap. @slots: a power of two. */
-void sp_memo_begin(struct sp_walk *w, struct sp_memo *memos, uint32_t slots);
+/* Before a walk of w->snap. */
+void sp_memo_begin(struct sp_walk *w);
+
+/* At a frame that words of the stack did not lead to: the walk is known from here on only. */
+static inline void sp_memo_restart(struct sp_memo_trail *t)
+{
+	t->words = t->marks = 0;
+	t->lost = false;
+}
 
 /* At each frame of generated code: true where the rest is known, and was appended. */
 bool sp_memo_meet(struct sp_walk *w);
 
 /* After a walk: keeps what it found, if it is whole. */
-void sp_memo_end(struct sp_walk *w, struct sp_memo *memos, uint32_t slots);
+void sp_memo_end(struct sp_walk *w);
 
 static inline void sp_memo_note(struct sp_memo_trail *t, uint64_t addr, uint64_t value)
 {

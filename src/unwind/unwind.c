@@ -2,6 +2,8 @@
  * thread's entry. */
 #include "unwind/walk.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ static uint32_t pow2_below(size_t n)
 int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct sp_modules *modules,
 	struct sp_hotspot *hotspot, size_t cap)
 {
+	const size_t memo = sizeof(struct sp_memo) + sizeof(struct sp_memo_owner);
 	struct sp_arena arena;
 	struct sp_unwinder *u;
 	int r;
@@ -41,20 +44,21 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 	cap -= sizeof(*u->trail) + sizeof(*u->draft);
 	u->way_mask = pow2_below(cap / 16 / sizeof(*u->ways)) - 1;
 	cap -= (u->way_mask + 1) * sizeof(*u->ways);
-	u->memo_slots = pow2_below(cap / 3 / sizeof(*u->memos));
-	cap -= u->memo_slots * sizeof(*u->memos);
+	u->memos.count = (uint32_t)(cap / 3 / memo) + 1;
+	cap -= u->memos.count * memo;
 	u->row_mask = pow2_below(cap / 3 / sizeof(*u->rows)) - 1;
 	u->blob_mask = pow2_below(cap / 4 / sizeof(*u->blobs)) - 1;
 	u->scope_mask = pow2_below(cap / 3 / sizeof(*u->scopes)) - 1;
-	u->memos = sp_arena_alloc(&arena, u->memo_slots * sizeof(*u->memos));
+	u->memos.memo = sp_arena_alloc(&arena, u->memos.count * sizeof(*u->memos.memo));
+	u->memos.owner = sp_arena_alloc(&arena, u->memos.count * sizeof(*u->memos.owner));
 	u->trail = sp_arena_alloc(&arena, sizeof(*u->trail));
 	u->draft = sp_arena_alloc(&arena, sizeof(*u->draft));
 	u->ways = sp_arena_alloc(&arena, (u->way_mask + 1) * sizeof(*u->ways));
 	u->rows = sp_arena_alloc(&arena, (u->row_mask + 1) * sizeof(*u->rows));
 	u->blobs = sp_arena_alloc(&arena, (u->blob_mask + 1) * sizeof(*u->blobs));
 	u->scopes = sp_arena_alloc(&arena, (u->scope_mask + 1) * sizeof(*u->scopes));
-	if (!u->rows || !u->blobs || !u->scopes || !u->memos || !u->trail || !u->draft ||
-		!u->ways) {
+	if (!u->rows || !u->blobs || !u->scopes || !u->memos.memo || !u->memos.owner || !u->trail ||
+		!u->draft || !u->ways) {
 		sp_arena_done(&arena);
 		return -ENOMEM;
 	}
@@ -308,6 +312,7 @@ static bool recover(struct sp_walk *w)
 	if (!w->u->hotspot || !sp_java_from_anchor(w, &a))
 		return false;
 	w->res->anchors++;
+	sp_memo_restart(w->trail);
 	return true;
 }
 
@@ -378,10 +383,11 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	memcpy(w.regs.r, snap->regs, sizeof(w.regs.r));
 	w.regs.known = snap->known & SP_REG_ALL;
 	w.anchor = snap->anchor;
-	sp_memo_begin(&w, u->memos, u->memo_slots);
+	sp_memo_begin(&w);
 	if (!sp_walk_knows(&w, SP_ARCH_PC) && recover(&w)) {
 		w.exact = false;
 		loop(&w);
+		sp_memo_end(&w);
 		return;
 	}
 	if (!sp_walk_knows(&w, SP_ARCH_PC) || !sp_walk_knows(&w, SP_ARCH_SP) ||
@@ -402,7 +408,7 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	}
 	sp_way_take(&w);
 	loop(&w);
-	sp_memo_end(&w, u->memos, u->memo_slots);
+	sp_memo_end(&w);
 }
 
 /* Whether code went away since the last snapshot: what lies there now may be another's. */
@@ -411,6 +417,8 @@ static bool code_unloaded(struct sp_unwinder *u)
 	uint32_t now = u->hotspot ? __atomic_load_n(&u->hotspot->unload_next, __ATOMIC_RELAXED) : 0;
 	bool gone = now != u->unloads;
 
+	if (gone)
+		u->unloaded_ns = sp_clock_mono_ns();
 	u->unloads = now;
 	return gone;
 }

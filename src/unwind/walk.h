@@ -42,13 +42,14 @@ struct sp_unwinder {
 	struct sp_row_entry *rows;
 	struct sp_blob_entry *blobs;
 	struct sp_scopes_entry *scopes;
-	struct sp_memo *memos;
+	struct sp_memos memos;
 	struct sp_memo_trail *trail;
 	struct sp_way *ways, *draft;
-	uint32_t row_mask, blob_mask, scope_mask, way_mask, memo_slots;
+	uint32_t row_mask, blob_mask, scope_mask, way_mask;
 	uint64_t batch;
-	uint32_t unloads; /* of code, at the last snapshot */
-	bool batched;	  /* by the caller; else each snapshot is one */
+	uint32_t unloads;     /* of code, at the last snapshot */
+	uint64_t unloaded_ns; /* none of them was later */
+	bool batched;	      /* by the caller; else each snapshot is one */
 };
 
 struct sp_walk {

@@ -176,13 +176,17 @@ static void remember(struct corpus *c, const char *name, uint32_t known)
 		s.tid = 7;
 		s.known &= known;
 		for (uint32_t round = 0; round < 24; round++) {
-			struct sp_snapshot other = s;
+			struct sp_snapshot other;
 			struct sp_unwind_result a, b;
 			uint32_t at =
 				round < 4 ? 0
 					  : (i * 7919 + round * 104729) % (s.stack_len / 8 + 1) * 8;
 
-			s.time_ns = other.time_ns = 1000 * (1 + i * 24ull + round);
+			/* Who copies a stack may say that it ends before the thread's block. */
+			s.stack_end = c->cases[i].snap.stack_end - round % 2 * 16;
+			s.anchor = c->cases[round % 7 ? i : 0].snap.anchor;
+			s.time_ns = 1000 * (1 + i * 24ull + round);
+			other = s;
 			other.tid = 0; /* nothing is remembered of it */
 			if (round >= 4 && at + 8 <= s.stack_len)
 				stack[at] ^= (uint8_t)(round % 3 ? 8 : 0);
@@ -232,6 +236,18 @@ static void remember_hooks(struct corpus *c, const char *name)
 Test(unwind, ways_that_are_remembered_do_not_show)
 {
 	each_corpus(remember_hooks);
+}
+
+/* As the wall clock sees threads that stand: below native frames, the JVM's note of the last Java
+ * frame helps. */
+static void remember_blocked(struct corpus *c, const char *name)
+{
+	remember(c, name, SP_KNOWN(SP_ARCH_SP) | SP_KNOWN(SP_ARCH_PC));
+}
+
+Test(unwind, what_is_remembered_of_blocked_threads_does_not_show)
+{
+	each_corpus(remember_blocked);
 }
 
 static void check_bounds(const struct sp_unwind_result *r, uint32_t max)
