@@ -9,16 +9,13 @@
 #include "pages.h"
 #include "wall_books.h"
 #include "wall_proc.h"
+#include "wall_stack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#define STACK_MAX    (256u << 10)
-#define STACK_FIRST  (64u << 10)  /* where the end is not known yet: what is mapped of this */
 #define BACK_OFF_NS  100000000ull /* an idle thread is looked at at least this often */
 #define OPEN_NS	     80000000ull  /* books of a thread that waits stay open at most so long */
 #define KEPT_FDS_MAX 512
@@ -36,31 +33,19 @@ struct wall {
 	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
 	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
 	uint64_t paid_ns;		 /* of its CPU time, what is written */
-	struct sp_standing ran;		 /* where it was last seen running */
+	uint64_t off_ns;	/* off a CPU since the books were closed, at the last look */
+	struct sp_standing ran; /* where it was last seen running */
 };
 
 struct sp_walls {
 	struct sp_capture *c;
-	uint64_t interval_ns, next_ns;
-	struct wall *walls; /* one per slot of the registry */
+	uint64_t interval_ns, now_ns, next_ns; /* now: of this round */
+	struct wall *walls;		       /* one per slot of the registry */
 	uint32_t kept_fds, max_fds;
 	bool last;
 	struct sp_wall_waits waits;
-	pid_t pid;
-	int mem; /* /proc/self/mem where process_vm_readv is forbidden, else -1 */
-	uint8_t stack[STACK_MAX];
+	struct sp_wall_stack stack;
 };
-
-/* Older container runtimes forbid process_vm_readv; blocked threads would silently be missing. */
-static int open_memory(void)
-{
-	uint64_t word = 0, got;
-	struct iovec to = {&got, sizeof(got)}, from = {&word, sizeof(word)};
-
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(got))
-		return -1;
-	return open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-}
 
 int sp_wall_start(
 	struct sp_walls **ret, struct sp_capture *c, uint64_t interval_ns, struct sp_err *err)
@@ -82,7 +67,6 @@ int sp_wall_start(
 	w->c = c;
 	w->interval_ns = interval_ns;
 	sp_wall_waits_init(&w->waits);
-	w->pid = getpid();
 	w->max_fds = sp_engine_fd_budget() / 4;
 	if (w->max_fds > KEPT_FDS_MAX)
 		w->max_fds = KEPT_FDS_MAX;
@@ -91,7 +75,7 @@ int sp_wall_start(
 		free(w);
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	}
-	w->mem = open_memory();
+	sp_wall_stack_open(&w->stack);
 	*ret = w;
 	return 0;
 }
@@ -125,8 +109,7 @@ void sp_wall_free(struct sp_walls *w)
 	for (uint32_t i = 0; i < SP_THREADS_MAX && w->kept_fds; i++)
 		drop_fds(w, &w->walls[i]);
 	sp_pages_unmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
-	if (w->mem >= 0)
-		close(w->mem);
+	sp_wall_stack_close(&w->stack);
 	free(w);
 }
 
@@ -159,100 +142,37 @@ static struct wall *wall_of(struct sp_walls *w, struct sp_tinfo *t)
 	return x;
 }
 
-/* Reads the stack of a thread that stands at @at into w->stack. Returns its length. */
-static uint32_t read_stack(struct sp_walls *w, uint64_t sp, uint64_t end, struct sp_anchor *anchor,
-	uint64_t anchor_addr)
-{
-	uint64_t words[8] = {0};
-	uint32_t want = end - sp > STACK_MAX ? STACK_MAX : (uint32_t)(end - sp);
-	struct iovec to[2] = {{w->stack, want}, {words, sizeof(words)}};
-	struct iovec from[2] = {{(void *)sp, want}, {(void *)anchor_addr, sizeof(words)}};
-	ssize_t n;
-
-	if (w->mem < 0) {
-		n = process_vm_readv(w->pid, to, 2, from, anchor_addr ? 2 : 1, 0);
-	} else {
-		n = pread(w->mem, w->stack, want, (off_t)sp);
-		if (n == (ssize_t)want && anchor_addr &&
-			pread(w->mem, words, sizeof(words), (off_t)anchor_addr) == sizeof(words))
-			n += sizeof(words);
-	}
-	if (n < 0)
-		return 0;
-	if (anchor_addr && (uint64_t)n == want + sizeof(words)) {
-		const uint8_t *a = (const uint8_t *)words;
-
-		memcpy(&anchor->last_java_sp, a + sp_sig.anchor.sp, 8);
-		memcpy(&anchor->last_java_fp, a + sp_sig.anchor.fp, 8);
-		memcpy(&anchor->last_java_pc, a + sp_sig.anchor.pc, 8);
-	}
-	return (uint64_t)n > want ? want : (uint32_t)n;
-}
-
 /* Has @s unwound and kept as where @x stands, unless the thread ran while it was read. */
 static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_sample *s)
 {
 	if (!s->snap.stack_len || sp_wall_cpu_ns(s->thread->tid) != x->books.cpu_ns)
 		return false;
-	s->snap.stack = w->stack;
 	sp_collector_take(w->c->collector, s);
 	x->at = s->ret;
 	x->state = (uint8_t)s->state;
 	return s->ret.stack != 0;
 }
 
-static uint64_t anchor_of(const struct sp_tinfo *t)
-{
-	if (sp_sig.anchor.sp > 56 || sp_sig.anchor.fp > 56 || sp_sig.anchor.pc > 56)
-		return 0;
-	return atomic_load(&t->sig->anchor);
-}
-
-/* Takes the stack of a blocked thread. It did not move meanwhile if its CPU clock did not. */
+/* Takes the stack of a thread that is blocked. */
 static bool capture(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
 	const struct sp_wall_where *at, uint64_t now)
 {
 	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = at->nr};
-	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
-	uint64_t end = hi && at->sp > lo && at->sp < hi ? hi : at->sp + STACK_FIRST;
 
-	if (!hi)
-		sp_threads_learn(w->c->threads, t, at->sp);
-	s.snap.tid = t->tid;
 	s.snap.time_ns = now;
-	s.snap.known = 1u << SP_REG_RSP | 1u << SP_REG_PC;
-	s.snap.regs[SP_REG_RSP] = s.snap.stack_addr = at->sp;
-	s.snap.regs[SP_REG_PC] = at->pc;
-	s.snap.stack_end = end;
-	s.snap.stack_len = read_stack(w, at->sp, end, &s.snap.anchor, hi ? anchor_of(t) : 0);
-	if (!hi)
-		s.snap.stack_end = at->sp + s.snap.stack_len;
 	s.state = sp_wall_class(at);
+	sp_wall_stack_blocked(&w->stack, w->c->threads, t, at, &s.snap);
 	return stands_in(w, x, &s);
 }
 
-/* Takes the Java stack of a thread that waits for a CPU in native code or in the JVM: where it was
- * woken. The kernel does not tell the registers of such a thread; the JVM tells its last Java
- * frame. */
+/* Takes the stack of a thread that was woken and waits for a CPU. */
 static bool capture_woken(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
 	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = -1};
-	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
-	uint64_t addr = anchor_of(t), from;
-	struct sp_anchor *a = &s.snap.anchor;
 
-	if (!hi || !addr || !read_stack(w, hi - 8, hi, a, addr) || a->last_java_sp <= lo + 256 ||
-		a->last_java_sp >= hi)
-		return false;
-	from = a->last_java_sp - 256;
-	s.snap.tid = t->tid;
 	s.snap.time_ns = now;
-	s.snap.known = 1u << SP_REG_RSP;
-	s.snap.regs[SP_REG_RSP] = s.snap.stack_addr = from;
-	s.snap.stack_end = hi;
-	s.snap.stack_len = read_stack(w, from, hi, a, 0);
 	s.state = SP_STATE_BLOCKED;
-	return stands_in(w, x, &s);
+	return sp_wall_stack_woken(&w->stack, t, &s.snap) && stands_in(w, x, &s);
 }
 
 /* Writes what was stood and waited unseen to the place that was seen next. */
@@ -339,6 +259,7 @@ static void moved(
 	r.arrivals = d.arrivals;
 	r.stands = at.books.stood;
 	sp_wall_books_close(&x->books, &r, &v);
+	x->off_ns = 0;
 	/* A slow file: read only where much is at stake. */
 	if (v.contended)
 		sp_wall_books_wakes(&x->books, &v,
@@ -365,6 +286,18 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	x->state = at.state;
 }
 
+/* On a CPU since the last look but for moments: where, the CPU engine tells. Its books stay open,
+ * so that the moments are in the next account. */
+static bool ran_on(struct sp_walls *w, struct wall *x, uint64_t now, uint64_t cpu)
+{
+	uint64_t elapsed = now - x->books.look_ns, ran = cpu - x->books.cpu_ns;
+	uint64_t off = elapsed > ran ? elapsed - ran : 0, before = x->off_ns;
+
+	x->off_ns = off;
+	return !x->at.stack && !x->books.stood && !w->last && elapsed < OPEN_NS &&
+	       off < before + w->interval_ns / 16;
+}
+
 static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
 	uint64_t cpu = sp_wall_cpu_ns(t->tid);
@@ -379,7 +312,8 @@ static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_
 		x->idle++;
 		return;
 	}
-	moved(w, t, x, now, cpu);
+	if (!ran_on(w, x, now, cpu))
+		moved(w, t, x, now, cpu);
 }
 
 /* What it ran until its clock showed @cpu, and waited for a CPU meanwhile, goes to where it was
@@ -423,11 +357,9 @@ static void visit(void *ctx, struct sp_tinfo *t)
 		drop_fds(w, x);
 		return;
 	}
-	if (!atomic_load(&t->sig->wanted))
+	if (w->now_ns < x->next_ns || !atomic_load(&t->sig->wanted))
 		return;
 	now = sp_clock_mono_ns();
-	if (now < x->next_ns)
-		return;
 	if (x->active)
 		look(w, t, x, now);
 	else
@@ -445,6 +377,7 @@ void sp_wall_tick(struct sp_walls *w)
 
 	if (now < w->next_ns)
 		return;
+	w->now_ns = now;
 	w->next_ns = now + w->interval_ns - w->interval_ns / 8;
 	sp_threads_each(w->c->threads, true, visit, w);
 }
@@ -453,11 +386,18 @@ void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s)
 {
 	struct sp_tinfo *t = s->thread;
 	struct wall *x = wall_of(w, t);
+	uint64_t cpu, owed, since;
 
 	if (!x->active || t->state != SP_THREAD_LIVE)
 		return;
 	x->ran = s->ret;
-	pay(w, t, x, s->snap.time_ns, sp_wall_cpu_ns(t->tid));
+	cpu = sp_wall_cpu_ns(t->tid);
+	owed = cpu > x->paid_ns ? cpu - x->paid_ns : 0;
+	since = sp_clock_mono_ns() - s->snap.time_ns;
+	/* Several samples may come at once: what it ran after this one is the next one's. */
+	if (sp_engine_is_cpu(w->c->args) && owed > s->weight)
+		cpu -= owed - s->weight < since ? owed - s->weight : since;
+	pay(w, t, x, s->snap.time_ns, cpu);
 }
 
 static void settle_one(void *ctx, struct sp_tinfo *t)
