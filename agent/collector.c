@@ -94,19 +94,6 @@ uint32_t sp_collector_epoch(const struct sp_collector *c)
 	return sp_intern_epoch(c->intern);
 }
 
-void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
-{
-	*ret = (struct sp_counts){
-		.samples = atomic_load(&c->samples),
-		.truncated = atomic_load(&c->truncated),
-		.too_deep = atomic_load(&c->too_deep),
-		.unknown = atomic_load(&c->unknown),
-		.bytes = atomic_load(&c->bytes),
-	};
-	for (int i = 0; i < SP_LOSSES; i++)
-		ret->lost += ret->lost_by[i] = atomic_load(&c->lost[i]);
-}
-
 static void count(_Atomic uint64_t *at, uint64_t n)
 {
 	if (n)
@@ -328,8 +315,6 @@ static void drain(struct sp_collector *c)
 {
 	sp_stacks_refresh(c->stacks);
 	sp_nativemem_look();
-	if (c->wall)
-		sp_wall_tick(c->wall);
 	if (c->engine->drain)
 		c->engine->drain(c->capture);
 	drain_ring(c);
@@ -349,16 +334,34 @@ static void sleep_until(struct sp_collector *c, uint64_t at_ns, uint32_t seen)
 	syscall(SYS_futex, &c->wake, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
 }
 
-static uint64_t tick_ns(const struct sp_collector *c)
+static uint64_t drain_ns(const struct sp_collector *c)
 {
 	uint64_t i = c->capture->interval_ns;
 
-	if (c->wall)
-		return c->wall_ns < TICK_NS ? c->wall_ns : TICK_NS;
 	/* Short intervals fill rings faster. Of the kernel's we do not know how far. */
 	if (c->ring_filling || i < 1000000 || (c->engine->drain && i == 1000000))
 		return TICK_NS / 4;
 	return TICK_NS;
+}
+
+static uint64_t tick_ns(const struct sp_collector *c)
+{
+	uint64_t ns = drain_ns(c);
+
+	return c->wall && c->wall_ns < ns ? c->wall_ns : ns;
+}
+
+/* Many samples at once are cheaper than few at a time; who woke us waits for them. */
+static void look(struct sp_collector *c, bool woken)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	if (c->wall)
+		sp_wall_tick(c->wall);
+	if (now < c->next_drain_ns && !woken)
+		return;
+	c->next_drain_ns = now + drain_ns(c) - tick_ns(c) / 4;
+	drain(c);
 }
 
 /* The last act: engines off, what they took written, the recording complete. */
@@ -406,6 +409,7 @@ static void *run(void *arg)
 {
 	struct sp_collector *c = arg;
 	uint64_t next = sp_clock_mono_ns();
+	uint32_t before = 0;
 
 	sp_threads_exclude_self(c->capture->threads);
 	sp_slice_early();
@@ -415,7 +419,8 @@ static void *run(void *arg)
 
 		sp_threads_scan(c->capture->threads, sp_stacks_hotspot(c->stacks), false);
 		sp_somebody_look(&c->somebody, c->capture);
-		drain(c);
+		look(c, seen != before);
+		before = seen;
 		sp_collector_flush_if_due(c);
 		now = sp_clock_mono_ns();
 		/* A recording that cannot be written is not worth a sample. */

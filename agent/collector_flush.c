@@ -21,6 +21,19 @@ void sp_collector_identify(struct sp_collector *c)
 		sp_pieces_identify(c->capture->pieces, &id);
 }
 
+void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
+{
+	*ret = (struct sp_counts){
+		.samples = atomic_load(&c->samples),
+		.truncated = atomic_load(&c->truncated),
+		.too_deep = atomic_load(&c->too_deep),
+		.unknown = atomic_load(&c->unknown),
+		.bytes = atomic_load(&c->bytes),
+	};
+	for (int i = 0; i < SP_LOSSES; i++)
+		ret->lost += ret->lost_by[i] = atomic_load(&c->lost[i]);
+}
+
 /* Since the file in hand began: what lies in several files adds up. */
 void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret)
 {

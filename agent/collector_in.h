@@ -34,7 +34,7 @@ struct sp_collector {
 	bool said_python; /* that its workers are not sampled */
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
-	uint64_t next_flush_ns, end_ns;
+	uint64_t next_drain_ns, next_flush_ns, end_ns;
 	struct sp_somebody somebody;
 	bool ring_filling; /* more than an eighth at the last look: look sooner */
 
