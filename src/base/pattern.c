@@ -62,6 +62,13 @@ static int read_round(const char *s, struct piece *ret, struct sp_err *err)
 	return 0;
 }
 
+/* %{APP_ID} and %{EXECUTOR_ID} that no environment has: YARN takes {{…}} in what it passes on for
+ * variables of its own, and leaves nothing of it. */
+static bool is_id(const char *s, const char *name, size_t n)
+{
+	return strlen(name) == n && strncmp(s, name, n) == 0 && !getenv(name);
+}
+
 /* %{ENV} */
 static int read_environment(const char *s, struct piece *ret, struct sp_err *err)
 {
@@ -73,6 +80,10 @@ static int read_environment(const char *s, struct piece *ret, struct sp_err *err
 		return sp_err_set(err, -EINVAL,
 			"'%.20s': write %%{NAME} with the name of an environment variable", s);
 	*ret = (struct piece){.kind = ENVIRONMENT, .len = 2 + n + 1, .name = s + 2, .name_len = n};
+	if (is_id(s + 2, "APP_ID", n))
+		ret->kind = APP_ID;
+	else if (is_id(s + 2, "EXECUTOR_ID", n))
+		ret->kind = EXECUTOR_ID;
 	return 0;
 }
 

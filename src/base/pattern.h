@@ -1,6 +1,7 @@
 /* Patterns in output file names: %p %t %n{MAX} %{ENV} %% as async-profiler has them, %h,
- * {{APP_ID}} and {{EXECUTOR_ID}} as Spark has them, and {{EVENT}}, which stays until the events are
- * known. Used by the launcher, and by a JVM that records from its start. */
+ * {{APP_ID}} and {{EXECUTOR_ID}} as Spark has them (%{APP_ID} and %{EXECUTOR_ID} are the same where
+ * the environment has no such variables), and {{EVENT}}, which stays until the events are known.
+ * Used by the launcher, and by a JVM that records from its start. */
 #ifndef SP_BASE_PATTERN_H
 #define SP_BASE_PATTERN_H
 

@@ -21,6 +21,8 @@ static void environment(void)
 	setenv("SP_EVIL", "../../etc/x", 1);
 	setenv("SP_UP", "..", 1);
 	unsetenv("SP_NONE");
+	unsetenv("APP_ID");
+	unsetenv("EXECUTOR_ID");
 }
 
 TestSuite(pattern, .init = environment);
@@ -43,6 +45,7 @@ Test(pattern, sequences_are_replaced)
 		{"100%%", "100%"},
 		{"%h/x", "node7/x"},
 		{"{{APP_ID}}/exec-{{EXECUTOR_ID}}.jfr", "application_1_2/exec-7.jfr"},
+		{"%{APP_ID}/exec-%{EXECUTOR_ID}.jfr", "application_1_2/exec-7.jfr"},
 		{"{x}", "{x}"},
 	};
 
@@ -56,6 +59,18 @@ Test(pattern, sequences_are_replaced)
 			cases[i].path, err.text);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i].name);
 	}
+}
+
+Test(pattern, ids_with_one_brace_give_way_to_the_environment)
+{
+	SP_AUTO_BUF struct sp_buf b;
+
+	sp_buf_init(&b);
+	cr_expect(sp_pattern_has_ids("%{EXECUTOR_ID}") && sp_pattern_differs("%{EXECUTOR_ID}"));
+	setenv("EXECUTOR_ID", "mine", 1);
+	cr_expect_eq(sp_pattern_expand("%{EXECUTOR_ID}-%{APP_ID}", &vars, &b, NULL), 0);
+	cr_expect_str_eq(sp_buf_str(&b), "mine-application_1_2");
+	cr_expect_not(sp_pattern_has_ids("%{EXECUTOR_ID}"));
 }
 
 Test(pattern, unknown_sequences_are_refused)
