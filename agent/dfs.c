@@ -45,6 +45,7 @@ struct sp_dfs {
 	unsigned refused;  /* appends in a row that came to nothing */
 	uint64_t retry_ns; /* after a failure: the pause */
 	bool said;
+	_Atomic bool rest_said;
 	/* under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t over;
@@ -168,18 +169,27 @@ static bool given_up(const struct sp_dfs *d)
 	return atomic_load(&d->stop) && sp_clock_mono_ns() >= atomic_load(&d->end_ns);
 }
 
-/* Sends all that waits, many pieces at a time: each write costs several round trips. Returns 0, or
- * -errno after the first failure. */
-static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+/* As soon as Spark is there, not when the first piece is: at the end of a short application its
+ * driver has no SparkEnv any more, and YARN gives an executor no time to load Hadoop's classes. */
+static int open_files(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 {
-	int fds[TOGETHER], r = 0;
-	size_t n;
+	int r = 0;
 
 	if (!d->fs) {
 		r = sp_pieces_remote(d->pieces, 0, d->path, sizeof(d->path), err);
 		if (r == 0)
 			r = sp_hadoop_open(&d->fs, env, d->path, err);
 	}
+	return r;
+}
+
+/* Sends all that waits, many pieces at a time: each write costs several round trips. Returns 0, or
+ * -errno after the first failure. */
+static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+{
+	int fds[TOGETHER], r = open_files(d, env, err);
+	size_t n;
+
 	while (r == 0 && !given_up(d) && (n = sp_pieces_take(d->pieces, fds, TOGETHER)) > 0) {
 		r = send(d, env, fds, n, err);
 		for (size_t i = 0; i < n; i++)
@@ -207,20 +217,31 @@ static void pause_after(struct sp_dfs *d, int r)
 	} while (sp_clock_mono_ns() < end && !atomic_load(&d->stop));
 }
 
+/* Whether the JVM's end need not wait for another attempt. Where Spark never came there is no file
+ * system to wait for; what is forbidden stays so; and who was away before the end (@failing) has
+ * been asked once more. */
+static bool over(const struct sp_dfs *d, int r, bool failing)
+{
+	if (r == 0 || !d->fs || given_up(d))
+		return true;
+	return r != -EAGAIN && (failing || r == -EACCES || r == -EDQUOT);
+}
+
 static void work(struct sp_dfs *d, JNIEnv *env)
 {
 	struct sp_err err = {{0}};
+	bool failing = false;
 
 	for (;;) {
 		bool last = atomic_load(&d->stop);
 		size_t n = sp_pieces_wait(d->pieces, TICK_NS);
-		int r = n ? send_all(d, env, &err) : 0;
+		int r = n || !d->fs ? send_all(d, env, &err) : 0;
 
 		if (r == 0 && n)
 			d->retry_ns = 0;
-		/* Where Spark never came there is no file system to wait for. */
-		if (last && (r == 0 || !d->fs || given_up(d)))
+		if (last && over(d, r, failing))
 			break;
+		failing = last ? failing : r < 0 && r != -EAGAIN;
 		if (r < 0 && r != -EAGAIN)
 			say_waiting(d, &err);
 		if (r < 0)
@@ -237,7 +258,7 @@ static void say_rest(struct sp_dfs *d)
 	struct sp_err line;
 	char dir[512];
 
-	if (!n)
+	if (!n || atomic_exchange(&d->rest_said, true))
 		return;
 	sp_err_set(&line, 0,
 		"%zu piece%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on this "
@@ -320,6 +341,7 @@ void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
 {
 	uint64_t end = sp_clock_mono_ns() + limit_ns;
 	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+	bool ended;
 
 	atomic_store(&d->end_ns, end);
 	atomic_store(&d->stop, true);
@@ -327,7 +349,10 @@ void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
 	pthread_mutex_lock(&d->lock);
 	while (!d->ended && pthread_cond_timedwait(&d->over, &d->lock, &at) == 0)
 		;
+	ended = d->ended;
 	pthread_mutex_unlock(&d->lock);
+	if (!ended) /* it hangs in a call, and the JVM may be gone before that returns */
+		say_rest(d);
 }
 
 void sp_dfs_free(struct sp_dfs *d)

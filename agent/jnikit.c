@@ -59,13 +59,20 @@ static bool ends_with(const char *s, const char *end)
 
 static int code_of(const char *class_name, const char *message)
 {
-	if (ends_with(class_name, ".FileAlreadyExistsException"))
+	/* HDFS has no class of its own for a file that somebody is writing just now. */
+	if (ends_with(class_name, ".FileAlreadyExistsException") ||
+		strstr(message, "lease is currently owned by"))
 		return -EEXIST;
 	if (ends_with(class_name, ".FileNotFoundException"))
 		return -ENOENT;
 	if (ends_with(class_name, ".UnsupportedOperationException") ||
 		strstr(message, "not support"))
 		return -EOPNOTSUPP;
+	if (ends_with(class_name, ".AccessControlException") ||
+		ends_with(class_name, ".AccessDeniedException"))
+		return -EACCES;
+	if (ends_with(class_name, "QuotaExceededException"))
+		return -EDQUOT;
 	return -EIO;
 }
 

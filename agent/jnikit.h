@@ -16,8 +16,8 @@ int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret);
 /* Takes away the exception that is there, if any; returns whether there was one. */
 bool sp_jni_failed(JNIEnv *env);
 
-/* The same with "class: message" in @err. Returns 0 where there was none, else -EEXIST, -ENOENT or
- * -EOPNOTSUPP where the class or the message says so, and -EIO. */
+/* The same with "class: message" in @err. Returns 0 where there was none, else -EEXIST, -ENOENT,
+ * -EOPNOTSUPP, -EACCES or -EDQUOT where the class or the message says so, and -EIO. */
 int sp_jni_error(JNIEnv *env, struct sp_err *err);
 
 /* Copies a Java string, cut to fit; "" for null. Returns @ret. */

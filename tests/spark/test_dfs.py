@@ -65,6 +65,24 @@ def test_one_file_through_every_fault(target, tmp_path):
     assert cover(app.glob("*.jfr")) > 0.97
 
 
+@pytest.mark.parametrize("fault", ["down", "forbidden"])
+def test_a_file_system_that_stays_away_does_not_keep_the_jvm(target, tmp_path, fault):
+    """One more attempt, and a line that says where the recording lies."""
+    files, cwd = tmp_path / "cluster", tmp_path / "cwd"
+    files.mkdir()
+    cwd.mkdir()
+    (files / fault).touch()
+    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.fs.standin.impl=StandInFileSystem",
+               f"spark.hadoop.standin.dir={files}", jvm=[f"{AGENT}standin://{files}"], classes=spark.bare_classes(), cwd=cwd,
+               wait=False)
+    wait_until(lambda: "kept here and sent later" in t.stderr(), 120)
+    t.proc.terminate()
+    assert t.proc.wait(15) == 143
+    ours = [x for x in t.stderr().splitlines() if x.startswith("sparkprof:")]
+    assert len(ours) == 2 and f"could not be sent: see {cwd}/sparkprof-{t.pid}" in ours[1], ours
+    assert list(cwd.glob(f"sparkprof-{t.pid}.*.jfr"))
+
+
 def s3_call(url, method="GET"):
     """A signature that moto takes as it is."""
     signed = {"Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"}
@@ -158,6 +176,25 @@ def test_name_node_that_is_away_for_a_while(hdfs, target, tmp_path):
 
 
 @pytest.mark.long
+def test_a_driver_that_ends_before_its_first_piece(hdfs, sparkprof, tmp_path):
+    """SparkContext.stop() takes SparkEnv away, and the JVM ends behind it."""
+    home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
+    (tmp_path / "job.py").write_text("from pyspark.sql import SparkSession\ns = SparkSession.builder.getOrCreate()\n"
+                                     "s.range(0, 300000000, 1, 4).selectExpr('sum(hash(id))').collect()\ns.stop()\n")
+    words = f"start,event=wall,interval=20ms,file=hdfs://{hdfs.files}/{tmp_path.name}/%{{APP_ID}}/x-%{{EXECUTOR_ID}}.jfr"
+    r = subprocess.run([home / "bin/spark-submit", "--master", "local[2]", "--conf", f"spark.driver.extraJavaOptions=-agentpath:{recording.AGENT}={words}",
+                        tmp_path / "job.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200,
+                       env={**os.environ, "JAVA_HOME": str(parts.jdk(17)), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
+                            "PYSPARK_PYTHON": str(parts.pyspark() / "bin/python")})
+    assert r.returncode == 0 and "sparkprof:" not in r.stderr, r.stderr[-3000:]
+    assert not list(tmp_path.glob("sparkprof-*"))
+    [app] = hdfs.ls(f"/{tmp_path.name}")
+    assert set(hdfs.ls(f"/{tmp_path.name}/{app}")) == {"x-driver.jfr"}
+    hdfs.fetch(f"/{tmp_path.name}/{app}", tmp_path / "got")
+    assert "[stage 0.0]" in roots(sparkprof, tmp_path, "stage", tmp_path / "got")
+
+
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_data_node_that_is_full_for_a_while(hdfs, target, tmp_path):
     def again(*args):
@@ -214,7 +251,7 @@ def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
         app.tell("import time; from pyspark import TaskContext; sc = spark.sparkContext")
         app.tell("slow = lambda i, it: (time.sleep(20 if i == 0 and TaskContext.get().attemptNumber() == 0 else 1), [i])[1]")
         app.tell("sc.parallelize(range(100), 6).mapPartitionsWithIndex(slow).collect()")
-        app.tell("pairs = sc.parallelize(range(100), 6).map(lambda x: (x % 18, x)).groupByKey(18)")
+        app.tell("pairs = sc.parallelize(range(60), 60).map(lambda x: (time.sleep(0.2), (x % 36, x))[1]).groupByKey(36)")  # by all of them
         app.tell("print('reducing', flush=True); t = threading.Thread(target=lambda: pairs.mapPartitionsWithIndex("
                  "lambda i, it: (time.sleep(2), list(it))[1]).collect()); t.start(); time.sleep(4); print('now', flush=True)")
         wait_until(lambda: app.said("now"), 120)
@@ -224,7 +261,8 @@ def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
         wait_until(lambda: app.said("over"), 120)
         wait_until(lambda: sum(n > 0 for n in hadoop.ls(there).values()) >= 4, 120)
         assert not said(hadoop, app.id)
+        lost = [x[-300:] for x in app.stderr().splitlines() if "Lost " in x or "FetchFailed" in x]
     hadoop.fetch(there, tmp_path / "got")
     assert set(hadoop.ls(there)) >= {f"profile-exec-{i}.jfr" for i in (1, 2, 3, 4)}
     stages = roots(sparkprof, tmp_path, "stage", tmp_path / "got")
-    assert any(x.endswith(".1]") for x in stages), stages
+    assert any(x.endswith(".1]") for x in stages), (stages, lost)

@@ -1,6 +1,6 @@
 /** Stands in for a cluster's file system whose faults are ordered by files in standin.dir: "noappend": nothing can be appended
- *  to, as on S3A; "down": nobody answers; "torn": half of what is written arrives, then the connection breaks. All else is the
- *  local disk. */
+ *  to, as on S3A; "down": nobody answers; "forbidden": who asks may not; "torn": half of what is written arrives,
+ *  then the connection breaks. All else is the local disk. */
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.security.AccessControlException;
 import org.apache.hadoop.util.Progressable;
 
 public class StandInFileSystem extends RawLocalFileSystem {
@@ -32,6 +33,8 @@ public class StandInFileSystem extends RawLocalFileSystem {
     private void ask() throws IOException {
         if (is("down"))
             throw new IOException("the stand-in is down");
+        if (is("forbidden"))
+            throw new AccessControlException("the stand-in does not know you");
     }
 
     private FSDataOutputStream broken(FSDataOutputStream out) throws IOException {
