@@ -102,15 +102,15 @@ class Cluster:
 
     def _wait_up(self, timeout=240):
         end = time.monotonic() + timeout
-        last = list(self.procs)[-1]
-        log = self.dir / f"{last}.log"
-        words = {"nodemanager": "egistered with ResourceManager", "datanode": "Successfully sent block report"}[last]
-        while words not in log.read_text(errors="replace"):
-            dead = [n for n, p in self.procs.items() if p.poll() is not None]
-            if dead or time.monotonic() > end:
-                tail = (self.dir / f"{(dead or [last])[0]}.log").read_text(errors="replace")[-3000:]
-                raise RuntimeError(f"Hadoop is not up; ended: {dead}\n{tail}")
-            time.sleep(0.2)
+        words = {"nodemanager": "egistered with ResourceManager", "datanode": "Successfully sent block report"}
+        for name, word in words.items():
+            log = self.dir / f"{name}.log"
+            while name in self.procs and word not in log.read_text(errors="replace"):
+                dead = [n for n, p in self.procs.items() if p.poll() is not None]
+                if dead or time.monotonic() > end:
+                    tail = (self.dir / f"{(dead or [name])[0]}.log").read_text(errors="replace")[-3000:]
+                    raise RuntimeError(f"Hadoop is not up; ended: {dead}\n{tail}")
+                time.sleep(0.2)
 
     def app(self, **kw):
         """A Spark application in client mode; keywords as for spark.App."""
