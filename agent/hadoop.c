@@ -38,7 +38,17 @@ static jobject new_mode(JNIEnv *env, jshort bits)
 	return m ? (*env)->NewObject(env, c, m, bits) : NULL;
 }
 
-/* SparkHadoopUtil.get.newConfiguration(SparkEnv.get.conf), not to be closed by Hadoop's hook. */
+static bool set(JNIEnv *env, jobject conf, jmethodID m, const char *key, bool value)
+{
+	jstring text = (*env)->NewStringUTF(env, key);
+
+	if (text)
+		(*env)->CallVoidMethod(env, conf, m, text, value ? JNI_TRUE : JNI_FALSE);
+	return !(*env)->ExceptionCheck(env);
+}
+
+/* SparkHadoopUtil.get.newConfiguration(SparkEnv.get.conf), not to be closed by Hadoop's hook; and
+ * where HDFS has fewer nodes than a file should have copies, it can be appended to all the same. */
 static jobject configuration(JNIEnv *env, jobject spark)
 {
 	jobject conf = sp_jni_call(env, spark, "conf", "()Lorg/apache/spark/SparkConf;");
@@ -49,14 +59,14 @@ static jobject configuration(JNIEnv *env, jobject spark)
 				      "(Lorg/apache/spark/SparkConf;)" CONF_TYPE, conf)
 			    : NULL;
 	jclass c = made ? (*env)->GetObjectClass(env, made) : NULL;
-	jmethodID set =
+	jmethodID m =
 		c ? (*env)->GetMethodID(env, c, "setBoolean", "(Ljava/lang/String;Z)V") : NULL;
-	jstring key = set ? (*env)->NewStringUTF(env, "fs.automatic.close") : NULL;
 
-	if (!key)
+	if (!m || !set(env, made, m, "fs.automatic.close", false) ||
+		!set(env, made, m, "dfs.client.block.write.replace-datanode-on-failure.best-effort",
+			true))
 		return NULL;
-	(*env)->CallVoidMethod(env, made, set, key, JNI_FALSE);
-	return (*env)->ExceptionCheck(env) ? NULL : made;
+	return made;
 }
 
 static bool is_secure(JNIEnv *env)
@@ -68,24 +78,59 @@ static bool is_secure(JNIEnv *env)
 	return !sp_jni_failed(env) && secure;
 }
 
+/* Who submitted: with --proxy-user the driver's process belongs to somebody else, and only what
+ * runs below SparkSubmit's doAs is that user; executors write as him. NULL where there is no
+ * context; *ret_none: there may be one later, for it is known when it is whole. */
+static jstring context_user(JNIEnv *env, bool *ret_none)
+{
+	static const char type[] = "Lorg/apache/spark/SparkContext$;";
+	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkContext$");
+	jfieldID f = c ? (*env)->GetStaticFieldID(env, c, "MODULE$", type) : NULL;
+	jobject module = f ? (*env)->GetStaticObjectField(env, c, f) : NULL;
+	jobject option = sp_jni_call(env, module, "getActive", "()Lscala/Option;");
+	jclass none = option ? (*env)->FindClass(env, "scala/None$") : NULL;
+	jobject context = NULL;
+	jstring user;
+
+	*ret_none = none && (*env)->IsInstanceOf(env, option, none);
+	if (none && !*ret_none)
+		context = sp_jni_call(env, option, "get", "()Ljava/lang/Object;");
+	user = context ? sp_jni_call(env, context, "sparkUser", "()Ljava/lang/String;") : NULL;
+	return sp_jni_failed(env) ? NULL : user;
+}
+
+static bool is_driver(JNIEnv *env, jobject spark)
+{
+	jstring id = sp_jni_call(env, spark, "executorId", "()Ljava/lang/String;");
+	char text[64] = "";
+
+	if (!sp_jni_failed(env) && id)
+		sp_jni_text(env, id, text, sizeof(text));
+	return strcmp(text, "driver") == 0;
+}
+
 /* With Kerberos the process has the user's tokens; without, whoever submitted is named by
- * SPARK_USER, as in Spark's own runAsSparkUser. */
-static jobject new_file_system(JNIEnv *env, jobject path, jobject conf)
+ * SPARK_USER, as in Spark's own runAsSparkUser, or known to the driver. */
+static jobject new_file_system(
+	JNIEnv *env, jobject spark, jobject path, jobject conf, bool *ret_early)
 {
 	jobject uri = sp_jni_call(env, path, "toUri", "()Ljava/net/URI;");
 	const char *user = getenv("SPARK_USER");
-	jstring name;
+	jstring name = NULL;
 
 	if (!uri)
 		return NULL;
-	if (!user || !*user || is_secure(env))
+	if (user && *user && !is_secure(env))
+		name = (*env)->NewStringUTF(env, user);
+	else if (is_driver(env, spark) && !is_secure(env))
+		name = context_user(env, ret_early);
+	if (*ret_early)
+		return NULL;
+	if (!name)
 		return sp_jni_call_static(env, FS "FileSystem", "newInstance",
 			"(Ljava/net/URI;" CONF_TYPE ")" FS_TYPE, uri, conf);
-	name = (*env)->NewStringUTF(env, user);
-	return name ? sp_jni_call_static(env, FS "FileSystem", "newInstance",
-			      "(Ljava/net/URI;" CONF_TYPE "Ljava/lang/String;)" FS_TYPE, uri, conf,
-			      name)
-		    : NULL;
+	return sp_jni_call_static(env, FS "FileSystem", "newInstance",
+		"(Ljava/net/URI;" CONF_TYPE "Ljava/lang/String;)" FS_TYPE, uri, conf, name);
 }
 
 static jobject spark_env(JNIEnv *env)
@@ -125,6 +170,7 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 {
 	struct sp_hadoop *h = calloc(1, sizeof(*h));
 	jobject spark, path, conf, fs = NULL;
+	bool early = false;
 	int r = h ? enter(env, err) : -ENOMEM;
 
 	if (r < 0) {
@@ -135,12 +181,13 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 	if (spark) {
 		path = new_path(env, uri);
 		conf = path ? configuration(env, spark) : NULL;
-		fs = conf ? new_file_system(env, path, conf) : NULL;
+		fs = conf ? new_file_system(env, spark, path, conf, &early) : NULL;
 		h->fs = fs ? (*env)->NewGlobalRef(env, fs) : NULL;
 	}
 	r = leave(env, 0, err);
 	if (r == 0 && !h->fs)
-		r = spark ? sp_err_set(err, -EIO, "Hadoop gives no file system") : -EAGAIN;
+		r = spark && !early ? sp_err_set(err, -EIO, "Hadoop gives no file system")
+				    : -EAGAIN;
 	if (r < 0) {
 		free(h);
 		return r;

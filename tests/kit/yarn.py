@@ -148,9 +148,12 @@ class Cluster:
                 raise
             return {}
 
-    def mode(self, path):
+    def status(self, path):
         with self._web(path, "GETFILESTATUS") as r:
-            return json.load(r)["FileStatus"]["permission"]
+            return json.load(r)["FileStatus"]
+
+    def mode(self, path):
+        return self.status(path)["permission"]
 
     def fetch(self, path, to):
         """Copies a directory of HDFS."""
