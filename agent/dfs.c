@@ -25,6 +25,12 @@
 #define DOUBTS	   15u	 /* looks at a file that is not as we left it, before another is begun */
 #define DOUBTS_END 2u	 /* the same where the JVM ends */
 
+/* A file in the cluster that goes when so many turns of loop= are over. */
+struct made {
+	uint64_t turn;
+	char *path;
+};
+
 struct sp_dfs {
 	_Atomic uint32_t holders; /* the session and the thread */
 	JavaVM *vm;
@@ -37,6 +43,9 @@ struct sp_dfs {
 	/* the thread's own */
 	struct sp_hadoop *fs;
 	char path[4096];
+	uint64_t turn;	   /* of loop=: whose file it is */
+	struct made *made; /* oldest first; only where %n{MAX} says how many are kept */
+	size_t n_made;
 	unsigned number;
 	uint64_t length;   /* of the file there, as far as we wrote it */
 	bool begun;	   /* the file is ours */
@@ -57,6 +66,9 @@ static void drop(struct sp_dfs *d)
 	if (!d || atomic_fetch_sub(&d->holders, 1) > 1)
 		return;
 	sp_pieces_free(d->pieces);
+	for (size_t i = 0; i < d->n_made; i++)
+		free(d->made[i].path);
+	free(d->made);
 	pthread_cond_destroy(&d->over);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
@@ -107,6 +119,49 @@ static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 	return r < 0 ? r : sp_err_set(err, -EAGAIN, "an unfinished write is taken back");
 }
 
+/* Without memory for that a file stays: its name is found taken. */
+static void remember(struct sp_dfs *d)
+{
+	struct made *x = realloc(d->made, (d->n_made + 1) * sizeof(*x));
+	char *path = x ? strdup(d->path) : NULL;
+
+	if (x)
+		d->made = x;
+	if (path)
+		d->made[d->n_made++] = (struct made){d->turn, path};
+}
+
+/* Another turn of loop= has another file; those that %n{MAX} does not keep are removed, also
+ * because their names come again. */
+static int begin_turn(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+{
+	struct sp_turn t = sp_pieces_turn(d->pieces);
+	size_t old = 0;
+	int r = 0;
+
+	if (t.number == d->turn)
+		return 0;
+	while (t.keep && r == 0 && old < d->n_made && d->made[old].turn + t.keep <= t.number) {
+		r = sp_hadoop_cut(d->fs, env, d->made[old].path, 0, err);
+		if (r == 0)
+			free(d->made[old++].path);
+	}
+	if (old) {
+		d->n_made -= old;
+		memmove(d->made, d->made + old, d->n_made * sizeof(*d->made));
+	}
+	if (r < 0)
+		return r;
+	if (t.named)
+		d->number = 0;
+	else
+		d->number += d->begun;
+	d->begun = false;
+	d->refused = 0;
+	d->turn = t.number;
+	return 0;
+}
+
 /* The first name that nobody has. */
 static int create(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
@@ -120,6 +175,8 @@ static int create(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struc
 			r = sp_hadoop_put(d->fs, env, d->path, fds, n, false, &touched, err);
 		d->number += r == -EEXIST && !touched;
 	} while (r == -EEXIST && !touched && ++tries < NAMES);
+	if ((r == 0 || touched) && sp_pieces_turn(d->pieces).keep)
+		remember(d);
 	if (r < 0 && touched) {
 		d->begun = true;
 		d->length = 0;
@@ -135,6 +192,8 @@ static int send(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct 
 	struct stat st;
 	int r = d->doubts ? settle(d, env, err) : 0;
 
+	if (r == 0)
+		r = begin_turn(d, env, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {

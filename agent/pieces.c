@@ -92,6 +92,7 @@ static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
 	memcpy(p->remote, args->file, sizeof(p->remote));
 	snprintf(p->pattern, sizeof(p->pattern), "%s/sparkprof-%%p.%%n.jfr", dir);
 	p->loop_ns = args->dfs_ns;
+	p->turn_ns = args->loop_ns;
 	if (!p->maxdisk)
 		p->maxdisk = WAITING;
 }
@@ -123,9 +124,9 @@ int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const stru
 	p->id = *id;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(p->stand_in, sizeof(p->stand_in), "jvm-%s-%d", host, (int)getpid());
-	p->started = time(NULL);
-	p->now = (struct sp_piece){.round = 1, .time = p->started};
-	p->began_ns = sp_clock_mono_ns();
+	p->now = (struct sp_piece){.round = 1, .time = time(NULL), .turn = 1};
+	p->now.turn_time = p->now.time;
+	p->began_ns = p->turn_began_ns = sp_clock_mono_ns();
 	fd = open_piece(p, &p->now, err);
 	if (fd < 0) {
 		sp_pieces_free(p);
@@ -194,11 +195,17 @@ void sp_pieces_identify(struct sp_pieces *p, const struct sp_identity *id)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static bool turn_over(const struct sp_pieces *p, uint64_t now_ns)
+{
+	return p->turn_ns && now_ns - p->turn_began_ns >= p->turn_ns;
+}
+
 bool sp_pieces_due(const struct sp_pieces *p, uint64_t now_ns, uint64_t bytes)
 {
 	if (now_ns < p->retry_ns)
 		return false;
-	return atomic_load(&p->hurry) || (p->loop_ns && now_ns - p->began_ns >= p->loop_ns) ||
+	return atomic_load(&p->hurry) || turn_over(p, now_ns) ||
+	       (p->loop_ns && now_ns - p->began_ns >= p->loop_ns) ||
 	       (p->maxdisk && bytes >= p->maxdisk / SHARE);
 }
 
@@ -219,12 +226,20 @@ static int make_place(struct sp_pieces *p)
 
 int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 {
-	struct sp_piece next = {.round = p->now.round + 1, .time = time(NULL)};
+	struct sp_piece next = {.round = p->now.round + 1,
+		.time = time(NULL),
+		.turn = p->now.turn,
+		.turn_time = p->now.turn_time};
+	bool turn = turn_over(p, now_ns);
 	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
 	int fd = make_place(p);
 
 	if (fd < 0)
 		return sp_err_set(err, fd, "out of memory");
+	if (turn) {
+		next.turn++;
+		next.turn_time = next.time;
+	}
 	/* A name like %t may come out the same within its second. */
 	if (sp_pieces_name(p, &p->id, &p->now, mine, err) == 0 &&
 		sp_pieces_name(p, &p->id, &next, other, err) == 0 && strcmp(mine, other) == 0)
@@ -239,6 +254,8 @@ int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 	p->now = next;
 	atomic_store(&p->hurry, false);
 	p->began_ns = now_ns;
+	if (turn)
+		p->turn_began_ns = now_ns;
 	keep_path(p);
 	pthread_mutex_unlock(&p->lock);
 	return fd;

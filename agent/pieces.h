@@ -43,7 +43,17 @@ size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max);
 void sp_pieces_sent(struct sp_pieces *p);
 void sp_pieces_keep(struct sp_pieces *p);
 
-/* The name in the cluster; with @n > 0 a number before the extension. Returns 0; -EAGAIN where the
+/* Where loop= is given each turn of it has a file of its own in the cluster. This is that of the
+ * oldest piece; pieces that are taken together are of one turn. Any thread. */
+struct sp_turn {
+	uint64_t number; /* from 1 */
+	uint64_t keep;	 /* so many turns are kept there, by %n{MAX}; 0: all */
+	bool named;	 /* each has a name of its own, by %n or %t */
+};
+struct sp_turn sp_pieces_turn(struct sp_pieces *p);
+
+/* The name in the cluster of the file for the oldest piece; with @n > 0 a number before the
+ * extension. Returns 0; -EAGAIN where the
  * ids are not known yet; -errno with a sentence. Any thread. */
 int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, struct sp_err *err);
 

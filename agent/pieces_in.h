@@ -13,8 +13,10 @@
 struct sp_piece {
 	uint64_t round;
 	time_t time;
-	bool clash;  /* another JVM has the plain name */
-	bool marked; /* the piece before has the same name but for the round */
+	uint64_t turn;	  /* of loop= in the cluster: the file that it goes to, from 1 */
+	time_t turn_time; /* when that began */
+	bool clash;	  /* another JVM has the plain name */
+	bool marked;	  /* the piece before has the same name but for the round */
 	bool complete;
 	uint64_t bytes, samples;
 };
@@ -24,14 +26,14 @@ struct sp_pieces {
 	char pattern[sizeof(((struct sp_args *)0)->file)];
 	char remote[sizeof(((struct sp_args *)0)->file)]; /* "": the files stay here */
 	uint64_t loop_ns, maxdisk;
+	uint64_t turn_ns; /* loop= of a recording that goes to the cluster, else 0 */
 	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
 	struct sp_identity id;
 	char stand_in[320];	   /* for an id that is not known */
 	pthread_mutex_t lock;	   /* for what follows: others ask for the name */
 	char path[SP_PIECES_PATH]; /* of the piece in hand, from the root on; "" unknown */
 	struct sp_piece now;
-	time_t started;
-	uint64_t began_ns, retry_ns;
+	uint64_t began_ns, turn_began_ns, retry_ns;
 	bool over;    /* there is no piece in hand any more */
 	size_t taken; /* so many, the oldest, are on their way to the cluster */
 	bool woken;

@@ -94,13 +94,17 @@ int sp_pieces_name(const struct sp_pieces *p, const struct sp_identity *id,
 
 int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, struct sp_err *err)
 {
-	struct sp_piece first = {.round = 1, .time = p->started};
+	const struct sp_piece *oldest;
 	char path[SP_PIECES_PATH];
 	int r = -EAGAIN;
 
 	pthread_mutex_lock(&p->lock);
-	if (sp_identity_whole(&p->id))
-		r = expand(p, p->remote, true, &p->id, &first, path, err);
+	oldest = p->n_done ? &p->done[0] : &p->now;
+	if (sp_identity_whole(&p->id)) {
+		struct sp_piece file = {.round = oldest->turn, .time = oldest->turn_time};
+
+		r = expand(p, p->remote, true, &p->id, &file, path, err);
+	}
 	pthread_mutex_unlock(&p->lock);
 	if (r < 0)
 		return r;
@@ -110,4 +114,15 @@ int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, st
 		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
 	snprintf(ret, size, "%s", path);
 	return 0;
+}
+
+struct sp_turn sp_pieces_turn(struct sp_pieces *p)
+{
+	struct sp_turn t = {
+		.named = sp_pattern_has_round(p->remote), .keep = sp_pattern_rounds(p->remote)};
+
+	pthread_mutex_lock(&p->lock);
+	t.number = p->n_done ? p->done[0].turn : p->now.turn;
+	pthread_mutex_unlock(&p->lock);
+	return t;
 }

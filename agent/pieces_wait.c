@@ -66,7 +66,8 @@ size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max)
 	size_t n = 0;
 
 	pthread_mutex_lock(&p->lock);
-	while (n < max && n < p->n_done && p->done[n].complete) {
+	while (n < max && n < p->n_done && p->done[n].complete &&
+		p->done[n].turn == p->done[0].turn) {
 		int fd = -1;
 
 		/* Those that are on their way cannot make room for newer ones. */

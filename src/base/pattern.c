@@ -161,6 +161,19 @@ bool sp_pattern_has_round(const char *path)
 	return has_either(path, ROUND, TIME);
 }
 
+uint64_t sp_pattern_rounds(const char *path)
+{
+	struct piece piece;
+
+	for (const char *s = path; *s; s += piece.len) {
+		if (read_piece(s, &piece, NULL) < 0)
+			return 0;
+		if (piece.kind == ROUND)
+			return piece.most;
+	}
+	return 0;
+}
+
 bool sp_pattern_has_ids(const char *path)
 {
 	return has_either(path, APP_ID, EXECUTOR_ID);

@@ -28,6 +28,9 @@ int sp_pattern_check(const char *path, struct sp_err *err);
 /* Whether every round has a name of its own: %n or %t stands in @path. */
 bool sp_pattern_has_round(const char *path);
 
+/* MAX of the first %n{MAX} in @path; 0 where there is none. */
+uint64_t sp_pattern_rounds(const char *path);
+
 /* Whether {{APP_ID}} or {{EXECUTOR_ID}} stands in @path. */
 bool sp_pattern_has_ids(const char *path);
 

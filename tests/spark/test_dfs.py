@@ -65,6 +65,36 @@ def test_one_file_through_every_fault(target, tmp_path):
     assert cover(app.glob("*.jfr")) > 0.97
 
 
+def begun(f):
+    return min(s.time for s in recording.Recording(f).wall())
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_turns_of_a_recording_in_the_cluster(target, tmp_path, append):
+    """loop= begins another file there; %n{MAX} keeps so many of them, and takes its names again."""
+    files, cwd = tmp_path / "cluster", tmp_path / "cwd"
+    files.mkdir()
+    cwd.mkdir()
+    if not append:
+        (files / "noappend").touch()
+    of = [target("BareExecutor", "--app-id", f"app-{i}", "--executor-id", 7, "spark.hadoop.fs.standin.impl=StandInFileSystem",
+                 f"spark.hadoop.standin.dir={files}", jvm=[f"{AGENT}standin://{files}{name},loop=3"], classes=spark.bare_classes(), cwd=cwd, wait=False)
+          for i, name in enumerate(("", "/{{APP_ID}}/x-%n{2}.jfr"))]
+    plain, few = files / "app-0", files / "app-1"
+    wait_until(lambda: (few / "x-2.jfr").exists(), 120)
+    first = [begun(few / f"x-{i}.jfr") for i in (1, 2)]
+    wait_until(lambda: all((few / f"x-{i}.jfr").exists() and begun(few / f"x-{i}.jfr") > first[1] for i in (1, 2)), 60)
+    for t in of:
+        t.proc.terminate()
+    assert [t.proc.wait(60) for t in of] == [143, 143] and not list(cwd.glob("*.jfr"))
+    assert not any("sparkprof:" in t.stderr() for t in of)
+    kept, every = sorted(few.iterdir()), sorted(plain.glob("*.jfr"))
+    assert cover(kept) > 0.97 and cover(every) > 0.97 and {f.name[:4] for f in kept} == {"x-1.", "x-2."}, (kept, every)
+    if append:
+        assert [f.name for f in kept] == ["x-1.jfr", "x-2.jfr"]
+        assert {f.name for f in every} == {"profile-exec-7.jfr", *(f"profile-exec-7.{i}.jfr" for i in range(1, len(every)))} and len(every) >= 4
+
+
 @pytest.mark.parametrize("fault", ["down", "forbidden"])
 def test_a_file_system_that_stays_away_does_not_keep_the_jvm(target, tmp_path, fault):
     """One more attempt, and a line that says where the recording lies."""
@@ -149,6 +179,17 @@ def hdfs():
         yield c
 
 
+def test_fewer_nodes_than_a_file_should_have_copies(hdfs, target, tmp_path):
+    """One DataNode, and Hadoop's default of three copies: it is appended to all the same."""
+    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, jvm=[f"{AGENT}hdfs://{hdfs.files}/{tmp_path.name}"],
+               classes=spark.bare_classes(), cwd=tmp_path, wait=False)
+    sizes = set()
+    wait_until(lambda: sizes.add(hdfs.ls(f"/{tmp_path.name}/app-1").get("profile-exec-7.jfr", 0)) or len(sizes) > 3, 120)
+    t.proc.terminate()
+    assert t.proc.wait(60) == 143 and "sparkprof:" not in t.stderr(), t.stderr()
+    assert set(hdfs.ls(f"/{tmp_path.name}/app-1")) == {"profile-exec-7.jfr"} and not list(tmp_path.glob("sparkprof-*.jfr"))
+
+
 def outage(hdfs, target, tmp_path, down, up):
     """A JVM that is recorded while something is down; what is kept meanwhile arrives, and nothing is missing."""
     there, name = f"/{tmp_path.name}/app-1", "profile-exec-7.jfr"
@@ -177,12 +218,12 @@ def test_name_node_that_is_away_for_a_while(hdfs, target, tmp_path):
 
 @pytest.mark.long
 def test_a_driver_that_ends_before_its_first_piece(hdfs, sparkprof, tmp_path):
-    """SparkContext.stop() takes SparkEnv away, and the JVM ends behind it."""
+    """SparkContext.stop() takes SparkEnv away, and the JVM ends behind it. What it leaves is of the user who submitted, as an executor's is."""
     home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
     (tmp_path / "job.py").write_text("from pyspark.sql import SparkSession\ns = SparkSession.builder.getOrCreate()\n"
                                      "s.range(0, 300000000, 1, 4).selectExpr('sum(hash(id))').collect()\ns.stop()\n")
     words = f"start,event=wall,interval=20ms,file=hdfs://{hdfs.files}/{tmp_path.name}/%{{APP_ID}}/x-%{{EXECUTOR_ID}}.jfr"
-    r = subprocess.run([home / "bin/spark-submit", "--master", "local[2]", "--conf", f"spark.driver.extraJavaOptions=-agentpath:{recording.AGENT}={words}",
+    r = subprocess.run([home / "bin/spark-submit", "--master", "local[2]", "--proxy-user", "bob", "--conf", f"spark.driver.extraJavaOptions=-agentpath:{recording.AGENT}={words}",
                         tmp_path / "job.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200,
                        env={**os.environ, "JAVA_HOME": str(parts.jdk(17)), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
                             "PYSPARK_PYTHON": str(parts.pyspark() / "bin/python")})
@@ -190,6 +231,7 @@ def test_a_driver_that_ends_before_its_first_piece(hdfs, sparkprof, tmp_path):
     assert not list(tmp_path.glob("sparkprof-*"))
     [app] = hdfs.ls(f"/{tmp_path.name}")
     assert set(hdfs.ls(f"/{tmp_path.name}/{app}")) == {"x-driver.jfr"}
+    assert hdfs.status(f"/{tmp_path.name}/{app}")["owner"] == hdfs.status(f"/{tmp_path.name}/{app}/x-driver.jfr")["owner"] == "bob"
     hdfs.fetch(f"/{tmp_path.name}/{app}", tmp_path / "got")
     assert "[stage 0.0]" in roots(sparkprof, tmp_path, "stage", tmp_path / "got")
 
@@ -243,6 +285,7 @@ def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
     conf = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
             "spark.dynamicAllocation.minExecutors": 1, "spark.dynamicAllocation.maxExecutors": 3,
             "spark.dynamicAllocation.executorIdleTimeout": "600s", "spark.speculation": "true",
+            "spark.shuffle.readHostLocalDisk": "false",  # the files of a lost executor are on this host, and found
             "spark.speculation.quantile": 0.5, "spark.executorEnv.JAVA_HOME": parts.jdk(jdk),
             "spark.yarn.appMasterEnv.JAVA_HOME": parts.jdk(jdk)}
     with hadoop.app(jvm=f"{AGENT}hdfs:///profiles", timeout=300, version=version, jdk=jdk, conf=conf, args=(1_000_000,)) as app:

@@ -276,6 +276,42 @@ Test(pieces, what_waits_is_taken_in_order)
 	sp_pieces_free(p);
 }
 
+Test(pieces, a_turn_of_loop_has_its_file_in_the_cluster)
+{
+	char options[256], name[256];
+	uint64_t now = sp_clock_mono_ns();
+	int fd, fds[8];
+	struct sp_args a;
+	struct sp_pieces *p;
+	struct sp_err err = {{0}};
+
+	sp_args_init(&a);
+	snprintf(options, sizeof(options),
+		"file=hdfs:///p/%%n{2}.jfr,localdir=%s,loop=10,dfsinterval=60", dir);
+	cr_assert_eq(sp_args_parse(&a, options, &err), 0);
+	cr_assert_eq(sp_pieces_new(&p, &a, &known, &fd, &err), 0, "%s", err.text);
+	close(fd);
+	for (uint64_t i = 1; i <= 3; i++) {
+		cr_expect_not(sp_pieces_due(p, now + i * 10000000000ull - 1000000000, 0));
+		cr_expect(sp_pieces_due(p, now + i * 10000000000ull + 1000000000, 0));
+		fd = sp_pieces_next(p, now + i * 10000000000ull + 1000000, &err);
+		cr_assert_geq(fd, 0);
+		close(fd);
+		sp_pieces_ended(p, 10, 1);
+	}
+	for (uint64_t i = 1; i <= 3; i++) {
+		struct sp_turn t = sp_pieces_turn(p);
+
+		cr_expect(t.number == i && t.keep == 2 && t.named);
+		cr_assert_eq(sp_pieces_take(p, fds, 8), 1, "others are of another turn");
+		cr_expect_eq(sp_pieces_remote(p, 0, name, sizeof(name), &err), 0);
+		cr_expect_str_eq(name, i == 2 ? "hdfs:///p/2.jfr" : "hdfs:///p/1.jfr");
+		close(fds[0]);
+		sp_pieces_sent(p);
+	}
+	sp_pieces_free(p);
+}
+
 Test(pieces, nothing_is_left_of_one_that_did_not_start)
 {
 	int fd;
