@@ -56,20 +56,18 @@ static const struct word words[] = {
 	{"driver-ui", TEXT, AT(driver_ui), 0, 0},
 };
 
-/* Words of async-profiler that ask for nothing a recording lacks: how a report looks, how stacks
- * are walked, where its log goes. */
-static const char *const quiet_words[] = {"ann", "clock", "cstack", "dot", "features", "height",
-	"jfr", "jfropts", "lib", "log", "loglevel", "mcache", "memlimit", "minwidth", "nobatch",
-	"norm", "quiet", "reverse", "inverted", "safemode", "sig", "signal", "simple", "samples",
-	"threads", "title", "total", "fdtransfer", "record-cpu", "width"};
+/* Words of async-profiler, also of its older versions, that ask for nothing a recording lacks: what
+ * is made of it, how that looks, how stacks are walked, where its log goes. */
+static const char *const quiet_words[] = {"ann", "clock", "collapsed", "cstack", "dot", "features",
+	"flamegraph", "flat", "framebuf", "height", "jfr", "jfropts", "lib", "log", "loglevel",
+	"mcache", "memlimit", "minwidth", "nobatch", "norm", "otlp", "quiet", "reverse", "inverted",
+	"safemode", "sig", "signal", "simple", "samples", "summary", "svg", "threads", "title",
+	"total", "traces", "tree", "fdtransfer", "record-cpu", "width"};
 
 /* Those that ask for more than is done here: the recording says so. */
 static const char *const undone_words[] = {"allkernel", "alluser", "begin", "end", "exclude",
 	"include", "jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "server",
 	"target-cpu", "tlab", "ttsp"};
-
-static const char *const other_formats[] = {
-	"collapsed", "flamegraph", "tree", "traces", "flat", "otlp"};
 
 static const struct {
 	enum kind kind;
@@ -383,11 +381,6 @@ static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
 		set_all(a);
 		return 0;
 	}
-	if (among(other_formats, SP_COUNT(other_formats), word))
-		return sp_err_set(err, -EINVAL,
-			"'%s': a JVM is recorded as JFR; write file=….jfr and make the rest of it "
-			"with sparkprof report",
-			word);
 	if (among(quiet_words, SP_COUNT(quiet_words), word))
 		return 0;
 	if (!among(undone_words, SP_COUNT(undone_words), word))
@@ -396,13 +389,14 @@ static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
 	return 0;
 }
 
-/* Takes the next word off *text into @out, undoing "\,". */
+/* Takes the next word off *text into @out, undoing "\,"; blanks before it do not count. */
 static bool next_word(const char **text, char *out)
 {
 	const char *p = *text;
 
 	if (!*p)
 		return false;
+	p += strspn(p, " \t");
 	for (; *p && *p != ','; p++) {
 		if (*p == '\\' && p[1] == ',')
 			p++;

@@ -135,10 +135,31 @@ static int join_options(const char *options, struct sp_err *err)
 	return 0;
 }
 
-static int check_file(const char *file, struct sp_err *err)
+/* Who kept async-profiler's options keeps the name, but for the end that would be untrue. */
+static void name_as_jfr(char *file, size_t size)
 {
 	static const char *const others[] = {".html", ".htm", ".svg", ".collapsed", ".folded",
-		".txt", ".json", ".csv", ".pb.gz", ".pprof"};
+		".txt", ".json", ".csv", ".pb.gz", ".pprof", ".otlp"};
+	size_t n = strlen(file);
+	struct sp_err line;
+
+	for (size_t i = 0; i < SP_COUNT(others); i++) {
+		size_t end = strlen(others[i]);
+
+		if (n <= end || strcasecmp(file + n - end, others[i]) != 0 || n - end + 5 > size)
+			continue;
+		memcpy(file + n - end, ".jfr", 5);
+		sp_err_set(&line, 0,
+			"file: a JVM is recorded as JFR: %.600s; sparkprof report makes the %s of "
+			"it",
+			file, others[i] + 1);
+		sp_autostart_say(line.text);
+		return;
+	}
+}
+
+static int check_file(const char *file, struct sp_err *err)
+{
 	size_t n = strlen(file);
 	int r;
 
@@ -147,13 +168,6 @@ static int check_file(const char *file, struct sp_err *err)
 			"file: '%s': a path of this host is written without file:", file);
 	if (!n)
 		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
-	for (size_t i = 0; i < SP_COUNT(others); i++)
-		if (n > strlen(others[i]) &&
-			strcasecmp(file + n - strlen(others[i]), others[i]) == 0)
-			return sp_err_set(err, -EINVAL,
-				"file: '%s': a JVM is recorded as JFR; write ….jfr and make the "
-				"rest of it with sparkprof report",
-				file);
 	if (sp_pattern_has_event(file))
 		return sp_err_set(err, -EINVAL, "file: a recording has no {{EVENT}}: it has all");
 	r = sp_pattern_check(file, err);
@@ -172,7 +186,10 @@ static int parse(const char *options, struct sp_err *err)
 	if (!autostart.args.start)
 		return sp_err_set(
 			err, -EINVAL, "write start,event=…,file=… after the library's name");
-	return check_file(autostart.args.file, err);
+	r = check_file(autostart.args.file, err);
+	if (r == 0)
+		name_as_jfr(autostart.args.file, sizeof(autostart.args.file));
+	return r;
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)

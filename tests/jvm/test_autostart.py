@@ -108,7 +108,7 @@ def test_its_time_limit_ends_it(target, sparkprof, tmp_path):
 
 def test_environment_words_and_directories(target, sparkprof, tmp_path):
     """Options of both places, the command line's last; what async-profiler knows; names of functions without a launcher."""
-    opts = f"start,event=cpu,interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
+    opts = f"start, event=cpu, interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=interval=20ms,event=cpu,wall=20ms"],
                env={**os.environ, "SPARKPROF_OPTS": opts})
     wait_until(lambda: state(sparkprof, t)["samples"] > 50)
@@ -153,10 +153,24 @@ def test_given_twice_or_not_chosen(target, tmp_path):
     assert [f.name for f in tmp_path.glob("*.jfr")] == ["one.jfr"]
 
 
+@pytest.mark.parametrize("words, file", [
+    ("svg=total,file=bench-%n.svg,interval=1ms,framebuf=15000000", "bench-1.jfr"),
+    ("flamegraph,file=flame.html,threads,simple,title=x", "flame.jfr"),
+    ("summary,traces=100,flat=20,file=top.TXT", "top.jfr"),
+    ("collapsed,file=a.collapsed.pb.gz", "a.collapsed.jfr"),
+])
+def test_what_was_written_for_other_formats_records_jfr(target, tmp_path, words, file):
+    """Options as they stand in people's configurations; one line tells the name that the recording has."""
+    t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=start,event=wall,{words}"], cwd=tmp_path)
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=30) == 0
+    assert t.stderr().count("\n") == 1 and "file: a JVM is recorded as JFR: " in t.stderr(), t.stderr()
+    assert [f.name for f in tmp_path.iterdir()] == [file] and Recording(tmp_path / file).wall()
+
+
 @pytest.mark.parametrize("words, env, said", [
     ("start,event=wall,intervall=10ms,file=x.jfr", "", "'intervall' is not an option of the agent"),
     ("start,event=wall,file=x.jfr", "interval=soon", "interval: 'soon' is not a time or a size; write 10ms, 500us, 512k"),
-    ("start,event=wall,file=x.html", "", "file: 'x.html': a JVM is recorded as JFR"),
     ("start,event=wall,file=x.jfr,fraction=2", "", "fraction: '2' is not a part of one; write 0.1"),
     ("event=wall,file=x.jfr", "", "write start,event="),
 ])

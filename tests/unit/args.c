@@ -45,7 +45,6 @@ Test(args, wrong_ones_are_refused_by_name)
 		{"jstackdepth=0", "jstackdepth: '0'"},
 		{"fraction=1.5", "fraction: '1.5'"},
 		{"fraction=half", "fraction: 'half'"},
-		{"flamegraph", "make the rest of it with sparkprof report"},
 		{"loop=soon", "loop: 'soon'"},
 	};
 
