@@ -13,7 +13,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
 
 #define SHARE	 4 /* of maxdisk=: what one piece takes at most */
 #define RETRY_NS 10000000000ull
@@ -29,11 +34,14 @@ static void make_directories(char *path)
 	}
 }
 
-/* A file that nobody else writes to. */
+/* A file that nobody else writes to, and that is no more than an older recording: a wrong word in
+ * file= costs nobody his data. A link may have been laid there by somebody else. */
 static int open_alone(const char *path)
 {
-	SP_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	SP_AUTO_CLOSE int fd =
+		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
 	struct stat st;
+	char magic[4];
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
@@ -41,6 +49,9 @@ static int open_alone(const char *path)
 		return -EINVAL;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EWOULDBLOCK;
+	if (st.st_size &&
+		(pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, "FLR", 4)))
+		return -EEXIST;
 	if (ftruncate(fd, 0) < 0)
 		return -errno;
 	return sp_steal_fd(&fd);
@@ -61,17 +72,21 @@ static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *er
 	char path[SP_PIECES_PATH];
 	int fd = -EWOULDBLOCK;
 
-	for (int i = 0; i < 2 && fd == -EWOULDBLOCK; i++) {
+	x->clash = p->shared;
+	for (int i = 0; i < 2 && (fd == -EWOULDBLOCK || fd == -EEXIST); i++) {
 		int r = sp_pieces_name(p, &p->id, x, path, err);
 
 		if (r < 0)
 			return r;
 		make_directories(path);
 		fd = open_alone(path);
-		x->clash = fd == -EWOULDBLOCK;
+		x->clash |= fd == -EWOULDBLOCK || fd == -EEXIST;
 	}
 	if (fd == -EINVAL)
 		return sp_err_set(err, fd, "file: %s: is not a regular file", path);
+	if (fd == -ELOOP)
+		return sp_err_set(
+			err, fd, "file: %s: is a symbolic link, which is not followed here", path);
 	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
 }
 
@@ -107,6 +122,17 @@ static void init_cond(pthread_cond_t *c)
 	pthread_condattr_destroy(&attr);
 }
 
+/* A JVM that this one is a child of may have the same options. */
+static void claim_names(struct sp_pieces *p)
+{
+	char path[SP_PIECES_PATH];
+
+	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) < 0)
+		return;
+	make_directories(path);
+	p->shared = !sp_pieces_claim(p, path);
+}
+
 int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const struct sp_identity *id,
 	int *ret_fd, struct sp_err *err)
 {
@@ -119,14 +145,17 @@ int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const stru
 	pthread_mutex_init(&p->lock, NULL);
 	init_cond(&p->came);
 	p->holders = 1;
+	p->claim_fd = -1;
 	set_patterns(p, args);
 	p->numbered = (p->loop_ns || p->maxdisk) && !sp_pattern_has_round(p->pattern);
 	p->id = *id;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(p->stand_in, sizeof(p->stand_in), "jvm-%s-%d", host, (int)getpid());
-	p->now = (struct sp_piece){.round = 1, .time = time(NULL), .turn = 1};
-	p->now.turn_time = p->now.time;
+	p->started = time(NULL);
+	p->now = (struct sp_piece){
+		.round = 1, .time = p->started, .turn = 1, .turn_time = p->started};
 	p->began_ns = p->turn_began_ns = sp_clock_mono_ns();
+	claim_names(p);
 	fd = open_piece(p, &p->now, err);
 	if (fd < 0) {
 		sp_pieces_free(p);
@@ -148,6 +177,8 @@ void sp_pieces_free(struct sp_pieces *p)
 {
 	if (!p || atomic_fetch_sub(&p->holders, 1) > 1)
 		return;
+	if (p->claim_fd >= 0)
+		close(p->claim_fd);
 	pthread_cond_destroy(&p->came);
 	pthread_mutex_destroy(&p->lock);
 	free(p->done);
@@ -164,16 +195,31 @@ static void remove_directories(const struct sp_pieces *p, char *path)
 	}
 }
 
-static void rename_piece(
-	struct sp_pieces *p, const struct sp_piece *x, const struct sp_identity *id)
+/* Nothing that is there is replaced: executors may have been given the same names. */
+static int rename_beside(const char *from, const char *to)
+{
+	int r = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+
+	if (r < 0 && (errno == EINVAL || errno == ENOSYS)) /* not every file system can */
+		r = access(to, F_OK) == 0 ? (errno = EEXIST, -1) : rename(from, to);
+	return r < 0 ? -errno : 0;
+}
+
+static void rename_piece(struct sp_pieces *p, struct sp_piece *x, const struct sp_identity *id)
 {
 	char from[SP_PIECES_PATH], to[SP_PIECES_PATH];
+	int r = -EEXIST;
 
-	if (sp_pieces_name(p, &p->id, x, from, NULL) < 0 ||
-		sp_pieces_name(p, id, x, to, NULL) < 0 || strcmp(from, to) == 0)
+	if (sp_pieces_name(p, &p->id, x, from, NULL) < 0)
 		return;
-	make_directories(to);
-	if (rename(from, to) == 0)
+	for (int i = 0; i < 2 && r == -EEXIST; i++) {
+		if (sp_pieces_name(p, id, x, to, NULL) < 0 || strcmp(from, to) == 0)
+			return;
+		make_directories(to);
+		r = rename_beside(from, to);
+		x->clash |= r == -EEXIST;
+	}
+	if (r == 0)
 		remove_directories(p, from);
 }
 

@@ -28,10 +28,13 @@ struct sp_pieces {
 	uint64_t loop_ns, maxdisk;
 	uint64_t turn_ns; /* loop= of a recording that goes to the cluster, else 0 */
 	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
+	bool shared;   /* another JVM has the same names: ours have the pid in them */
+	int claim_fd;  /* -1: none */
 	struct sp_identity id;
 	char stand_in[320];	   /* for an id that is not known */
 	pthread_mutex_t lock;	   /* for what follows: others ask for the name */
 	char path[SP_PIECES_PATH]; /* of the piece in hand, from the root on; "" unknown */
+	time_t started;
 	struct sp_piece now;
 	uint64_t began_ns, turn_began_ns, retry_ns;
 	bool over;    /* there is no piece in hand any more */
@@ -48,6 +51,10 @@ struct sp_pieces {
  * a sentence. */
 int sp_pieces_name(const struct sp_pieces *p, const struct sp_identity *id,
 	const struct sp_piece *x, char *ret, struct sp_err *err);
+
+/* pieces_claim.c: keeps @path and what follows it for this JVM, until claim_fd is closed. Returns
+ * false where another JVM has it, which lives; true also where that cannot be known. */
+bool sp_pieces_claim(struct sp_pieces *p, const char *path);
 
 /* Drops complete piece @i, and its file, under the lock. Returns whether that was there. */
 bool sp_pieces_remove(struct sp_pieces *p, size_t i);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -110,6 +111,109 @@ Test(pieces, ids_that_come_late_rename)
 	cr_expect(strstr(sp_pieces_outputs(p, out, sizeof(out)), "/app-1/x-7.2.jfr\n"));
 	close(fd);
 	close(second);
+	sp_pieces_free(p);
+}
+
+static int put_file(const char *name, const char *text)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR | O_CREAT, 0644);
+	cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	return fd;
+}
+
+static const char *with_pid(const char *format)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), format, (int)getpid());
+	return name;
+}
+
+Test(pieces, what_is_no_recording_is_left_alone)
+{
+	int theirs = put_file("x.jfr", "precious"), fd;
+	struct sp_pieces *p = open_pieces("x.jfr", &known, &fd);
+
+	cr_expect(lseek(theirs, 0, SEEK_END) == 8);
+	cr_expect(there(with_pid("x-%d.jfr")), "%s", listing());
+	close(fd);
+	close(theirs);
+	sp_pieces_free(p);
+}
+
+Test(pieces, an_older_recording_is_written_over)
+{
+	int older = put_file("x.jfr", "FLR"), fd;
+	struct sp_pieces *p;
+
+	cr_assert(write(older, "\0more", 5) == 5);
+	p = open_pieces("x.jfr", &known, &fd);
+	cr_expect(lseek(older, 0, SEEK_END) == 0);
+	cr_expect_str_eq(listing(), "x.jfr ");
+	close(fd);
+	close(older);
+	sp_pieces_free(p);
+}
+
+Test(pieces, a_link_is_not_followed)
+{
+	int theirs = put_file("precious", "FLR"), fd;
+	struct sp_args a;
+	struct sp_pieces *p;
+	struct sp_err err = {{0}};
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s/x.jfr", dir);
+	cr_assert(symlink("precious", text) == 0);
+	snprintf(text, sizeof(text), "file=%s/x.jfr", dir);
+	sp_args_init(&a);
+	cr_assert(sp_args_parse(&a, text, &err) == 0);
+	cr_expect_eq(sp_pieces_new(&p, &a, &known, &fd, &err), -ELOOP);
+	cr_expect(strstr(err.text, "x.jfr: is a symbolic link"), "%s", err.text);
+	cr_expect(lseek(theirs, 0, SEEK_END) == 3);
+	close(theirs);
+}
+
+/* A child JVM with its parent's options, when the parent's first file is complete. */
+Test(pieces, complete_ones_of_another_are_not_overwritten)
+{
+	int fd, other_fd, second;
+	struct sp_pieces *p = open_pieces("x-%n{2}.jfr,loop=1", &known, &fd), *other;
+
+	second = turn(p, 10, 1);
+	close(fd);
+	other = open_pieces("x-%n{2}.jfr,loop=1", &known, &other_fd);
+	close(other_fd);
+	other_fd = turn(other, 10, 1);
+	cr_expect(there(with_pid("x-1-%d.jfr")) && there(with_pid("x-2-%d.jfr")), "%s", listing());
+	close(other_fd);
+	sp_pieces_free(other);
+	close(second);
+	sp_pieces_free(p);
+	p = open_pieces("x-%n{2}.jfr,loop=1", &known, &fd);
+	cr_expect(lseek(fd, 0, SEEK_END) == 0 && there("x-1.jfr"));
+	close(fd);
+	sp_pieces_free(p);
+}
+
+Test(pieces, ids_that_come_late_replace_nothing)
+{
+	int fd, theirs;
+	struct sp_pieces *p = open_pieces("{{APP_ID}}/x.jfr", &unknown, &fd);
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/app-1", dir);
+	cr_assert(mkdir(path, 0755) == 0);
+	theirs = put_file("app-1/x.jfr", "FLR");
+	sp_pieces_identify(p, &known);
+	cr_expect(lseek(theirs, 0, SEEK_END) == 3 && there("app-1/x.jfr"));
+	cr_expect(there(with_pid("app-1/x-%d.jfr")), "%s", listing());
+	close(fd);
+	close(theirs);
 	sp_pieces_free(p);
 }
 
