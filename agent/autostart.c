@@ -4,6 +4,7 @@
 
 #include "args.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/pattern.h"
 #include "identity.h"
 #include "pieces.h"
@@ -12,6 +13,7 @@
 #include <jvmti.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +28,11 @@ static struct {
 	struct sp_args args;
 	char options[1024]; /* as given: status shows them */
 	struct sp_recording_seat seat;
+	uint64_t end_ns;	  /* timeout=; 0: none */
+	struct sp_pieces *pieces; /* of a recording that waits for room on its disk */
 } autostart;
+
+static void wait_for_room(struct sp_pieces *pieces);
 
 void sp_autostart_say(const char *sentence)
 {
@@ -37,6 +43,21 @@ void sp_autostart_say(const char *sentence)
 		return; /* nobody listens: nothing to be done */
 }
 
+/* Ownership of @pieces and @fd passes. Returns 1 or -errno. */
+static int record(struct sp_pieces *pieces, const char *options, int fd, struct sp_err *err)
+{
+	int r;
+
+	/* The engines' step-downs are no error: they stand in the recording. */
+	sp_recording_seat_init(&autostart.seat, NULL, NULL);
+	r = sp_recording_autostart(&autostart.seat, autostart.vm, options, pieces, fd, err);
+	if (r == 0)
+		return 1;
+	sp_pieces_discard(pieces);
+	sp_pieces_free(pieces);
+	return r;
+}
+
 /* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
 static int begin(const struct sp_identity *id, struct sp_err *err)
 {
@@ -45,15 +66,10 @@ static int begin(const struct sp_identity *id, struct sp_err *err)
 
 	if (r < 0)
 		return r == -ENOMEM || r == -EINVAL ? r : 0;
-	/* The engines' step-downs are no error: they stand in the recording. */
-	sp_recording_seat_init(&autostart.seat, NULL, NULL);
-	r = sp_recording_autostart(
-		&autostart.seat, autostart.vm, autostart.options, pieces, fd, err);
-	if (r == 0)
-		return 1;
-	sp_pieces_discard(pieces);
-	sp_pieces_free(pieces);
-	return r;
+	sp_pieces_on_failure(pieces, wait_for_room);
+	if (autostart.args.timeout_ns)
+		autostart.end_ns = sp_clock_mono_ns() + autostart.args.timeout_ns;
+	return record(pieces, autostart.options, fd, err);
 }
 
 /* A directory that comes later (a volume that is mounted, a mount that is made writable) is waited
@@ -98,6 +114,53 @@ static void start_thread(void *(*run)(void *))
 		pthread_setname_np(thread, "sparkprof-own");
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
+}
+
+/* Ends the recording that could not be written and begins another beside its file. Returns as
+ * begin(). */
+static int go_on(struct sp_pieces *pieces, struct sp_err *err)
+{
+	char options[sizeof(autostart.options) + 48];
+	uint64_t now = sp_clock_mono_ns();
+	int n, fd;
+
+	if (!sp_recording_holds(&autostart.seat) || (autostart.end_ns && now >= autostart.end_ns))
+		return -ECANCELED;
+	if (sp_pieces_again(pieces, &fd, err) < 0)
+		return 0;
+	n = snprintf(options, sizeof(options), "%s", autostart.options);
+	if (autostart.end_ns)
+		snprintf(options + n, sizeof(options) - (size_t)n, ",timeout=%" PRIu64 "us",
+			(autostart.end_ns - now) / 1000 + 1);
+	if (sp_recording_end(&autostart.seat))
+		return record(sp_pieces_ref(pieces), options, fd, err);
+	close(fd);
+	sp_pieces_discard(pieces);
+	return -ECANCELED;
+}
+
+/* Nothing is sampled meanwhile. */
+static void *wait_and_go_on(void *arg)
+{
+	struct sp_pieces *pieces = autostart.pieces;
+	struct timespec pause = {5, 0};
+	struct sp_err err;
+	int r;
+
+	do {
+		nanosleep(&pause, NULL);
+		r = go_on(pieces, &err);
+	} while (r == 0);
+	sp_pieces_free(pieces);
+	if (r > 0 && autostart.end_ns)
+		sp_recording_leave(&autostart.seat);
+	return NULL;
+}
+
+static void wait_for_room(struct sp_pieces *pieces)
+{
+	autostart.pieces = sp_pieces_ref(pieces);
+	start_thread(wait_and_go_on);
 }
 
 /* The JVM's end is the session's business (agent/session.c: vm_death). */

@@ -436,6 +436,8 @@ static void *run(void *arg)
 		sleep_until(c, next, seen);
 	}
 	finish(c);
+	if (c->flush_status < 0 && c->capture->pieces)
+		sp_pieces_failed(c->capture->pieces);
 	return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 
 #define SHARE	 4 /* of maxdisk=: what one piece takes at most */
 #define RETRY_NS 10000000000ull
+#define ROOM	 (1u << 20)   /* on a disk that has less no file is begun */
 #define WAITING	 (1ull << 30) /* bytes that wait for the cluster, where maxdisk= says nothing */
 
 /* Makes the directories above @path. What cannot be made is told when the file is opened. */
@@ -57,6 +59,17 @@ static int open_alone(const char *path)
 	return sp_steal_fd(&fd);
 }
 
+/* A file that is begun on a full disk holds nothing, and one on a disk that has a little room again
+ * and again many. */
+static bool has_room(int fd)
+{
+	struct statvfs st;
+
+	if (fstatvfs(fd, &st) < 0 || !st.f_blocks)
+		return true;
+	return (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize >= ROOM;
+}
+
 static void keep_path(struct sp_pieces *p)
 {
 	char path[SP_PIECES_PATH];
@@ -87,6 +100,11 @@ static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *er
 	if (fd == -ELOOP)
 		return sp_err_set(
 			err, fd, "file: %s: is a symbolic link, which is not followed here", path);
+	if (fd >= 0 && !has_room(fd)) {
+		unlink(path);
+		close(fd);
+		fd = -ENOSPC;
+	}
 	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
 }
 
@@ -270,27 +288,64 @@ static int make_place(struct sp_pieces *p)
 	return 0;
 }
 
+/* @turn: it goes to another file in the cluster. */
+static int open_next(struct sp_pieces *p, bool turn, struct sp_piece *next, struct sp_err *err)
+{
+	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+	struct sp_piece first = p->now;
+
+	*next = (struct sp_piece){.round = p->now.round + 1,
+		.time = time(NULL),
+		.turn = p->now.turn + turn,
+		.turn_time = p->now.turn_time};
+	if (turn)
+		next->turn_time = next->time;
+	first.marked = false;
+	/* A name like %t may come out the same within its second, and one without rounds always. */
+	if (sp_pieces_name(p, &p->id, &first, mine, err) == 0 &&
+		sp_pieces_name(p, &p->id, next, other, err) == 0 && strcmp(mine, other) == 0)
+		next->marked = true;
+	return open_piece(p, next, err);
+}
+
+int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
+{
+	struct sp_piece next;
+	int fd = open_next(p, false, &next, err);
+
+	if (fd < 0)
+		return fd;
+	pthread_mutex_lock(&p->lock);
+	p->now = next;
+	p->over = false;
+	p->began_ns = sp_clock_mono_ns();
+	p->retry_ns = 0;
+	keep_path(p);
+	pthread_mutex_unlock(&p->lock);
+	*ret_fd = fd;
+	return 0;
+}
+
+void sp_pieces_on_failure(struct sp_pieces *p, void (*failed)(struct sp_pieces *p))
+{
+	p->failed = failed;
+}
+
+void sp_pieces_failed(struct sp_pieces *p)
+{
+	if (p->failed)
+		p->failed(p);
+}
+
 int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 {
-	struct sp_piece next = {.round = p->now.round + 1,
-		.time = time(NULL),
-		.turn = p->now.turn,
-		.turn_time = p->now.turn_time};
 	bool turn = turn_over(p, now_ns);
-	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+	struct sp_piece next;
 	int fd = make_place(p);
 
 	if (fd < 0)
 		return sp_err_set(err, fd, "out of memory");
-	if (turn) {
-		next.turn++;
-		next.turn_time = next.time;
-	}
-	/* A name like %t may come out the same within its second. */
-	if (sp_pieces_name(p, &p->id, &p->now, mine, err) == 0 &&
-		sp_pieces_name(p, &p->id, &next, other, err) == 0 && strcmp(mine, other) == 0)
-		next.marked = true;
-	fd = open_piece(p, &next, err);
+	fd = open_next(p, turn, &next, err);
 	if (fd < 0) {
 		p->retry_ns = now_ns + RETRY_NS;
 		return fd;

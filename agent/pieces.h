@@ -20,6 +20,15 @@ struct sp_pieces;
  * Returns 0, or -errno with a sentence that names the file; nothing is left then. */
 int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const struct sp_identity *id,
 	int *ret_fd, struct sp_err *err);
+/* Goes on, after sp_pieces_finish, in a file beside the others. As sp_pieces_new; one that cannot
+ * be opened changes nothing. */
+int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err);
+
+/* What is called, by the collector and after sp_pieces_finish, when the piece in hand can be
+ * written no more. */
+void sp_pieces_on_failure(struct sp_pieces *p, void (*failed)(struct sp_pieces *p));
+void sp_pieces_failed(struct sp_pieces *p);
+
 /* Two may hold it: who has freed last frees it. */
 struct sp_pieces *sp_pieces_ref(struct sp_pieces *p);
 void sp_pieces_free(struct sp_pieces *p);

@@ -30,6 +30,7 @@ struct sp_pieces {
 	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
 	bool shared;   /* another JVM has the same names: ours have the pid in them */
 	int claim_fd;  /* -1: none */
+	void (*failed)(struct sp_pieces *p); /* NULL: nobody minds */
 	struct sp_identity id;
 	char stand_in[320];	   /* for an id that is not known */
 	pthread_mutex_t lock;	   /* for what follows: others ask for the name */

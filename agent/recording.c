@@ -338,3 +338,27 @@ void sp_recording_leave(struct sp_recording_seat *s)
 		stop_locked(&counts, &err);
 	pthread_mutex_unlock(&g.lock);
 }
+
+bool sp_recording_holds(const struct sp_recording_seat *s)
+{
+	bool held;
+
+	pthread_mutex_lock(&g.lock);
+	held = g.session && g.holder == s;
+	pthread_mutex_unlock(&g.lock);
+	return held;
+}
+
+bool sp_recording_end(struct sp_recording_seat *s)
+{
+	struct sp_counts counts;
+	struct sp_err err;
+	bool held;
+
+	pthread_mutex_lock(&g.lock);
+	held = g.session && g.holder == s;
+	if (held)
+		stop_locked(&counts, &err);
+	pthread_mutex_unlock(&g.lock);
+	return held;
+}

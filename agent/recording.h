@@ -60,4 +60,8 @@ void sp_recording_leave(struct sp_recording_seat *s);
 
 bool sp_recording_active(void);
 
+/* Is there a recording that @s holds? end: ends it, unless somebody else has; then false. */
+bool sp_recording_holds(const struct sp_recording_seat *s);
+bool sp_recording_end(struct sp_recording_seat *s);
+
 #endif

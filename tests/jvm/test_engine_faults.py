@@ -10,7 +10,7 @@ import time
 
 import pytest
 from kit import parts, recording
-from kit.traces import wait_until
+from kit.traces import our_threads, wait_until
 from test_engines import record
 
 
@@ -251,6 +251,51 @@ def test_disk_full(target, sparkprof, tmp_path):
         assert "the recording ends early: it could not be written (no space left on its disk)" in sparkprof("report", file).stdout.replace("\n          ", "")
         times = [s.time for s in recording.Recording(file).cpu()]
         assert min(times) < full - 1_000_000_000 and max(times) > full - 1_000_000_000  # all flushes before are there
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def test_a_recording_goes_on_when_its_disk_has_room_again(target, sparkprof, tmp_path):
+    """Twice, beside the file before, and within the limits that were given to the whole."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
+        pytest.skip("needs root, to mount a small disk")
+    status = lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0]
+    try:
+        t = target("Idle", jvm=[recording.option(disk / "x.jfr", event="wall", flush="100ms", timeout="10m")])
+        for file in ("x.jfr", "x.2.jfr", "x.3.jfr"):
+            wait_until(lambda: (disk / file).exists() and status()["samples"] > 100, 30)
+            assert "no space" not in status().get("note", "")
+            if file == "x.3.jfr":
+                break
+            with open(disk / "filler", "wb", buffering=0) as f, pytest.raises(OSError):
+                while True:
+                    f.write(bytes(4096))
+            wait_until(lambda: "no space left" in status().get("note", ""), 30)
+            (disk / "filler").unlink()
+        assert status()["ends"]
+        assert sparkprof("stop", t.pid).returncode == 0
+        wait_until(lambda: not our_threads(t))
+        assert sorted(f.name for f in disk.iterdir()) == ["x.2.jfr", "x.3.jfr", "x.jfr"]
+        assert all(recording.Recording(f).wall() for f in disk.iterdir())
+        assert t.stderr() == ""
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def test_a_disk_that_is_full_at_the_start_is_waited_for(target, sparkprof, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]).returncode:
+        pytest.skip("needs root, to mount a small disk")
+    try:
+        (disk / "filler").write_bytes(bytes(3 << 19))
+        t = target("Idle", jvm=[recording.option(disk / "x.jfr", event="wall")])
+        assert t.stderr().count("\n") == 1 and "x.jfr: No space left on device; trying again until it works" in t.stderr()
+        (disk / "filler").unlink()
+        wait_until(lambda: (disk / "x.jfr").exists() and json.loads(sparkprof("status", "--json", t.pid).stdout)[0]["samples"] > 0, 30)
+        assert t.stderr().count("\n") == 1
     finally:
         subprocess.run(["umount", "-l", disk])
 

@@ -217,6 +217,23 @@ Test(pieces, ids_that_come_late_replace_nothing)
 	sp_pieces_free(p);
 }
 
+Test(pieces, one_that_goes_on_lies_beside_the_others)
+{
+	int fd, second, third;
+	struct sp_pieces *p = open_pieces("x.jfr", &known, &fd);
+	struct sp_err err = {{0}};
+
+	sp_pieces_finish(p, 10, 1);
+	cr_assert_eq(sp_pieces_again(p, &second, &err), 0, "%s", err.text);
+	sp_pieces_finish(p, 10, 1);
+	cr_assert_eq(sp_pieces_again(p, &third, &err), 0, "%s", err.text);
+	cr_expect_str_eq(listing(), "x.2.jfr x.3.jfr x.jfr ");
+	close(fd);
+	close(second);
+	close(third);
+	sp_pieces_free(p);
+}
+
 Test(pieces, another_writer_is_not_overwritten)
 {
 	int fd, other;
