@@ -59,10 +59,11 @@ int sp_outputs_settle(struct sp_outputs *o, struct sp_err *err); /* nothing to d
 /* Takes @fd (in every case) as the recording that an earlier launcher made for these outputs. */
 void sp_outputs_adopt(struct sp_outputs *o, int fd);
 
-/* Reads the recording, which has ended, as reports would show it. Returns 0, and *ret_profile
- * belongs to the caller; or -errno with a sentence. */
+/* Reads the recording as reports would show it; of one that goes on what was flushed, and of any
+ * the last @last_ns alone, where that is not 0. Returns 0, and *ret_profile belongs to the caller;
+ * or -errno with a sentence. */
 int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
-	struct sp_profile **ret_profile, struct sp_err *err);
+	uint64_t last_ns, struct sp_profile **ret_profile, struct sp_err *err);
 
 /* Writes every output from the recording, each under a temporary name and then renamed. With
  * @complete the recording itself is named (symbols) or, if no output, removed; without it (dump) it

@@ -135,15 +135,20 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 }
 
 static int load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
-	struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err)
+	struct sp_symbols *symbols, uint64_t last_ns, struct sp_profile **ret, struct sp_err *err)
 {
 	__attribute__((cleanup(sp_stage_names_done))) struct sp_stage_names names = {0};
 	struct sp_load_opts opts = {0};
+	uint64_t start, end;
 	int r;
 
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return sp_err_set(err, -errno, "the recording cannot be read: %s", strerror(errno));
 	r = sp_report_tasks(&opts, call, &names, err);
+	if (last_ns && sp_load_times(o->fd, &start, &end) == 0 && end - start > last_ns)
+		opts.from_ns = end - last_ns;
+	if (r == 0 && lseek(o->fd, 0, SEEK_SET) < 0)
+		r = -errno;
 	if (r == 0)
 		r = sp_load_with(o->fd, &opts, symbols, ret, err);
 	if (r == 0)
@@ -166,19 +171,19 @@ static int check_stage(struct sp_outputs *o, const struct sp_call *call,
 	if (!shown || !call->stage || p->samples || call->action != SP_ACTION_DUMP)
 		return 0;
 	whole.stage = NULL;
-	if (load(o, &whole, target, NULL, &all, &ignored) < 0)
+	if (load(o, &whole, target, NULL, 0, &all, &ignored) < 0)
 		all = NULL;
 	return sp_report_no_stage(call, all, err);
 }
 
 int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
-	struct sp_profile **ret_profile, struct sp_err *err)
+	uint64_t last_ns, struct sp_profile **ret_profile, struct sp_err *err)
 {
 	__attribute__((cleanup(free_symbols))) struct sp_symbols *symbols = NULL;
 	SP_AUTO_CLOSE int root = -1;
 
 	root = open_symbols(target, &symbols);
-	return load(o, call, target, symbols, ret_profile, err);
+	return load(o, call, target, symbols, last_ns, ret_profile, err);
 }
 
 int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
@@ -192,7 +197,7 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 	if (o->stream)
 		return 0;
 	root = open_symbols(target, &symbols);
-	r = load(o, call, target, symbols, &profile, err);
+	r = load(o, call, target, symbols, 0, &profile, err);
 	if (r == 0 && check_stage(o, call, target, profile, err) < 0)
 		return -ENODATA;
 	for (size_t i = 0; i < o->n && r == 0; i++) {

@@ -37,6 +37,10 @@ void sp_run_done(struct sp_run *run)
 
 static void fail(struct sp_run *run, int error, const struct sp_err *err)
 {
+	if (error == -EBUSY && run->minds_busy) {
+		run->busy = *err;
+		return;
+	}
 	if (err->text[0])
 		sp_message_error("%s", err->text);
 	run->code = sp_link_exit_code(error);
@@ -224,6 +228,16 @@ static void start_python(struct sp_run *run, const struct sp_call *call)
 		fail(run, r, &err);
 }
 
+static void tell_the_way(struct sp_err *err)
+{
+	struct sp_err busy = *err;
+
+	sp_err_set(err, -EBUSY,
+		"%s; sparkprof dump shows what that has, and sparkprof stop ends one that goes on "
+		"by itself",
+		busy.text);
+}
+
 void sp_run_start(struct sp_run *run, const struct sp_call *call)
 {
 	const struct sp_jvm *t = run->target;
@@ -258,6 +272,8 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 			drop_outputs(run);
 	}
 	run->recording = r == 0;
+	if (r == -EBUSY && !run->minds_busy)
+		tell_the_way(&err);
 	if (r < 0)
 		fail(run, r, &err);
 	else

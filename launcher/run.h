@@ -20,6 +20,8 @@ struct sp_run {
 	bool recording;	  /* the agent records for this run */
 	bool died;	  /* the target ended before the recording did */
 	int code;	  /* exit code of what went wrong; SP_EXIT_DONE so far */
+	bool minds_busy;  /* that another records the target is kept in busy, and no failure */
+	struct sp_err busy;
 
 	bool is_python;		     /* the target is no JVM: nothing is loaded into it */
 	struct sp_pysampler *python; /* owned; NULL: no Python is sampled now */

@@ -21,6 +21,8 @@
 
 /* A thread that stands still is seen at the first look, one that runs when it next has a core. */
 static const uint64_t interval_ns = 10000000, duration_ns = 100000000;
+/* Of a recording that goes on: it was flushed a moment ago, and every second before. */
+static const uint64_t last_ns = 1500000000;
 /* For what the agent opens: an answer, and a look whether it came. */
 static const uint64_t answer_ns = 2000000000, look_ns = 20000000;
 
@@ -38,6 +40,20 @@ struct line {
 	const char *name;
 	const struct sp_sample *row;
 };
+
+/* There is never a second sampler: the recording of the first is what can be shown. */
+static void read_other(struct sp_stackjvm *s)
+{
+	struct sp_chan *chan = &s->run.link.chan;
+	struct sp_msg request = {.type = SP_MSG_FLUSH}, m;
+	struct sp_err err;
+
+	if (sp_link_ask(&s->run.link, &request, NULL, 0, &m, &err) == 0 && chan->n_fds == 1 &&
+		sp_chan_check_output(chan->fds[0]) == 0) {
+		sp_outputs_adopt(&s->run.outputs, chan->fds[0]);
+		chan->n_fds = 0;
+	}
+}
 
 int sp_stackjvm_begin(
 	struct sp_stackjvm **ret, const struct sp_jvm *target, const struct sp_call *call)
@@ -59,7 +75,10 @@ int sp_stackjvm_begin(
 	s->call.outputs[0] = (struct sp_call_output){"-", SP_FORMAT_TEXT};
 	s->call.n_outputs = 1;
 	sp_run_init(&s->run, target);
+	s->run.minds_busy = true;
 	sp_run_start(&s->run, &s->call);
+	if (s->run.busy.text[0])
+		read_other(s);
 	s->end_ns = sp_clock_mono_ns() + duration_ns;
 	return s->run.code;
 }
@@ -142,6 +161,11 @@ static struct line line_of(const struct sp_profile *p, const struct sp_sample *r
 		.row = row};
 }
 
+static const char *event_of(const struct sp_profile *p, const struct sp_sample *row)
+{
+	return sp_dict_get_string(p->dict, p->events[row->event].name_id, NULL);
+}
+
 /* The last row of each thread. Returns how many, -ENOMEM. */
 static ssize_t last_of_each(const struct sp_profile *p, struct line **ret)
 {
@@ -153,6 +177,8 @@ static ssize_t last_of_each(const struct sp_profile *p, struct line **ret)
 	for (size_t i = 0; i < p->row_count; i++) {
 		struct line x = line_of(p, &p->rows[i]);
 
+		if (strcmp(event_of(p, &p->rows[i]), "wall") != 0)
+			continue;
 		for (k = 0; k < n && lines[k].tid != x.tid; k++)
 			;
 		if (k == n || lines[k].until <= x.until)
@@ -250,13 +276,18 @@ static void add_head(struct sp_buf *b, const struct sp_jvm *t, size_t seen)
 }
 
 static int add_all(struct sp_stackjvm *s, const struct sp_profile *p, struct sp_buf *b,
-	sp_stackjvm_task_fn *task, void *ctx)
+	sp_stackjvm_task_fn *task, void *ctx, struct sp_err *err)
 {
 	SP_AUTO_FREE struct line *lines = NULL;
 	ssize_t n = last_of_each(p, &lines);
 
 	if (n < 0)
 		return (int)n;
+	if (n == 0 && s->run.busy.text[0])
+		return sp_err_set(err, -EBUSY,
+			"%s, without wall: sparkprof dump shows what it has, and after sparkprof "
+			"stop there are stacks",
+			s->run.busy.text);
 	add_head(b, s->run.target, (size_t)n);
 	for (ssize_t i = 0; i < n; i++) {
 		add_thread(b, p, &lines[i]);
@@ -278,13 +309,21 @@ int sp_stackjvm_end(struct sp_stackjvm *s, struct sp_buf *b, sp_stackjvm_task_fn
 	if (s->run.recording)
 		sp_run_stop(&s->run);
 	if (s->run.outputs.fd >= 0) {
-		r = sp_outputs_load(&s->run.outputs, &s->call, s->run.target, &p, &err);
+		r = sp_outputs_load(&s->run.outputs, &s->call, s->run.target,
+			s->run.busy.text[0] ? last_ns : 0, &p, &err);
 		if (r == 0)
-			r = add_all(s, p, b, task, ctx);
-		if (r < 0)
-			sp_message_error("%s", err.text[0] ? err.text : strerror(-r));
+			r = add_all(s, p, b, task, ctx, &err);
+	} else if (s->run.busy.text[0]) {
+		err = s->run.busy;
+		r = -EBUSY;
 	}
-	code = r < 0 && s->run.code == SP_EXIT_DONE ? SP_EXIT_FAILED : s->run.code;
+	if (r < 0)
+		sp_message_error("%s", err.text[0] ? err.text : strerror(-r));
+	else if (s->run.busy.text[0])
+		sp_message_warn("%s: this is what that saw of its threads last", s->run.busy.text);
+	code = s->run.code;
+	if (r < 0 && code == SP_EXIT_DONE)
+		code = r == -EBUSY ? SP_EXIT_TARGET : SP_EXIT_FAILED;
 	sp_profile_free(p);
 	sp_run_done(&s->run);
 	free(s);
