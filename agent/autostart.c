@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/pattern.h"
+#include "base/signals.h"
 #include "identity.h"
 #include "pieces.h"
 #include "recording.h"
@@ -108,7 +109,7 @@ static void start_thread(void *(*run)(void *))
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (pthread_create(&thread, &attr, run, NULL) == 0)
 		pthread_setname_np(thread, "sparkprof-own");

@@ -3,6 +3,7 @@
 #include "collector_in.h"
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "hooks.h"
 #include "nativemem.h"
 #include "pieces.h"
@@ -473,7 +474,7 @@ int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, u
 	c->engine = engine;
 	c->next_flush_ns = sp_clock_mono_ns() + a->flush_ns;
 	c->end_ns = a->timeout_ns ? sp_clock_mono_ns() + a->timeout_ns : 0;
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = -pthread_create(&c->thread, NULL, run, c);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

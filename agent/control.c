@@ -6,6 +6,7 @@
 #include "recording.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "probe/probe.h"
 #include "wire/build_id.h"
 #include "wire/chan.h"
@@ -332,7 +333,7 @@ static int spawn(struct control *c)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	r = pthread_create(&thread, &attr, control_main, c);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -3,6 +3,7 @@
 
 #include "autostart.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "hadoop.h"
 #include "slice.h"
 
@@ -356,7 +357,7 @@ static int start_thread(struct sp_dfs *d)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = -pthread_create(&thread, &attr, run, d);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

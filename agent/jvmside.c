@@ -2,6 +2,7 @@
 #include "jvmside.h"
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "jnikit.h"
 #include "rename.h"
 #include "slice.h"
@@ -458,7 +459,7 @@ int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_e
 	js.ticks_wanted = js.ticks_done = 0;
 	js.err.text[0] = '\0';
 	js.status = 0;
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = -pthread_create(&js.thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

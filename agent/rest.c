@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "rest_http.h"
 #include "rest_text.h"
 #include "slice.h"
@@ -221,7 +222,7 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 		return 0;
 	}
 	r->base[0] = 0;
-	sigfillset(&all);
+	sp_signals_from_elsewhere(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	e = -pthread_create(&r->thread, NULL, run, r);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import struct
@@ -338,6 +339,23 @@ def test_async_profiler_beside_is_named(target, tmp_path, event, more):
     assert t.proc.wait(timeout=60) == 5
     assert "async-profiler is sampling this JVM" in t.stderr()
     assert not file.exists()
+
+
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_async_profiler_that_comes_second_does_not_end_the_jvm(target, tmp_path, jdk):
+    """It sets breakpoints in the JVM's code where another agent has the JVM's own events of allocations; threads of ours that
+    call Java run into them, so SIGTRAP must not be blocked there, and neither any other signal of a thread's own."""
+    theirs = f"-agentpath:{parts.async_profiler()}=start,alloc=2m,file={tmp_path}/theirs.jfr"
+    t = target("Idle", jdk=jdk, jvm=[recording.option(tmp_path / "x.jfr", event="wall", alloc="2m"), theirs])
+    wait_until(lambda: our_threads(t))
+    own = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS}
+    for tid in (tid for tid, name in t.threads().items() if name.startswith("sparkprof")):
+        status = pathlib.Path(f"/proc/{t.pid}/task/{tid}/status").read_text()
+        blocked = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
+        assert not [s for s in own if blocked >> (s - 1) & 1] and blocked >> (signal.SIGPROF - 1) & 1, status
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=30) == 0
+    assert recording.Recording(tmp_path / "x.jfr").wall()
 
 
 def test_ring_beside_async_profiler(target, tmp_path):
