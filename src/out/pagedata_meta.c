@@ -137,6 +137,27 @@ static void json_diff(struct sp_buf *b, const struct sp_diff *d)
 		d->views[1]->profile->duration_ns);
 }
 
+/* By the names that labels have. */
+static void json_hosts(struct sp_buf *b, const struct sp_profile *p)
+{
+	SP_AUTO_BUF struct sp_buf name;
+
+	sp_buf_init(&name);
+	for (size_t i = 0; i < p->placed_count; i++) {
+		const char *executor = sp_dict_get_string(p->dict, p->placed[i].executor, NULL);
+		const char *host = sp_dict_get_string(p->dict, p->placed[i].host, NULL);
+
+		sp_buf_adds(b, i ? "," : ",\"hosts\":{");
+		sp_buf_clear(&name);
+		sp_buf_addf(&name, "%s%s", strcmp(executor, "driver") == 0 ? "" : "executor ",
+			executor);
+		sp_escape_json(sp_buf_str(&name), name.len, b);
+		sp_buf_addc(b, ':');
+		sp_escape_json(host, strlen(host), b);
+	}
+	sp_buf_adds(b, p->placed_count ? "}" : "");
+}
+
 void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
 {
 	const struct sp_profile *p = g->p;
@@ -154,6 +175,7 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 	json_text(b, p, "runtime", p->runtime_id);
 	json_text(b, p, "command", p->command_id);
 	json_text(b, p, "host", p->host_id);
+	json_hosts(b, p);
 	sp_buf_addf(b, ",\"unlabelled\":%s", g->unlabelled ? "true" : "false");
 	sp_buf_adds(b, ",\"version\":\"" SP_VERSION "\",\"states\":[");
 	for (size_t i = 0; i < count; i++) {

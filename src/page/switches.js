@@ -58,11 +58,19 @@ Object.assign(App.prototype, {
 			const words = new Set(labels.filter((l, i) => (i || unlabelled) && fits(l, s, within)).map((l) => l[kind] || '-'));
 			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
 			const many = kind === 'task' && !s.stage && named.length > 500;
-			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...(many ? [] : named.map((w) => [w, kind === 'stage' && stages[w] ? `${w}: ${stages[w].slice(0, 60)}` : w])), ...(words.has('-') ? [['-', 'none']] : [])];
+			const hosts = kind === 'executor' ? this.hosts() : [], host = (w) => hosts.length && labels.find((l) => l.executor === w).host;
+			const text = (w) => kind === 'stage' && stages[w] ? `${w}: ${stages[w].slice(0, 60)}` : host(w) ? `${w}, ${host(w)}` : w;
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...hosts.map((h) => [`@${h}`, `host ${h}`]), ...(many ? [] : named.map((w) => [w, text(w)])),
+				...(words.has('-') ? [['-', 'none']] : [])];
 			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
 			byId(kind).value = s[kind];
 			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
 		}
+	},
+	/* Where executors ran, if that tells them apart. A host is chosen as all of its executors. */
+	hosts() {
+		const all = [...new Set(this.profile.labels.map((l) => l.host).filter(Boolean))];
+		return all.length > 1 ? all.sort((x, y) => x.localeCompare(y, 'en', {numeric: true})) : [];
 	},
 	/* A switch was turned. What the choice does not have is no longer chosen. */
 	choose(kind, word) {
@@ -186,5 +194,5 @@ Object.assign(App.prototype, {
 
 /* Whether a label has the words that are wanted, of these kinds. */
 function fits(label, wanted, kinds) {
-	return kinds.every((k) => !wanted[k] || (label[k] || '-') === wanted[k]);
+	return kinds.every((k) => !wanted[k] || (label[k] || '-') === wanted[k] || (k === 'executor' && wanted[k] === `@${label.host}`));
 }

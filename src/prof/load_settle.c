@@ -394,6 +394,16 @@ static void settle_runtime(struct sp_loading *l)
 	l->p->runtime_id = id ? id : l->p->runtime_id;
 }
 
+static int settle_host(struct sp_loading *l)
+{
+	const char *executor = l->spans->executor, *host = l->spans->host;
+
+	if (!executor || !*executor || !host || !*host)
+		return 0;
+	return sp_profile_place(l->p, sp_dict_string(l->p->dict, executor, strlen(executor)),
+		sp_dict_string(l->p->dict, host, strlen(host)));
+}
+
 static int settle_tasks(struct sp_loading *l)
 {
 	int r;
@@ -403,6 +413,8 @@ static int settle_tasks(struct sp_loading *l)
 	r = sp_spans_settle(l->spans, l->p);
 	settle_target(l);
 	settle_runtime(l);
+	if (r == 0)
+		r = settle_host(l);
 	if (r == 0)
 		r = sp_profile_join_python(l->p);
 	if (r == 0 && l->opts->names)

@@ -205,6 +205,9 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 		r = t.folded ? sp_profile_add_group(p, &t, &m->tasks[i + 1])
 			     : sp_profile_add_task(p, &t);
 	}
+	for (size_t i = 0; i < from->placed_count && r == 0; i++)
+		r = sp_profile_place(
+			p, string(m, from->placed[i].executor), string(m, from->placed[i].host));
 	for (size_t i = 0; i < from->past_count && r == 0; i++) {
 		struct sp_past past = from->pasts[i];
 

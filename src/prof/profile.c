@@ -43,6 +43,7 @@ void sp_profile_free(struct sp_profile *p)
 	free(p->rows);
 	free(p->index);
 	free(p->tasks);
+	free(p->placed);
 	free(p->pasts);
 	free(p->stages);
 	free(p);

@@ -139,6 +139,11 @@ struct sp_past {
 	uint64_t took_ns;
 };
 
+/* Where an executor ran. */
+struct sp_placed {
+	uint32_t executor, host; /* strings */
+};
+
 /* What is no longer told apart: see fold.h. */
 enum sp_fold {
 	SP_FOLD_NOTHING,
@@ -211,6 +216,8 @@ struct sp_profile {
 	enum sp_fold fold;
 	struct sp_past *pasts; /* owned: tasks that are no longer among tasks[] */
 	size_t past_count, past_cap;
+	struct sp_placed *placed; /* owned; of each executor once */
+	size_t placed_count;
 	struct sp_stage *stages; /* owned */
 	size_t stage_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */

@@ -161,6 +161,8 @@ static int read_application(struct sp_spans *s, const struct sp_jfr_event *e)
 		r = keep(e, "appName", &s->app_name);
 	if (r == 0)
 		r = keep(e, "executorId", &s->executor);
+	if (r == 0)
+		r = keep(e, "host", &s->host);
 	return r < 0 ? r : keep(e, "sparkVersion", &s->spark);
 }
 
@@ -315,6 +317,7 @@ void sp_spans_done(struct sp_spans *s)
 	free(s->app_id);
 	free(s->app_name);
 	free(s->executor);
+	free(s->host);
 	free(s->spark);
 	memset(s, 0, sizeof(*s));
 }

@@ -32,9 +32,9 @@ struct sp_spans {
 	struct sp_span_stage *stages;
 	size_t stage_count;
 	struct sp_sockets sockets;
-	char *app_id, *app_name, *executor, *spark; /* owned; NULL: not told */
-	bool read;				    /* by sp_spans_read */
-	bool fold;				    /* rows need not tell tasks of a stage apart */
+	char *app_id, *app_name, *executor, *host, *spark; /* owned; NULL: not told */
+	bool read;					   /* by sp_spans_read */
+	bool fold; /* rows need not tell tasks of a stage apart */
 	uint32_t *
 		same; /* owned: by number of the list, the first span of that stage; NULL: itself */
 };

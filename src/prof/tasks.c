@@ -289,3 +289,20 @@ int sp_profile_leave_idle(struct sp_profile *p)
 	sp_profile_note(p, text);
 	return 0;
 }
+
+int sp_profile_place(struct sp_profile *p, uint32_t executor, uint32_t host)
+{
+	struct sp_placed *list;
+
+	for (size_t i = 0; i < p->placed_count; i++)
+		if (p->placed[i].executor == executor)
+			return 0;
+	if (!executor || !host)
+		return 0;
+	list = reallocarray(p->placed, p->placed_count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	p->placed = list;
+	list[p->placed_count++] = (struct sp_placed){executor, host};
+	return 0;
+}

@@ -12,6 +12,10 @@ int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task);
 /* The same for profile.pasts. */
 int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past);
 
+/* Notes where an executor, by its id, ran; both are strings of the dictionary, and 0 is not noted.
+ * Returns 0 or -ENOMEM. */
+int sp_profile_place(struct sp_profile *p, uint32_t executor, uint32_t host);
+
 /* Adds a folded run, or its time to the one of the same stage, executor and label. *ret: as rows
  * name it. Returns 0 or -ENOMEM. */
 int sp_profile_add_group(struct sp_profile *p, const struct sp_task_run *g, uint32_t *ret);

@@ -1,10 +1,12 @@
 """A JVM that records by its own -agentpath, and launchers that come later: one recording, whoever asks."""
+import base64
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import zlib
 
 import pytest
 
@@ -273,3 +275,16 @@ def test_python_workers_that_are_not_sampled_are_told_of_in_every_piece(target, 
     for file in tmp_path.glob("*.jfr"):
         text = " ".join(sparkprof("report", "--all-threads", file).stdout.split())
         assert text.count("Python workers are not in this recording") == told, text[:2000]
+
+
+def test_a_page_of_several_tells_where_executors_ran(target, sparkprof, tmp_path):
+    """The words that Spark starts an executor with; what the page makes of it: tests/page."""
+    for i in ("3", "4"):
+        t = target("Idle", "org.apache.spark.executor.CoarseGrainedExecutorBackend", "--executor-id", i, "--hostname", f"node-{i}", "--app-id", "app-1",
+                   jvm=[recording.option(tmp_path / f"all/{i}.jfr", event="wall")])
+        wait_until(lambda: state(sparkprof, t)["samples"] > 0)
+        assert sparkprof("stop", t.pid).returncode == 0
+    r = sparkprof("report", tmp_path / "all", "--all-threads", "-f", tmp_path / "x.html")
+    assert r.returncode == 0, r.stderr
+    data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
+    assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))

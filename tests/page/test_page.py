@@ -562,6 +562,23 @@ def test_stages_and_tasks_are_lanes_and_switches(browser, small):
     quiet(browser, small)
 
 
+def test_executors_can_be_chosen_by_host(browser, small):
+    """A page whose recordings tell of one host, or none, does not offer it."""
+    browser.open(small)
+    texts = lambda: browser.eval("[...document.getElementById('executor').options].map((o) => o.text)")
+    whole = browser.eval("sparkprof.model.whole")
+    assert not [t for t in texts() if "host" in t]
+    browser.eval("sparkprof.profile.labels.forEach((l) => l.host = {'executor 3': 'node-1', 'executor 4': 'node-2'}[l.executor] || '')")
+    browser.eval("sparkprof.labelKey = null, sparkprof.fillLabels()")
+    assert texts()[1:5] == ["host node-1", "host node-2", "executor 3, node-1", "executor 4, node-2"]
+    browser.eval("sparkprof.choose('executor', 'executor 3')")
+    one = browser.eval("sparkprof.model.whole")
+    browser.eval("sparkprof.choose('executor', '@node-1')")
+    assert 0 < one == browser.eval("sparkprof.model.whole") < whole
+    assert browser.eval("document.getElementById('executor').selectedOptions[0].text") == "host node-1"
+    quiet(browser, small)
+
+
 def test_switches_work_together(browser, small):
     """Executor, stage, task, thread and state narrow down one selection; what is in no task belongs to its executor too."""
     browser.open(small)
