@@ -38,8 +38,8 @@ struct sp_jfr_event {
 	uint64_t start_ns;	       /* since 1970 */
 	uint64_t duration_ns;	       /* 0 if the event has none */
 	uint32_t thread;	       /* eventThread or sampledThread; 0: none */
-	uint32_t stack;		       /* 0: none */
 	uint8_t state;		       /* enum sp_state */
+	uint32_t stack;		       /* 0: none */
 	uint64_t picked[SP_JFR_PICKS]; /* see sp_jfr_visitor.fields; 0 where there is none */
 	uint32_t count;
 	const struct sp_jfr_value *values; /* all other fields, in order */

@@ -16,9 +16,8 @@ int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict)
 	r->dict = dict;
 	sp_buf_init(&r->scratch);
 	sp_buf_init(&r->constant);
-	r->frames = malloc((SP_JFR_FRAMES_KEPT + 1) * sizeof(*r->frames));
 	r->packed = malloc(SP_DICT_MAX_FRAMES * SP_DICT_FRAME);
-	return r->frames && r->packed ? 0 : -ENOMEM;
+	return r->packed ? 0 : -ENOMEM;
 }
 
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk)
@@ -55,7 +54,6 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 void sp_jfr_resolver_done(struct sp_jfr_resolver *r)
 {
 	free(r->roles);
-	free(r->frames);
 	free(r->packed);
 	sp_buf_done(&r->scratch);
 	sp_buf_done(&r->constant);
@@ -166,14 +164,12 @@ static uint8_t state_named(const char *name, size_t len)
 	return SP_STATE_UNKNOWN;
 }
 
-uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
+uint8_t sp_jfr_read_state(struct sp_jfr_resolver *r, uint64_t key)
 {
 	const char *name;
 	size_t len;
 	uint8_t state;
 
-	if (key < SP_COUNT(r->states) && r->states[key])
-		return r->states[key] - 1;
 	name = sp_dict_get_string(r->dict, resolve_string(r, r->state, key, 0), &len);
 	state = state_named(name, len);
 	if (key < SP_COUNT(r->states))
@@ -181,7 +177,7 @@ uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
 	return state;
 }
 
-uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)
+uint32_t sp_jfr_read_thread(struct sp_jfr_resolver *r, uint64_t key)
 {
 	struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->thread, key);
 	const struct sp_jfr_schema *s = &r->chunk->schema;
@@ -192,8 +188,6 @@ uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)
 
 	if (!k)
 		return 0;
-	if (k->id)
-		return k->id - 1;
 	t = &s->types[r->thread];
 	c = sp_jfr_chunk_at(r->chunk, k->at);
 	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {

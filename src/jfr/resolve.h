@@ -32,18 +32,6 @@ enum sp_jfr_role {
 	SP_JFR_R_GROUP,
 };
 
-#define SP_JFR_FRAMES_BITS 11
-#define SP_JFR_FRAMES_KEPT (1u << SP_JFR_FRAMES_BITS)
-
-/* A frame as it stands in the file, and packed for the dictionary. */
-struct sp_jfr_frame {
-	uint64_t raw;
-	uint8_t raw_len; /* 0: none is kept */
-	uint8_t len;
-	bool whole; /* its method is there */
-	uint8_t packed[SP_DICT_FRAME];
-};
-
 struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk; /* borrowed */
 	struct sp_dict *dict;		 /* borrowed */
@@ -54,12 +42,11 @@ struct sp_jfr_resolver {
 		    */
 	const struct sp_jfr_decl *plain; /* frames: four numbers in the usual order; NULL: others */
 	int string, symbol, cls, method, stack, thread, group, frame_type, state;
-	uint8_t states[64];	     /* by key: what it became, + 1 */
-	uint8_t frame_types[64];     /* the same */
-	struct sp_jfr_frame *frames; /* what came of frames of this chunk; one more for others */
-	uint8_t *packed;	     /* a stack that is being read */
-	struct sp_buf scratch;	     /* text of an event that had to be converted: reserve before */
-	struct sp_buf constant;	     /* the same for a constant */
+	uint8_t states[64];	 /* by key: what it became, + 1 */
+	uint8_t frame_types[64]; /* the same */
+	uint8_t *packed;	 /* a stack that is being read */
+	struct sp_buf scratch;	 /* text of an event that had to be converted: reserve before */
+	struct sp_buf constant;	 /* the same for a constant */
 };
 
 /* The role of a field, OTHER where it has none or is not encoded as its role needs it. The types in
@@ -83,9 +70,31 @@ static inline struct sp_jfr_const *sp_jfr_resolver_find(
 }
 
 /* Ids of the dictionary; 0 for a key that stands for nothing. */
-uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key);
-uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key);
-uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key);
+uint32_t sp_jfr_read_stack(struct sp_jfr_resolver *r, uint64_t key);
+uint32_t sp_jfr_read_thread(struct sp_jfr_resolver *r, uint64_t key);
+uint8_t sp_jfr_read_state(struct sp_jfr_resolver *r, uint64_t key);
+
+/* The same; asked for each event, most have been read before. */
+static inline uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
+{
+	const struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->stack, key);
+
+	return k && k->id ? k->id - 1 : sp_jfr_read_stack(r, key);
+}
+
+static inline uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)
+{
+	const struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->thread, key);
+
+	return k && k->id ? k->id - 1 : sp_jfr_read_thread(r, key);
+}
+
+static inline uint8_t sp_jfr_resolve_state(struct sp_jfr_resolver *r, uint64_t key)
+{
+	if (key < sizeof(r->states) && r->states[key])
+		return r->states[key] - 1;
+	return sp_jfr_read_state(r, key);
+}
 
 /* The name that a constant of @type is or has: UTF-8, borrowed until the scratch buffer is cleared
  * (or from the dictionary). NULL if it has none. */

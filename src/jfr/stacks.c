@@ -1,11 +1,13 @@
-/* Stacks into the dictionary: see resolve.h. Most of a recording's constants are these, so frames
- * that are met again, and stacks of the chunk before, are not decoded again. */
+/* Stacks into the dictionary: see resolve.h. Most of a recording's constants are these, so those of
+ * the chunk before are not decoded again, and of others each frame in a few steps. */
 #include "jfr/resolve.h"
 
 #include "base/cleanup.h"
 #include "jfr/types.h"
 
 #include <ctype.h>
+
+#define PLAIN_MOST 36 /* bytes of a frame of four numbers */
 
 /* "()L;" or "()L<hex>;" with nothing but ACC_NATIVE: a function, not a Java method. */
 static void set_native(struct sp_jfr_resolver *r, struct sp_method *m)
@@ -128,7 +130,7 @@ static uint64_t hash_layout(const struct sp_jfr_resolver *r, int type, uint64_t 
 	return h;
 }
 
-/* The type of frames, if they are laid out as raw_frame needs it. */
+/* The type of frames, if they are laid out as read_plain needs it. */
 static const struct sp_jfr_decl *plain_frame(const struct sp_jfr_resolver *r)
 {
 	static const uint8_t roles[] = {
@@ -152,7 +154,6 @@ void sp_jfr_resolver_expect(struct sp_jfr_resolver *r)
 	const struct sp_jfr_decl *t = r->stack >= 0 ? &c->schema.types[r->stack] : NULL;
 
 	r->plain = plain_frame(r);
-	memset(r->frames, 0, SP_JFR_FRAMES_KEPT * sizeof(*r->frames));
 	if (!r->known || r->method < 0 || !t || !t->tail || c->raw)
 		return;
 	r->round = sp_jfr_known_enter(
@@ -216,154 +217,86 @@ static struct sp_frame_ref read_frame(
 	return f;
 }
 
-/* A frame as all recorders lay it out: a method, a line, a bytecode index and a type, each a
- * compressed number. Its bytes as one number, and how many; 0: more than eight. */
-static inline unsigned raw_frame(const struct sp_jfr_cursor *c, uint64_t *ret)
+static size_t pack_frame(struct sp_jfr_resolver *r, struct sp_frame_ref f, uint8_t *to)
 {
-	uint64_t word, ends;
-	unsigned bits;
-
-	memcpy(&word, c->p, 8);
-	ends = ~word & SP_JFR_ENDS;
-	ends &= ends - 1;
-	ends &= ends - 1;
-	ends &= ends - 1;
-	if (!ends)
-		return 0;
-	bits = (unsigned)__builtin_ctzll(ends) + 1;
-	*ret = word & (UINT64_MAX >> (64 - bits));
-	return bits / 8;
-}
-
-/* Takes the first number out of such bytes; most have one or two of them. */
-static inline uint64_t take_number(uint64_t *raw)
-{
-	uint64_t w = *raw;
-	unsigned bits;
-
-	if (!(w & 0x80)) {
-		*raw = w >> 8;
-		return w & 0x7f;
-	}
-	if (!(w & 0x8000)) {
-		*raw = w >> 16;
-		return (w & 0x7f) | (w >> 1 & 0x3f80);
-	}
-	bits = (unsigned)__builtin_ctzll(~w & SP_JFR_ENDS) + 1;
-	*raw = w >> bits;
-	return sp_jfr_squeeze(w & (UINT64_MAX >> (64 - bits)));
-}
-
-static inline struct sp_frame_ref frame_of(struct sp_jfr_resolver *r, uint64_t raw)
-{
-	struct sp_frame_ref f = {.method = resolve_method(r, take_number(&raw))};
-
-	f.line = (int32_t)take_number(&raw);
-	f.bci = (int32_t)take_number(&raw);
-	f.type = resolve_frame_type(r, take_number(&raw));
-	return f;
-}
-
-static void pack_frame(struct sp_jfr_resolver *r, struct sp_frame_ref f, struct sp_jfr_frame *ret)
-{
-	if (r->ours && f.type == SP_FRAME_INTERPRETED && is_python(r, f.method))
+	if (f.type == SP_FRAME_INTERPRETED && r->ours && is_python(r, f.method))
 		f.type = SP_FRAME_PYTHON;
 	if (f.type >= SP_FRAME_NATIVE)
 		f.bci = -1;
-	ret->len = (uint8_t)sp_dict_pack_frame(&f, ret->packed);
-	ret->whole = f.method != 0;
+	return sp_dict_pack_frame(&f, to);
 }
 
-/* The next frame, packed. Many are equal: what came of their bytes is remembered. */
-static inline const struct sp_jfr_frame *next_frame(
-	struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, const struct sp_jfr_decl *t)
+/* A frame as all recorders lay it out: four numbers, for which there is room. */
+static inline struct sp_frame_ref read_plain(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c)
 {
-	struct sp_jfr_frame *f = &r->frames[SP_JFR_FRAMES_KEPT];
-	unsigned len;
-	uint64_t raw;
+	struct sp_frame_ref f = {.method = resolve_method(r, sp_jfr_get_near(c))};
 
-	if (t != r->plain || c->end - c->p < 8 || !(len = raw_frame(c, &raw))) {
-		pack_frame(r, read_frame(r, c, t), f);
-		return f;
-	}
-	c->p += len;
-	f = &r->frames[(raw * 0x9e3779b97f4a7c15ull) >> (64 - SP_JFR_FRAMES_BITS)];
-	if (f->raw != raw || f->raw_len != len) {
-		pack_frame(r, frame_of(r, raw), f);
-		f->raw = raw;
-		f->raw_len = (uint8_t)len;
-	}
+	f.line = (int32_t)sp_jfr_get_near(c);
+	f.bci = (int32_t)sp_jfr_get_near(c);
+	f.type = resolve_frame_type(r, sp_jfr_get_near(c));
 	return f;
 }
 
 /* Frames of a stack; those beyond what the dictionary takes are skipped. Returns the bytes that
  * they take. */
-static size_t read_frames(struct sp_jfr_resolver *r, struct sp_jfr_cursor *c, int type,
+static size_t read_frames(struct sp_jfr_resolver *r, struct sp_jfr_cursor *at, int type,
 	int *ret_truncated, bool *ret_whole)
 {
 	const struct sp_jfr_decl *t = &r->chunk->schema.types[type];
-	uint32_t total = sp_jfr_get_int(c);
+	struct sp_jfr_cursor c = *at;
+	uint32_t total = sp_jfr_get_int(&c), methods = UINT32_MAX;
+	bool plain = t == r->plain;
 	uint8_t *to = r->packed;
 
-	for (uint32_t n = 0; n < total && !c->bad && t->flat; n++) {
-		const struct sp_jfr_frame *f = next_frame(r, c, t);
+	for (uint32_t n = 0; n < total && !c.bad && t->flat; n++) {
+		struct sp_frame_ref f = plain && c.end - c.p >= PLAIN_MOST ? read_plain(r, &c)
+									   : read_frame(r, &c, t);
 
 		if (n >= SP_DICT_MAX_FRAMES) {
 			*ret_truncated = 1;
 			continue;
 		}
-		memcpy(to, f->packed, 8); /* as it was written */
-		if (f->len > 8)
-			memcpy(to + 8, f->packed + 8, sizeof(f->packed) - 8);
-		to += f->len;
-		*ret_whole &= f->whole;
+		to += pack_frame(r, f, to);
+		methods = f.method < methods ? f.method : methods;
 	}
+	*ret_whole &= methods != 0;
+	*at = c;
 	return (size_t)(to - r->packed);
 }
 
-/* Decodes a stack. *ret_whole: nothing that it refers to is missing. */
-static uint32_t read_stack(struct sp_jfr_resolver *r, uint32_t at, bool *ret_whole)
+/* Decodes a stack. *ret_len: how many bytes it has there; 0: something that it refers to is
+ * missing. */
+static uint32_t read_stack(struct sp_jfr_resolver *r, uint32_t at, size_t *ret_len)
 {
 	const struct sp_jfr_schema *s = &r->chunk->schema;
 	const struct sp_jfr_decl *t = &s->types[r->stack];
 	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
+	const uint8_t *from = c.p;
+	bool whole = true;
 	int truncated = 0;
 	size_t len = 0;
 
-	*ret_whole = true;
 	for (uint32_t i = t->first; i < t->first + t->count && !c.bad; i++) {
 		if (r->roles[i] == SP_JFR_R_TRUNCATED)
 			truncated |= sp_jfr_get_byte(&c) != 0;
 		else if (r->roles[i] == SP_JFR_R_FRAMES)
-			len = read_frames(r, &c, s->members[i].type, &truncated, ret_whole);
+			len = read_frames(r, &c, s->members[i].type, &truncated, &whole);
 		else
 			sp_jfr_schema_skip_member(s, &c, &s->members[i]);
 	}
-	*ret_whole &= !c.bad;
+	*ret_len = whole && !c.bad ? (size_t)(c.p - from) : 0;
 	return sp_dict_packed(r->dict, r->packed, len, truncated);
 }
 
-static void keep_stack(struct sp_jfr_resolver *r, uint64_t key, uint32_t at, uint32_t id)
-{
-	struct sp_jfr_cursor c = sp_jfr_chunk_at(r->chunk, at);
-	const uint8_t *from = c.p;
-
-	sp_jfr_schema_skip(&r->chunk->schema, &c, r->stack);
-	if (!c.bad)
-		sp_jfr_known_keep(r->known, key, from, (size_t)(c.p - from), id);
-}
-
-uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
+uint32_t sp_jfr_read_stack(struct sp_jfr_resolver *r, uint64_t key)
 {
 	struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->stack, key);
-	bool whole;
+	size_t len;
 
 	if (!k)
 		return 0;
-	if (k->id)
-		return k->id - 1;
-	k->id = read_stack(r, k->at, &whole) + 1;
-	if (whole && r->chunk->known)
-		keep_stack(r, key, k->at, k->id - 1);
+	k->id = read_stack(r, k->at, &len) + 1;
+	if (len && r->chunk->known)
+		sp_jfr_known_keep(r->known, key, r->chunk->data + k->at, len, k->id - 1);
 	return k->id - 1;
 }

@@ -234,42 +234,9 @@ static inline const uint8_t *get(const uint8_t *p, uint32_t *ret)
 	return p;
 }
 
-/* A number of at most two bytes as it is written, and how many. */
-static inline uint64_t two_bytes(uint32_t v, unsigned *ret_bits)
+size_t sp_dict_pack_large(const struct sp_frame_ref *frame, uint8_t *to)
 {
-	*ret_bits = v < 0x80 ? 8 : 16;
-	return v < 0x80 ? v : (v & 0x7f) | 0x80 | (uint64_t)(v >> 7) << 8;
-}
-
-/* Most frames have at most eight bytes: written at once, what is read next need not wait. */
-static size_t pack_small(const struct sp_frame_ref *frame, uint8_t *to)
-{
-	uint32_t high = frame->method >> 14;
-	unsigned bits, more;
-	uint64_t word = two_bytes(frame->method & 0x3fff, &bits);
-
-	if (high) { /* a third byte */
-		word = (frame->method & 0x7f) | 0x8080 |
-		       (uint64_t)(frame->method >> 7 & 0x7f) << 8 | (uint64_t)high << 16;
-		bits = 24;
-	}
-	word |= two_bytes((uint32_t)frame->line + 1, &more) << bits;
-	bits += more;
-	word |= two_bytes((uint32_t)frame->bci + 1, &more) << bits;
-	bits += more;
-	word |= (uint64_t)frame->type << bits;
-	memcpy(to, &word, sizeof(word));
-	return bits / 8 + 1;
-}
-
-size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to)
-{
-	uint8_t *end;
-
-	if (frame->method < 1u << 21 && (uint32_t)frame->line + 1 < 1u << 14 &&
-		(uint32_t)frame->bci + 1 < 1u << 14 && frame->type < 0x80)
-		return pack_small(frame, to);
-	end = put(to, frame->method);
+	uint8_t *end = put(to, frame->method);
 
 	end = put(end, (uint32_t)frame->line + 1); /* -1, the usual unknown, in one byte */
 	end = put(end, (uint32_t)frame->bci + 1);

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum sp_frame_type {
 	SP_FRAME_INTERPRETED,
@@ -92,7 +93,8 @@ uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t);
  * SP_DICT_MAX_FRAMES of them: for readers that meet the same frames again and again.
  * sp_dict_pack_frame returns how many bytes it wrote to @to, which has room for SP_DICT_FRAME. */
 #define SP_DICT_FRAME 20
-size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to);
+size_t sp_dict_pack_large(const struct sp_frame_ref *frame, uint8_t *to);
+static inline size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to);
 uint32_t sp_dict_packed(struct sp_dict *d, const uint8_t *frames, size_t len, int truncated);
 
 /* Look up by id. 1 ≤ id ≤ count; other ids give "" or NULL. Borrowed until reset or free; a stack
@@ -122,5 +124,37 @@ void sp_dict_add_stack_marks(struct sp_dict *d, uint32_t stack_id, uint8_t marks
 size_t sp_dict_used(const struct sp_dict *d);
 size_t sp_dict_cap(const struct sp_dict *d);
 uint64_t sp_dict_refused(const struct sp_dict *d);
+
+/* A number of at most two bytes as it is written, and how many bits. */
+static inline uint64_t sp_dict_two_bytes(uint32_t v, unsigned *ret_bits)
+{
+	*ret_bits = v < 0x80 ? 8 : 16;
+	return v < 0x80 ? v : (v & 0x7f) | 0x80 | (uint64_t)(v >> 7) << 8;
+}
+
+/* Most frames have at most eight bytes: written at once, what is read next need not wait. */
+static inline size_t sp_dict_pack_frame(const struct sp_frame_ref *frame, uint8_t *to)
+{
+	uint32_t method = frame->method, line = (uint32_t)frame->line + 1;
+	uint32_t bci = (uint32_t)frame->bci + 1;
+	unsigned bits, more;
+	uint64_t word;
+
+	if ((method >> 7 | line | bci) >= 1u << 14 || frame->type >= 0x80)
+		return sp_dict_pack_large(frame, to);
+	word = sp_dict_two_bytes(method & 0x3fff, &bits);
+	if (method >= 1u << 14) { /* a third byte */
+		word = (method & 0x7f) | 0x8080 | (uint64_t)(method >> 7 & 0x7f) << 8 |
+		       (uint64_t)(method >> 14) << 16;
+		bits = 24;
+	}
+	word |= sp_dict_two_bytes(line, &more) << bits;
+	bits += more;
+	word |= sp_dict_two_bytes(bci, &more) << bits;
+	bits += more;
+	word |= (uint64_t)frame->type << bits;
+	memcpy(to, &word, sizeof(word));
+	return bits / 8 + 1;
+}
 
 #endif

@@ -276,7 +276,7 @@ static bool is_outside(const struct sp_loading *l, const struct kind *k, const s
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
-	struct sp_sample s = {.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+	struct sp_sample *s = &l->pending[l->pending_count]; /* in its place: not copied */
 	uint8_t state = state_of(k, e);
 
 	if (!sample_wanted(l, k, e) || (k->dump && l->dump_ns != e->start_ns))
@@ -289,46 +289,46 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 			return event;
 		l->events[wanted - 1] = event + 1;
 	}
-	s.event = (uint32_t)l->events[wanted - 1] - 1;
-	s.state = state_id(l, state);
+	*s = (struct sp_sample){.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+	s->event = (uint32_t)l->events[wanted - 1] - 1;
+	s->state = state_id(l, state);
 	if (k->fields[WEIGHT] && k->fields[COUNT] && k->fields[COUNT][0])
-		s.count = e->picked[COUNT];
+		s->count = e->picked[COUNT];
 	if (k->duration)
-		s.weight = e->duration_ns;
+		s->weight = e->duration_ns;
 	else if (k->measured)
-		s.weight = e->picked[WEIGHT];
+		s->weight = e->picked[WEIGHT];
 	/* Other recordings of such events have no count: each is one. */
-	s.count += k->times && s.count == 0;
-	s.weight *= k->times ? s.count : 1;
-	if (e->picked[CLASS] && s.stack) {
-		s.stack = sp_classed_stack(l, s.stack, (uint32_t)e->picked[CLASS], k->class_type);
-		if (s.stack == 0)
+	s->count += k->times && s->count == 0;
+	s->weight *= k->times ? s->count : 1;
+	if (e->picked[CLASS] && s->stack) {
+		s->stack = sp_classed_stack(l, s->stack, (uint32_t)e->picked[CLASS], k->class_type);
+		if (s->stack == 0)
 			return -ENOMEM;
 	}
 	if (k->duration) /* of locks; others pick nothing there */
-		s.holder = (uint32_t)e->picked[HOLDER];
+		s->holder = (uint32_t)e->picked[HOLDER];
 	if (l->spans) {
-		int r = sp_roots_find(l, e, &s.task, &s.thread);
+		int r = sp_roots_find(l, e, &s->task, &s->thread);
 
 		if (r < 0)
 			return r;
-		if (sp_spans_fold(l->spans, &s.task))
-			s.thread = 0;
+		if (sp_spans_fold(l->spans, &s->task))
+			s->thread = 0;
 	}
 	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
-		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], &s);
+		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], s);
 
 		if (r < 0)
 			return r;
 	}
-	if (is_outside(l, k, &s)) {
-		l->outside.count = sp_sat_add(l->outside.count, s.count);
-		l->outside.weight = sp_sat_add(l->outside.weight, s.weight);
+	if (is_outside(l, k, s)) {
+		l->outside.count = sp_sat_add(l->outside.count, s->count);
+		l->outside.weight = sp_sat_add(l->outside.weight, s->weight);
 		return 0;
 	}
-	l->pending[l->pending_count] = s;
 	l->times[l->pending_count++] = (struct sp_timed){
-		e->start_ns, (k->measured || k->duration) && k->unit == SP_UNIT_NS ? s.weight : 0};
+		e->start_ns, (k->measured || k->duration) && k->unit == SP_UNIT_NS ? s->weight : 0};
 	return l->pending_count < SP_PROFILE_BATCH ? 0 : sp_loading_flush(l);
 }
 

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct known_thread {
+	uint32_t tid;
+	uint32_t last;	/* the task that was found last */
+	uint32_t named; /* the one that its name tells of, + 1 */
+	bool met;
+};
+
 struct sp_roots {
-	uint32_t *threads; /* task + 1 by thread id */
+	struct known_thread *threads; /* by thread id */
 	size_t thread_cap;
-	uint32_t *last; /* what was found last, by thread id */
-	size_t last_cap;
 	uint8_t *methods; /* what a frame of it says, by method id */
 	size_t method_cap;
 };
@@ -20,7 +25,6 @@ void sp_roots_free(struct sp_roots *r)
 	if (!r)
 		return;
 	free(r->threads);
-	free(r->last);
 	free(r->methods);
 	free(r);
 }
@@ -79,14 +83,16 @@ static uint8_t judge(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 	return SP_STACK_OTHER;
 }
 
-/* The same, once for each stack. */
-static uint8_t judge_once(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
+/* The same, once for each stack; or -ENOMEM. */
+static int judge_once(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 {
 	enum { SAID = SP_STACK_TASK | SP_STACK_IDLE | SP_STACK_OTHER };
 	uint8_t said = sp_dict_stack_marks(l->p->dict, stack) & SAID;
 
 	if (said)
 		return said;
+	if (ensure(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1) < 0)
+		return -ENOMEM;
 	said = judge(l, r, stack);
 	sp_dict_add_stack_marks(l->p->dict, stack, said);
 	return said;
@@ -125,32 +131,42 @@ static void call_by_task(struct sp_loading *l, uint32_t task, uint32_t *thread)
 	*thread = id ? id : *thread;
 }
 
+/* NULL: no memory. */
+static struct known_thread *known_thread(struct sp_loading *l, struct sp_roots *r, uint32_t id)
+{
+	const struct sp_thread *t;
+
+	if (ensure(&r->threads, &r->thread_cap, id, sizeof(*r->threads)) < 0)
+		return NULL;
+	if (r->threads[id].met)
+		return &r->threads[id];
+	t = sp_dict_get_thread(l->p->dict, id);
+	r->threads[id].tid = t ? t->tid : 0;
+	r->threads[id].met = true;
+	return &r->threads[id];
+}
+
 int sp_roots_find(
 	struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_task, uint32_t *thread)
 {
 	struct sp_roots *r = roots(l);
-	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
+	struct known_thread *t = r ? known_thread(l, r, e->thread) : NULL;
 	bool last = true;
-	uint8_t said;
+	int said = t ? judge_once(l, r, e->stack) : -ENOMEM;
 
-	if (!r || ensure(&r->threads, &r->thread_cap, e->thread, sizeof(*r->threads)) < 0 ||
-		ensure(&r->last, &r->last_cap, e->thread, sizeof(*r->last)) < 0 ||
-		ensure(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1) < 0)
-		return -ENOMEM;
 	*ret_task = 0;
-	said = judge_once(l, r, e->stack);
-	if (said == SP_STACK_IDLE)
-		return 0;
-	*ret_task = t ? sp_spans_find(l->spans, t->tid, e->start_ns, r->last[e->thread]) : 0;
-	r->last[e->thread] = *ret_task ? *ret_task : r->last[e->thread];
+	if (said < 0 || said == SP_STACK_IDLE)
+		return said < 0 ? said : 0;
+	*ret_task = e->thread ? sp_spans_find(l->spans, t->tid, e->start_ns, t->last) : 0;
+	t->last = *ret_task ? *ret_task : t->last;
 	if (*ret_task || said != SP_STACK_TASK)
 		return 0;
-	*ret_task = t ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
+	*ret_task = e->thread ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
 	call_by_task(l, *ret_task, thread);
 	if (*ret_task || !last)
 		return 0;
-	if (!r->threads[e->thread])
-		r->threads[e->thread] = named(l, t) + 1;
-	*ret_task = r->threads[e->thread] - 1;
+	if (!t->named)
+		t->named = named(l, sp_dict_get_thread(l->p->dict, e->thread)) + 1;
+	*ret_task = t->named - 1;
 	return 0;
 }
