@@ -283,6 +283,25 @@ static uint32_t task(const struct merge *m, uint32_t id)
 	return id <= m->task_count ? m->tasks[id] : id + (uint32_t)m->first_task;
 }
 
+/* Rows whose ids and times mean the same here. */
+static int merge_same(struct merge *m, struct sp_profile *p, const struct sp_profile *from,
+	const uint32_t *events, uint32_t others)
+{
+	struct sp_sample batch[SP_PROFILE_BATCH];
+	int r = 0;
+
+	for (size_t i = 0, n; i < from->row_count && r == 0; i += n) {
+		n = from->row_count - i < SP_PROFILE_BATCH ? from->row_count - i : SP_PROFILE_BATCH;
+		memcpy(batch, &from->rows[i], n * sizeof(*batch));
+		for (size_t k = 0; k < n; k++) {
+			batch[k].task = batch[k].task ? task(m, batch[k].task) : others;
+			batch[k].event = events[batch[k].event];
+		}
+		r = sp_profile_add_batch(p, batch, n);
+	}
+	return r;
+}
+
 static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_profile *from,
 	const uint32_t *events, uint32_t others)
 {
@@ -290,6 +309,8 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 	size_t n = 0;
 	int r = 0;
 
+	if (m->same && p->bucket_ns == from->bucket_ns && p->origin_ns == from->origin_ns)
+		return merge_same(m, p, from, events, others);
 	for (size_t i = 0; i < from->row_count && r == 0; i++) {
 		struct sp_sample *s = &batch[n++];
 

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/sat.h"
+#include "prof/rows.h"
 
 int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict)
 {
@@ -68,99 +68,6 @@ int sp_profile_event(
 	return (int)p->event_count++;
 }
 
-/* Without the event: other numbers for the events leave the rows where they are. */
-static uint32_t hash_key(const struct sp_sample *s)
-{
-	uint64_t h = (uint64_t)s->stack << 32 | s->thread;
-
-	h = (h ^ ((uint64_t)s->state << 32 |
-			 (s->root * 64 + s->task * 0x9e3779b1u + s->holder * 0x85ebca6bu))) *
-	    0x9e3779b97f4a7c15ull;
-	h = (h ^ (h >> 32) ^ ((uint64_t)s->span << 32 | s->bucket)) * 0xc4ceb9fe1a85ec53ull;
-	h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdull;
-	return (uint32_t)(h ^ (h >> 29));
-}
-
-static bool same_key(const struct sp_sample *a, const struct sp_sample *b)
-{
-	return a->stack == b->stack && a->thread == b->thread && a->state == b->state &&
-	       a->event == b->event && a->bucket == b->bucket && a->span == b->span &&
-	       a->root == b->root && a->task == b->task && a->holder == b->holder;
-}
-
-/* The slot of @s in the index: the one that holds it, or the empty one where it belongs. */
-static struct sp_row_slot *find_slot(
-	const struct sp_profile *p, const struct sp_sample *s, uint32_t hash)
-{
-	size_t mask = p->index_size - 1, at = hash & mask;
-
-	while (p->index[at].row &&
-		(p->index[at].hash != hash || !same_key(&p->rows[p->index[at].row - 1], s)))
-		at = (at + 1) & mask;
-	return &p->index[at];
-}
-
-enum { LOOSE_ROWS = 1 << 18 }; /* 14 MB */
-enum { LARGE_PAGE = 2 << 20 };
-
-/* Rows are found at random: where the kernel has large pages for them, in half of the time. */
-static void large_pages(void *p, size_t size)
-{
-	uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
-	uintptr_t to = ((uintptr_t)p + size) & ~(uintptr_t)(LARGE_PAGE - 1);
-
-	if (p && to > from)
-		madvise((void *)from, to - from, MADV_HUGEPAGE);
-}
-
-static int tighten(struct sp_profile *p);
-
-/* An index for @cap rows, at most half full. */
-static int grow_index(struct sp_profile *p, size_t cap)
-{
-	struct sp_row_slot *index = calloc(cap * 2, sizeof(*index));
-	size_t mask = cap * 2 - 1;
-
-	large_pages(index, cap * 2 * sizeof(*index));
-	if (!index)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->index_size; i++) { /* all are different: none is looked at */
-		size_t at = p->index[i].hash & mask;
-
-		while (p->index[i].row && index[at].row)
-			at = (at + 1) & mask;
-		if (p->index[i].row)
-			index[at] = p->index[i];
-	}
-	free(p->index);
-	p->index = index;
-	p->index_size = cap * 2;
-	return 0;
-}
-
-/* Makes room for @more rows. */
-static int grow(struct sp_profile *p, size_t more)
-{
-	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
-	struct sp_sample *rows;
-
-	if (p->loose && p->row_count + more > LOOSE_ROWS && tighten(p) < 0)
-		return -ENOMEM;
-	if (p->row_count + more <= p->row_cap)
-		return 0;
-	if (cap > UINT32_MAX / 2)
-		return -ENOMEM;
-	rows = reallocarray(p->rows, cap, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	p->rows = rows;
-	large_pages(rows, cap * sizeof(*rows));
-	if (!p->loose && grow_index(p, cap) < 0)
-		return -ENOMEM;
-	p->row_cap = cap;
-	return 0;
-}
-
 static bool is_unknown(const struct sp_profile *p, uint32_t method)
 {
 	const struct sp_method *m = sp_dict_get_method(p->dict, method);
@@ -213,23 +120,21 @@ static uint64_t samples_of(const struct sp_event *e, uint64_t count, uint64_t we
 	return sp_round(&r, count, weight);
 }
 
-/* Counts a sample, and what its stack lacks; count_samples is to follow. Numbers come by value: to
- * read both at once after each was written makes the CPU wait. */
-static inline void count_sample(
-	struct sp_profile *p, struct sp_event *e, uint32_t stack, uint64_t count, uint64_t weight)
+/* Counts a sample, and what its stack lacks; count_samples is to follow. */
+static void count_sample(struct sp_profile *p, struct sp_event *e, const struct sp_sample *s)
 {
-	uint8_t verdict = verdict_of(p, stack);
+	uint8_t verdict = verdict_of(p, s->stack);
 
-	p->count += count;
-	e->count += count;
-	e->weight += weight;
+	p->count += s->count;
+	e->count += s->count;
+	e->weight += s->weight;
 	if (verdict & SP_STACK_TRUNCATED) {
-		e->truncated.count += count;
-		e->truncated.weight += weight;
+		e->truncated.count += s->count;
+		e->truncated.weight += s->weight;
 	}
 	if (verdict & SP_STACK_UNKNOWN) {
-		e->unknown.count += count;
-		e->unknown.weight += weight;
+		e->unknown.count += s->count;
+		e->unknown.weight += s->weight;
 	}
 }
 
@@ -257,42 +162,55 @@ void sp_profile_recount(struct sp_profile *p)
 	}
 }
 
-/* Adds to the row of the same key; there is room for a new one. */
-static void sum_row(struct sp_profile *p, const struct sp_sample *s, uint32_t hash)
+/* Counts samples of one event whose sums are far from what a number can hold. Returns false, with
+ * nothing counted, where they are not that. */
+static bool count_alike(struct sp_profile *p, const struct sp_sample *s, size_t count)
 {
-	struct sp_row_slot *slot = find_slot(p, s, hash);
+	struct sp_event *e = &p->events[s->event];
+	struct sp_tally sum = {0}, truncated = {0}, unknown = {0};
+	uint64_t all = p->count | e->weight;
 
-	if (slot->row) {
-		p->rows[slot->row - 1].count += s->count;
-		p->rows[slot->row - 1].weight += s->weight;
-	} else {
-		p->rows[p->row_count++] = *s;
-		*slot = (struct sp_row_slot){hash, (uint32_t)p->row_count};
+	for (size_t i = 0; i < count; i++) {
+		uint8_t verdict = verdict_of(p, s[i].stack);
+
+		if (s[i].event != s->event)
+			return false;
+		all |= s[i].count | s[i].weight;
+		sum.count += s[i].count;
+		sum.weight += s[i].weight;
+		if (verdict & SP_STACK_TRUNCATED) {
+			truncated.count += s[i].count;
+			truncated.weight += s[i].weight;
+		}
+		if (verdict & SP_STACK_UNKNOWN) {
+			unknown.count += s[i].count;
+			unknown.weight += s[i].weight;
+		}
 	}
+	if (all >> 58)
+		return false;
+	p->count += sum.count;
+	e->count += sum.count;
+	e->weight += sum.weight;
+	e->truncated.count += truncated.count;
+	e->truncated.weight += truncated.weight;
+	e->unknown.count += unknown.count;
+	e->unknown.weight += unknown.weight;
+	count_samples(p, e);
+	return true;
 }
 
-/* The same for several, up to SP_PROFILE_BATCH: most of what they need is not in the caches. */
-static void sum_rows(struct sp_profile *p, const struct sp_sample *s, size_t count)
+/* Counts any, cut to what fits. */
+static void count_each(struct sp_profile *p, struct sp_sample *s, size_t count)
 {
-	uint32_t hashes[SP_PROFILE_BATCH], mask = (uint32_t)(p->index_size - 1);
-
-	if (p->loose) {
-		memmove(&p->rows[p->row_count], s, count * sizeof(*s));
-		p->row_count += count;
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
-		hashes[i] = hash_key(&s[i]);
-		__builtin_prefetch(&p->index[hashes[i] & mask]);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct sp_row_slot *slot = &p->index[hashes[i] & mask];
+		struct sp_event *e = &p->events[s[i].event];
 
-		if (slot->row)
-			__builtin_prefetch(&p->rows[slot->row - 1]);
+		s[i].count = sp_sat_fitting(p->count, s[i].count);
+		s[i].weight = sp_sat_fitting(e->weight, s[i].weight);
+		count_sample(p, e, &s[i]);
+		count_samples(p, e);
 	}
-	for (size_t i = 0; i < count; i++)
-		sum_row(p, &s[i], hashes[i]);
 }
 
 int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count)
@@ -300,21 +218,11 @@ int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count
 	for (size_t i = 0; i < count; i++)
 		if (s[i].event >= p->event_count)
 			return -EINVAL;
-	if (grow(p, count) < 0)
+	if (sp_rows_grow(p, count) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		struct sp_event *e = &p->events[s[i].event];
-
-		uint64_t count_of = sp_sat_fitting(p->count, s[i].count);
-		uint64_t weight = sp_sat_fitting(e->weight, s[i].weight);
-
-		s[i].count = count_of;
-		s[i].weight = weight;
-		count_sample(p, e, s[i].stack, count_of, weight);
-		if (i + 1 == count || s[i + 1].event != s[i].event)
-			count_samples(p, e);
-	}
-	sum_rows(p, s, count);
+	if (count && !count_alike(p, s, count))
+		count_each(p, s, count);
+	sp_rows_sum(p, s, count);
 	return 0;
 }
 
@@ -329,49 +237,6 @@ int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t 
 int sp_profile_add(struct sp_profile *p, const struct sp_sample *s)
 {
 	return sp_profile_add_many(p, s, 1);
-}
-
-void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
-{
-	struct sp_sample batch[SP_PROFILE_BATCH];
-	size_t n = p->row_count, many;
-
-	if (n == 0)
-		return;
-	if (p->index)
-		memset(p->index, 0, p->index_size * sizeof(*p->index));
-	p->row_count = 0;
-	for (size_t i = 0; i < n; i += many) {
-		many = n - i < SP_PROFILE_BATCH ? n - i : SP_PROFILE_BATCH;
-		memcpy(batch, &p->rows[i], many * sizeof(*batch));
-		for (size_t k = 0; k < many; k++)
-			change(ctx, &batch[k]);
-		sum_rows(p, batch, many); /* never more than before: those read are behind us */
-	}
-}
-
-static void leave_row(void *ctx, struct sp_sample *row)
-{
-}
-
-void sp_profile_reindex(struct sp_profile *p)
-{
-	sp_profile_rekey(p, leave_row, NULL);
-}
-
-void sp_profile_loosen(struct sp_profile *p)
-{
-	p->loose = p->row_count == 0 && !p->index;
-}
-
-/* From now on equal rows are one. */
-static int tighten(struct sp_profile *p)
-{
-	if (p->row_cap && grow_index(p, p->row_cap) < 0)
-		return -ENOMEM;
-	p->loose = false;
-	sp_profile_reindex(p);
-	return 0;
 }
 
 void sp_profile_restart(struct sp_profile *p)
@@ -419,24 +284,6 @@ int sp_profile_keep_events(struct sp_profile *p, uint32_t mask)
 		r = sp_profile_add(p, &s);
 	}
 	return r;
-}
-
-struct stack_map {
-	const uint32_t *map;
-	size_t count;
-};
-
-static void replace_stack(void *ctx, struct sp_sample *row)
-{
-	const struct stack_map *m = ctx;
-
-	if (row->stack < m->count)
-		row->stack = m->map[row->stack];
-}
-
-void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count)
-{
-	sp_profile_rekey(p, replace_stack, &(struct stack_map){map, count});
 }
 
 /* Adds to the remark of that text; what does not fit is summed under the last one. */

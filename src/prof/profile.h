@@ -249,7 +249,7 @@ int sp_profile_add(struct sp_profile *p, const struct sp_sample *s);
 
 /* The same for several at once, up to SP_PROFILE_BATCH: quicker, for memory is asked for them all
  * before it is waited for. Those of a batch that are not added leave all uncounted. */
-#define SP_PROFILE_BATCH 16
+#define SP_PROFILE_BATCH 64
 int sp_profile_add_many(struct sp_profile *p, const struct sp_sample *s, size_t count);
 int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count); /* changes s */
 
