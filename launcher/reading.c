@@ -27,6 +27,7 @@ void sp_reading_add(void *reading, uint64_t bytes)
 		return;
 	pthread_mutex_lock(&r->lock);
 	r->done += bytes;
+	r->done = r->done < r->total ? r->done : r->total; /* some are read twice */
 	if (now - r->start_ns > patience_ns && now - r->drawn_ns > redraw_ns) {
 		r->drawn_ns = now;
 		fprintf(stderr, "\rreading %s of %s\033[K",

@@ -23,6 +23,7 @@ struct share {
 	uint64_t starts[CHUNKS + 1];
 	uint8_t owners[CHUNKS + 1]; /* which reader takes the part */
 	size_t count;
+	uint64_t end; /* of the last part: the file's, where it has one */
 	size_t readers;
 	const struct sp_load_opts *opts;
 	uint64_t dump_ns;  /* struct sp_loading's */
@@ -49,6 +50,11 @@ static bool note_result(struct sp_loading *l, int r, const struct sp_err *err)
 	return r == 0 || r == -EBADMSG;
 }
 
+static uint64_t part_bytes(const struct share *s, size_t i)
+{
+	return (i + 1 < s->count ? s->starts[i + 1] : s->end) - s->starts[i];
+}
+
 static void *read_chunks(void *ctx)
 {
 	struct reader *r = ctx;
@@ -69,10 +75,10 @@ static void *read_chunks(void *ctx)
 		n = sp_jfr_read_part(
 			s->fd, s->starts[i], s->starts[i + 1], r->l.p->dict, &v, &st, &err);
 		sp_loading_count(&r->l, &st);
-		if (s->opts->progress && s->starts[i + 1] != UINT64_MAX)
-			s->opts->progress(s->opts->progress_ctx, s->starts[i + 1] - s->starts[i]);
 		if (n == -EAGAIN)
 			atomic_store(&s->again, true);
+		else if (s->opts->progress)
+			s->opts->progress(s->opts->progress_ctx, part_bytes(s, i));
 		if (!note_result(&r->l, n, &err))
 			break;
 	}
@@ -85,18 +91,19 @@ static void *read_chunks(void *ctx)
  * file alone, and so does the order of what is reported. */
 static void share_parts(struct share *s)
 {
-	uint64_t bytes[READERS] = {0}, end = s->starts[s->count - 1];
+	uint64_t bytes[READERS] = {0};
 	struct stat st;
 
-	if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size > end)
-		end = (uint64_t)st.st_size;
+	s->end = s->starts[s->count - 1];
+	if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size > s->end)
+		s->end = (uint64_t)st.st_size;
 	for (size_t i = 0; i < s->count; i++) {
 		size_t least = 0;
 
 		for (size_t k = 1; k < s->readers; k++)
 			least = bytes[k] < bytes[least] ? k : least;
 		s->owners[i] = (uint8_t)least;
-		bytes[least] += (i + 1 < s->count ? s->starts[i + 1] : end) - s->starts[i];
+		bytes[least] += part_bytes(s, i);
 	}
 }
 

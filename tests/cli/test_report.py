@@ -1,9 +1,11 @@
 """report and diff on real recordings of async-profiler and the JDK, beside the peers' own readers."""
 import collections
+import contextlib
 import csv
 import gzip
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -481,3 +483,24 @@ def test_a_full_disk_is_told_of_the_output(recordings):
             r = subprocess.run([SPARKPROF, "report", recordings / "wall.jfr", *args], stdout=full, stderr=subprocess.PIPE, text=True)
         assert r.returncode != 0 and "No space left" in r.stderr and "wall.jfr" not in r.stderr, r.stderr
     assert sorted(os.listdir("/dev")) == before
+
+
+def test_long_reading_tells_a_terminal_how_far_it_is(tmp_path):
+    """Also where each file is one chunk."""
+    one = tmp_path / "one.jfr"
+    subprocess.run([native.jfr_long(), one, "300", "64", "8", "2000"], check=True)
+    (tmp_path / "app").mkdir()
+    for i in range(100):
+        shutil.copy(one, tmp_path / f"app/{i}.jfr")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([SPARKPROF, "report", "-f", tmp_path / "x.collapsed", tmp_path / "app"], stderr=theirs) as p:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while more := os.read(ours, 4096):
+                said += more
+    os.close(ours)
+    assert p.returncode == 0
+    done = [float(n) for n in re.findall(rb"\rreading ([0-9.]+) MB of [0-9.]+ MB", said)]
+    whole = {float(n) for n in re.findall(rb" MB of ([0-9.]+) MB", said)}
+    assert done and done == sorted(done) and len(whole) == 1 and done[-1] <= whole.pop(), said
