@@ -32,6 +32,17 @@ def application():
     return path
 
 
+def executors(count=200, seconds=350):
+    """A folder of so many recordings of some 5 MB, as executors leave them that are not all alike: see jfr_long.c."""
+    path = parts.ROOT / f"build/bench/executors-{count}-{seconds}"
+    if not path.exists():
+        made = path.with_name(path.name + ".tmp")
+        made.mkdir(parents=True, exist_ok=True)
+        subprocess.run([native.jfr_long(), made, str(seconds), "64", "8", "5000", str(count), "unlike"], check=True)
+        made.rename(path)
+    return path
+
+
 def ten_minutes():
     """Wall every 50 ms of an executor with 64 threads, 8 of which run tasks, as the agent writes it: 5,000 stacks, 60 deep."""
     path = parts.ROOT / "build/bench/ten-minutes.jfr"
