@@ -8,11 +8,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Scanner;
 
 /**
- * A fixed number of tasks of the kinds an executor has (arithmetic, strings, a hash table, a sort, a shared lock) in a pool of two
- * threads, among 60 threads that wait. Arguments: tasks before the clock starts, tasks that are measured. Prints the nanoseconds of CPU
- * that the pool's threads and the whole process took for the latter.
+ * Tasks of the kinds an executor has (arithmetic, strings, a hash table, a sort, a shared lock) in a pool of two threads, among 60
+ * threads that wait. Numbers, as arguments or else one by one on stdin: does so many, and says how many nanoseconds of CPU the
+ * pool's threads took for them.
  */
 public class TaskWork {
     static final Object LOCK = new Object();
@@ -58,12 +59,12 @@ public class TaskWork {
             t.setDaemon(true);
             t.start();
         }
-        run(pool, Integer.parseInt(args[0]));
-        var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        POOL.set(0);
-        long begun = system.getProcessCpuTime();
-        run(pool, Integer.parseInt(args[1]));
-        System.out.println(POOL.get() + " " + (system.getProcessCpuTime() - begun));
+        Scanner in = args.length > 0 ? new Scanner(String.join(" ", args)) : new Scanner(System.in);
+        while (in.hasNextInt()) {
+            POOL.set(0);
+            run(pool, in.nextInt());
+            System.out.println("cpu " + POOL.get());
+        }
         pool.shutdown();
     }
 }

@@ -1,13 +1,16 @@
 """What recording from a JVM's start costs, and reading what a whole application left.
 
-    ./build.sh bench autostart [ROUNDS|quick|application]        12 rounds unless told: some four minutes; or the last part alone
+    ./build.sh bench autostart [ROUNDS|quick|application]        12 rounds unless told, of slowdown twice as many: some ten
+                                                                    minutes; or the last part alone
 
 start-up    a JVM whose main ends at once, with nobody, with sparkprof and with async-profiler by -agentpath (Spark's plugin's
             default set: wall 10 ms, alloc 2m, lock 10 ms), in an order of the round's own. Wall clock and CPU time of the whole
             process, its end included, less that with nobody in the same round; medians.
-slowdown    a JVM that does a fixed number of tasks (TaskWork), one after the other with nobody and with either, recorded from its start
-            with the same set; CPU time from when it is warm, of the threads that do the tasks and of the whole process. Ratio to the
-            run with nobody in the same round; geometric mean, and both ends of its 95 % interval, by resampling the rounds.
+slowdown    JVMs that do tasks when asked (TaskWork), with nobody, sparkprof and async-profiler, recorded from their start with the
+            same set. In a round one of each, once warm, does slices of 300 tasks, one JVM at a time, in an order of chance: what
+            neighbours take falls on all alike. CPU time of the whole process, and of the threads that do the tasks. A round's figure
+            is the median of its slices over nobody's; then the geometric mean of the rounds, which have other JVMs and so code that
+            was compiled in other ways, and both ends of its 95 % interval, by resampling the rounds.
 application 200 files of 5 MB, one for each executor, to one page: wall clock, CPU time and peak memory of sparkprof report; medians
             of three. Once with generated files, which have the tasks and stacks that executors have, 5,000 stacks each and no two
             files alike (recordings.executors: the hard case), and once with real recordings of four programs and JDKs, each file
@@ -28,7 +31,7 @@ from kit import jvm, parts, recording, recordings
 
 WORDS = "event=wall,interval=10ms,alloc=2m,lock=10ms"
 EXECUTORS, BYTES = 200, 5 << 20
-WARM, TASKS = 1500, 4000
+WARM, SLICES, TASKS = 6000, 16, 300
 
 
 def run(cmd):
@@ -65,19 +68,52 @@ def bootstrap(logs, times=10000):
     return [100 * math.expm1(x) for x in (statistics.fmean(logs), means[times * 25 // 1000], means[times * 975 // 1000])]
 
 
+class Tasks:
+    """A JVM that waits for tasks. A heap that neither grows nor is collected by threads that wait for each other: less noise."""
+
+    def __init__(self, agent):
+        flags = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-Xmn192m", "-XX:+AlwaysPreTouch"]
+        self.proc = subprocess.Popen([parts.jdk(17) / "bin/java", *flags, *agent, "-cp", common.compiled(), "TaskWork"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def do(self, tasks):
+        """CPU nanoseconds of the threads that do them, and of the whole process."""
+        before = common.process_clock(self.proc.pid)
+        self.proc.stdin.write(f"{tasks}\n")
+        self.proc.stdin.flush()
+        while not (line := self.proc.stdout.readline()).startswith("cpu "):  # async-profiler says that it has begun
+            assert line, "TaskWork ended"
+        return int(line.split()[1]), 1e9 * (common.process_clock(self.proc.pid) - before)
+
+    def close(self):
+        self.proc.stdin.close()
+        assert self.proc.wait() == 0
+        self.proc.stdout.close()
+
+
+def turns(agents, i):
+    """{contestant: [(threads, process)]} of one round."""
+    jvms = {who: Tasks(agent) for who, agent in agents.items()}
+    got = {who: [] for who in agents}
+    for t in jvms.values():
+        t.do(WARM)
+    for k in range(SLICES):
+        for who in common.shuffled(agents, 1000 * i + k):
+            got[who].append(jvms[who].do(TASKS))
+    for t in jvms.values():
+        t.close()
+    return got
+
+
 def slowdown(report, rounds, tmp):
-    """A heap that neither grows nor is collected by threads that wait for each other: less noise. What async-profiler says on stdout
-    comes before the numbers."""
     agents, rows = options(tmp), []
-    flags = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-Xmn192m", "-XX:+AlwaysPreTouch"]
     for i in range(rounds):
         common.progress(f"autostart: slowdown, round {i + 1} of {rounds}")
-        rows.append({who: [int(n) for n in subprocess.run(
-            [parts.jdk(17) / "bin/java", *flags, *agents[who], "-cp", common.compiled(), "TaskWork", str(WARM), str(TASKS)],
-            capture_output=True, text=True, check=True).stdout.split()[-2:]] for who in common.shuffled(agents, i)})
+        rows.append(turns(agents, i))
     report.raw["slowdown"] = rows
     for k, what in enumerate(("task threads", "process")):
-        added = {who: bootstrap([math.log(r[who][k] / r["none"][k]) for r in rows]) for who in ("ours", "theirs")}
+        medians = [{who: common.median(s[k] for s in slices) for who, slices in r.items()} for r in rows]
+        added = {who: bootstrap([math.log(m[who] / m["none"]) for m in medians]) for who in ("ours", "theirs")}
         (mean, low, high), theirs = added["ours"], added["theirs"]
         report.line(f"CPU added, {what}, mean", mean, theirs[0], "", None, "%")
         report.line(f"CPU added, {what}, lower end", low, theirs[1], "", None, "%")
@@ -123,7 +159,7 @@ def main():
     try:
         if sys.argv[1:] != ["application"]:
             start_up(report, common.rounds(12, 3), tmp)
-            slowdown(report, common.rounds(12, 3), tmp)
+            slowdown(report, 2 * common.rounds(12, 2), tmp)
         application(report, tmp)
     finally:
         shutil.rmtree(tmp)
