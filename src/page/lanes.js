@@ -1,7 +1,7 @@
 'use strict';
 /* Stages and tasks as bars below the time strip. What they are comes with the data: labels and the
  * spans of time that threads spent under them; without spans, the time between a label's samples. */
-const STAGE_ROW = 14, STAGE_ROWS = 4, TASKS_HEIGHT = 46, TASK_ROW = 6;
+const STAGE_ROW = 14, STAGE_ROWS = 4, TASKS_HEIGHT = 46, TASK_ROW = 6, EXECUTORS_HEIGHT = 84, EXECUTOR_ROW = 12;
 
 /* Spans of tasks: [{label, from, to}] in milliseconds. */
 function taskSpans(profile) {
@@ -47,18 +47,29 @@ function stageSpans(profile, tasks) {
 	return [...stages.values()];
 }
 
-/* Gives each span the first row that is free when it begins. Returns how many rows there are. */
-function packSpans(spans) {
-	const ends = [];
+/* Gives each span the first row of its group that is free when it begins; groups lie below each other.
+ * Returns how many rows there are, and the groups: [{name, row, rows}]. */
+function packSpans(spans, group) {
+	const all = new Map();
 	spans.sort((x, y) => x.from - y.from || y.to - x.to);
 	for (const s of spans) {
+		const name = group(s), ends = all.get(name) || [];
 		let row = ends.findIndex((end) => end <= s.from + 0.5);
 		if (row < 0)
 			row = ends.length;
 		ends[row] = s.to;
 		s.row = row;
+		all.set(name, ends);
 	}
-	return ends.length;
+	const groups = [...all.keys()].sort((x, y) => x.localeCompare(y, 'en', {numeric: true})), first = new Map();
+	let rows = 0;
+	for (const name of groups) {
+		first.set(name, rows);
+		rows += all.get(name).length;
+	}
+	for (const s of spans)
+		s.row += first.get(group(s));
+	return {rows, groups: groups.map((name) => ({name, row: first.get(name), rows: all.get(name).length}))};
 }
 
 /* Lanes for a strip: [{label, height, draw(y), hit(x, y)}]. */
@@ -70,15 +81,18 @@ function labelLanes(strip) {
 	};
 	const slow = new Set([...stagesOf(profile).values()].map(straggler).filter(Boolean).map((t) => t.label)), {stages: names} = profile.meta;
 	const colour = (stage) => strip.colours.strong([hash(stage) * 47 % 360, 42]);
-	const add = (label, spans, height, most, draw, word) => {
-		const rows = packSpans(spans), h = Math.max(1, Math.min(height, most / rows));
+	const add = (label, spans, height, most, draw, word, group = () => '') => {
+		const {rows, groups} = packSpans(spans, group), h = Math.min(height, most / rows);
 		if (!rows)
 			return;
-		lanes.push({label, height: Math.ceil(Math.min(rows * h, most)) + 2, draw: (y) => {
+		lanes.push({label, groups, height: Math.ceil(rows * h) + 2, draw: (y) => {
 			for (const s of spans) {
 				const [x, w] = place(s);
 				draw(s, x, y + s.row * h, w, h);
 			}
+			for (const g of groups)
+				if (g.name && g.rows * h >= 10)
+					strip.drawLabel(g.name, y + g.row * h + (g.rows * h - 20) / 2);
 		}, hit: (x, y) => spans.find((s) => {
 			const [left, w] = place(s);
 			return x >= left && x <= left + w && Math.floor(y / h) === s.row;
@@ -97,7 +111,8 @@ function labelLanes(strip) {
 	}, (s) => ({kind: 'stage', word: s.stage, lines: [s.stage, names[s.stage], `${formatNumber(s.tasks)} ${s.tasks === 1 ? 'task' : 'tasks'}`].filter(Boolean)}));
 	if (profile.meta.folded && !profile.labels.some((l) => l.executor))
 		return lanes;
-	add(profile.meta.folded ? 'Executors' : 'Tasks', tasks, TASK_ROW, TASKS_HEIGHT, (s, x, y, w, h) => {
+	const executorOf = (s) => profile.labels[s.label].executor, several = new Set(tasks.map(executorOf)).size > 1;
+	add(profile.meta.folded ? 'Executors' : 'Tasks', tasks, several ? EXECUTOR_ROW : TASK_ROW, several ? EXECUTORS_HEIGHT : TASKS_HEIGHT, (s, x, y, w, h) => {
 		const {stage, task} = profile.labels[s.label], c = strip.context;
 		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task && strip.chosen.versus !== task);
 		c.globalAlpha = off ? 0.3 : 0.85;
@@ -111,8 +126,19 @@ function labelLanes(strip) {
 	}, (s) => {
 		const {executor, stage, task} = profile.labels[s.label];
 		return {kind: 'task', word: task, stage, lines: [task || [executor, stage].filter(Boolean).join(', '), `took ${formatDuration((s.to - s.from) * 1e6)}`, task && executor, slow.has(s.label) && 'a straggler of its stage'].filter(Boolean)};
-	});
+	}, several ? executorOf : undefined);
 	return lanes;
+}
+
+/* A series as lines of [milliseconds, value]: those of several recordings follow each other, so a line ends where time goes back. */
+function seriesLines(series) {
+	const lines = [];
+	for (let i = 0; series && i < series.time.length; i++) {
+		if (i === 0 || series.time[i] < series.time[i - 1])
+			lines.push([]);
+		lines[lines.length - 1].push([series.time[i], series.value[i]]);
+	}
+	return lines;
 }
 
 /* Memory of all Python workers, and, where the target's group has a limit, how near that is: it is the lane's top. */

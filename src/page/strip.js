@@ -330,15 +330,16 @@ class Strip {
 		c.fillStyle = this.colours.faint;
 		c.fillText(text, 5, y + 10);
 	}
-	/* Points of a series as [x, y], 0 at the bottom of the lane. */
+	/* Lines of a series, one for each recording, with points [x, y], 0 at the bottom of the lane. */
 	points(kind, y, top) {
-		const s = this.profile.series[kind], scale = this.width / (this.buckets * this.bucketSeconds * 1000);
-		return s ? Array.from(s.time, (t, i) => [t * scale, y + SMALL_LANE - s.value[i] / top * (SMALL_LANE - 3)]) : [];
+		const scale = this.width / (this.buckets * this.bucketSeconds * 1000);
+		return seriesLines(this.profile.series[kind]).map((line) => line.map(([t, v]) => [t * scale, y + SMALL_LANE - v / top * (SMALL_LANE - 3)]));
 	}
-	drawLine(points, y, colour, filled) {
+	drawLine(lines, y, colour, filled) {
+		lines.forEach((points) => this.drawPoints(points, y, colour, filled));
+	}
+	drawPoints(points, y, colour, filled) {
 		const c = this.context;
-		if (!points.length)
-			return;
 		c.beginPath();
 		points.forEach(([x, v], i) => i ? c.lineTo(x, v) : c.moveTo(x, v));
 		if (filled) {
@@ -463,20 +464,17 @@ class Strip {
 		for (const [kind, label, format] of [[CPU_JVM, 'CPU of the JVM', percent], [CPU_MACHINE, 'CPU of the machine', percent],
 			[HEAP, 'heap', formatBytes], [RSS, 'resident', formatBytes], [PY_CPU, 'Python workers: cores busy', (v) => (v / 100000).toFixed(2)], [PY_RSS, 'Python workers: resident', formatBytes],
 			[PY_PSS, 'Python workers: proportional', formatBytes], [MEM_USED, 'memory group', formatBytes], [MEM_LIMIT, 'its limit', formatBytes]]) {
-			const v = this.valueAt(kind, bucket * this.bucketSeconds * 1000);
-			if (v !== null)
-				lines.push(`${label} ${format(v)}`);
+			const all = this.valuesAt(kind, bucket * this.bucketSeconds * 1000), [least, most] = all.length ? [Math.min(...all), Math.max(...all)] : [];
+			if (all.length)
+				lines.push(`${label} ${format(least)}${format(least) === format(most) ? '' : ` to ${format(most)}`}`);
 		}
 		return lines;
 	}
-	valueAt(kind, ms) {
-		const s = this.profile.series[kind];
-		if (!s || !s.time.length)
-			return null;
-		let i = 0;
-		while (i + 1 < s.time.length && s.time[i + 1] <= ms)
-			i++;
-		return s.value[i];
+	/* What each recording that has begun and not ended says at that time; of a single one, what is nearest. */
+	valuesAt(kind, ms) {
+		const all = seriesLines(this.profile.series[kind]), slack = 1000 + this.bucketSeconds * 1000;
+		const here = all.length > 1 ? all.filter((l) => l[0][0] <= ms + slack && l[l.length - 1][0] >= ms - slack) : all;
+		return here.map((line) => line[Math.max(0, line.findLastIndex(([t]) => t <= ms))][1]);
 	}
 }
 

@@ -531,6 +531,41 @@ def lane_point(browser, kind, index):
     }})()""")
 
 
+def test_executors_are_lanes(browser, small):
+    """Tasks of each executor have rows of their own, below its name; more executors than pixels stay within the lane."""
+    browser.open(small)
+    lane = browser.eval("(() => { const l = sparkprof.strip.lanes.find((l) => l.label === 'Tasks'); return [l.groups, l.height]; })()")
+    assert [g["name"] for g in lane[0]] == ["executor 3", "executor 4"] and lane[0][1]["row"] == lane[0][0]["rows"] > 0
+    mixed = browser.eval("""(() => {
+        const s = sparkprof.strip, of = (t) => s.profile.labels[t.label].executor, tasks = taskSpans(s.profile), rows = new Map();
+        packSpans(tasks, of);
+        tasks.forEach((t) => rows.set(t.row, (rows.get(t.row) || new Set()).add(of(t))));
+        return [...rows.values()].filter((e) => e.size !== 1).length;
+    })()""")
+    assert mixed == 0
+    heights = browser.eval("""(() => {
+        const s = sparkprof.strip, {labels, spans} = s.profile;
+        for (let i = 0; i < 300; i++)
+            spans.push({label: labels.push({...labels.find((l) => l.task), executor: `executor ${i + 10}`}) - 1, from: 0, to: 100});
+        return labelLanes(s).map((l) => [l.label, l.height, l.groups.length]);
+    })()""")
+    assert heights[-1][0] == "Tasks" and heights[-1][1] <= 86 and heights[-1][2] == 302, heights
+
+
+def test_series_of_several_recordings_are_several_lines(browser, small):
+    """Where times go back another recording begins: its points are not joined with those of the one before."""
+    browser.open(small)
+    assert browser.eval("seriesLines({time: [0, 1000, 2000, 500, 1500], value: [1, 2, 3, 40, 50]})") == \
+        [[[0, 1], [1000, 2], [2000, 3]], [[500, 40], [1500, 50]]]
+    assert browser.eval("seriesLines(undefined)") == []
+    told = browser.eval("""(() => {
+        const s = sparkprof.strip;
+        s.profile.series[HEAP] = {time: [0, 5000, 20000, 4000, 9000], value: [1 << 20, 2 << 20, 3 << 20, 40 << 20, 50 << 20]};
+        return [6000, 18000].map((ms) => s.tell(Math.round(ms / 1000 / s.bucketSeconds)).find((l) => l.startsWith('heap')));
+    })()""")
+    assert told == ["heap 2.00 MB to 40.0 MB", "heap 2.00 MB"], told
+
+
 def test_stages_and_tasks_are_lanes_and_switches(browser, small):
     browser.open(small)
     whole = browser.eval("sparkprof.model.whole")
