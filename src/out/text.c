@@ -100,7 +100,7 @@ static void write_lost(const struct sp_text *t)
 
 	sp_buf_init(&b);
 	sp_buf_addf(&b, "%s (%.2f %%)", sp_number(p->lost_total, n),
-		sp_percent(p->lost_total, p->samples + p->lost_total));
+		sp_percent(p->lost_total, p->samples + p->outside + p->lost_total));
 	for (unsigned i = 0; i < p->lost_count; i++) {
 		sp_buf_addf(
 			&b, "%s%s", i == 0 ? ": " : ", ", sp_text_string(t, p->lost[i].text_id));

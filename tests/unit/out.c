@@ -287,6 +287,23 @@ Test(out, text_of_nothing)
 	sp_profile_free(p);
 }
 
+/* What was lost is lost of everything that was sampled, also of what is not shown. */
+Test(out, lost_is_a_share_of_all_samples)
+{
+	struct sp_profile *p;
+	struct sp_sink s;
+
+	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
+	p->samples = 10;
+	p->outside = 890;
+	sp_profile_lost(p, "ring full", 100);
+	sp_sink_init(&s, -1);
+	cr_assert(sp_out_text(p, &(struct sp_out_opts){0}, &s) == 0);
+	cr_expect(strstr(sp_buf_str(&s.buf), "Lost       100 (10.00 %)"), "%s", sp_buf_str(&s.buf));
+	sp_sink_done(&s);
+	sp_profile_free(p);
+}
+
 Test(out, collapsed_names_cannot_break_the_format)
 {
 	struct sp_profile *p;
