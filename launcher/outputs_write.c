@@ -123,7 +123,10 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 	/* A recording leaves nothing out. */
 	for (size_t i = 0; i < o->n; i++)
 		whole &= o->list[i].format == SP_FORMAT_JFR;
-	shown.outside = whole ? 0 : p->outside;
+	if (whole) {
+		shown.samples += p->outside;
+		shown.outside = 0;
+	}
 	/* A text on stdout has said it all. */
 	if (o->n == 1 && strcmp(o->list[0].path, "-") == 0 && o->list[0].format == SP_FORMAT_TEXT)
 		return;

@@ -36,6 +36,7 @@ class Run:
                 app.text += app.proc.stdout.read() or b""
             r = sparkprof("stop", "--attach-timeout=60s", pid)
             assert r.returncode == 0, r.stderr
+            self.said = r.stderr
             app.proc.stdin.close()
             app.proc.wait(60)
 
@@ -188,6 +189,13 @@ def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, t
     assert "[no task]" in roots["--all-threads"] and "[no task]" not in roots["--tasks-only"]
     assert roots[""] == roots["--tasks-only" if run.event == "wall" else "--all-threads"]
     assert all(re.fullmatch(r"\[task \d+\.\d TID \d+\]", x) for x in roots["--tasks-only"])
+
+
+def test_stop_counts_what_the_recording_has(run, sparkprof, tmp_path):
+    """A recording is whole, so the number of its samples is that of all threads."""
+    r = sparkprof("report", run.file, "--all-threads", "-f", tmp_path / "x.collapsed")
+    told, whole = (int(re.search(r"([\d,]+) samples, ", x)[1].replace(",", "")) for x in (run.said, r.stderr))
+    assert abs(told - whole) <= 1 and "outside" not in run.said, (run.said, r.stderr)
 
 
 def test_what_a_drivers_threads_do(run, sparkprof, tmp_path):
