@@ -308,6 +308,22 @@ static int open_next(struct sp_pieces *p, bool turn, struct sp_piece *next, stru
 	return open_piece(p, next, err);
 }
 
+/* The piece that had the name of the one in hand, after %n{MAX} rounds, is no more. */
+static void forget_overwritten(struct sp_pieces *p)
+{
+	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+
+	if (sp_pieces_name(p, &p->id, &p->now, mine, NULL) < 0)
+		return;
+	for (size_t i = 0; i < p->n_done; i++)
+		if (sp_pieces_name(p, &p->id, &p->done[i], other, NULL) == 0 &&
+			strcmp(mine, other) == 0) {
+			p->done_bytes -= p->done[i].bytes;
+			memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
+			return;
+		}
+}
+
 int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
 {
 	struct sp_piece next;
@@ -320,6 +336,7 @@ int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
 	p->over = false;
 	p->began_ns = sp_clock_mono_ns();
 	p->retry_ns = 0;
+	forget_overwritten(p);
 	keep_path(p);
 	pthread_mutex_unlock(&p->lock);
 	*ret_fd = fd;
@@ -360,22 +377,6 @@ int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 	keep_path(p);
 	pthread_mutex_unlock(&p->lock);
 	return fd;
-}
-
-/* The piece that had the name of the one in hand, after %n{MAX} rounds, is no more. */
-static void forget_overwritten(struct sp_pieces *p)
-{
-	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
-
-	if (sp_pieces_name(p, &p->id, &p->now, mine, NULL) < 0)
-		return;
-	for (size_t i = 0; i < p->n_done; i++)
-		if (sp_pieces_name(p, &p->id, &p->done[i], other, NULL) == 0 &&
-			strcmp(mine, other) == 0) {
-			p->done_bytes -= p->done[i].bytes;
-			memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
-			return;
-		}
 }
 
 static void complete_locked(struct sp_pieces *p, uint64_t bytes, uint64_t samples)

@@ -234,6 +234,24 @@ Test(pieces, one_that_goes_on_lies_beside_the_others)
 	sp_pieces_free(p);
 }
 
+/* The file in hand has the name of the oldest: it does not go to make room. */
+Test(pieces, one_that_goes_on_may_take_the_name_of_the_oldest)
+{
+	struct sp_err err = {{0}};
+	int fd, third;
+	struct sp_pieces *p = open_pieces("x-%n{2}.jfr,loop=1,maxdisk=1m", &known, &fd);
+
+	close(fd);
+	fd = turn(p, 600000, 1);
+	sp_pieces_finish(p, 300000, 2);
+	close(fd);
+	cr_assert_eq(sp_pieces_again(p, &third, &err), 0, "%s", err.text);
+	cr_expect_eq(sp_pieces_fit(p, 300000), 0);
+	cr_expect_str_eq(listing(), "x-1.jfr x-2.jfr ");
+	close(third);
+	sp_pieces_free(p);
+}
+
 Test(pieces, another_writer_is_not_overwritten)
 {
 	int fd, other;
