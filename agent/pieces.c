@@ -36,6 +36,17 @@ static void make_directories(char *path)
 	}
 }
 
+/* A file that is begun on a full disk holds nothing, and one on a disk that has a little room again
+ * and again many. @own: what it holds itself. */
+static bool has_room(int fd, uint64_t own)
+{
+	struct statvfs st;
+
+	if (fstatvfs(fd, &st) < 0 || !st.f_blocks)
+		return true;
+	return (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize + own >= ROOM;
+}
+
 /* A file that nobody else writes to, and that is no more than an older recording: a wrong word in
  * file= costs nobody his data. A link may have been laid there by somebody else. */
 static int open_alone(const char *path)
@@ -54,20 +65,15 @@ static int open_alone(const char *path)
 	if (st.st_size &&
 		(pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, "FLR", 4)))
 		return -EEXIST;
+	/* An older recording is not given up for one that cannot be made. */
+	if (!has_room(fd, (uint64_t)st.st_size)) {
+		if (!st.st_size)
+			unlink(path);
+		return -ENOSPC;
+	}
 	if (ftruncate(fd, 0) < 0)
 		return -errno;
 	return sp_steal_fd(&fd);
-}
-
-/* A file that is begun on a full disk holds nothing, and one on a disk that has a little room again
- * and again many. */
-static bool has_room(int fd)
-{
-	struct statvfs st;
-
-	if (fstatvfs(fd, &st) < 0 || !st.f_blocks)
-		return true;
-	return (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize >= ROOM;
 }
 
 static void keep_path(struct sp_pieces *p)
@@ -100,11 +106,6 @@ static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *er
 	if (fd == -ELOOP)
 		return sp_err_set(
 			err, fd, "file: %s: is a symbolic link, which is not followed here", path);
-	if (fd >= 0 && !has_room(fd)) {
-		unlink(path);
-		close(fd);
-		fd = -ENOSPC;
-	}
 	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
 }
 

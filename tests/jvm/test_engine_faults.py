@@ -286,16 +286,19 @@ def test_a_recording_goes_on_when_its_disk_has_room_again(target, sparkprof, tmp
 
 
 def test_a_disk_that_is_full_at_the_start_is_waited_for(target, sparkprof, tmp_path):
-    disk = tmp_path / "disk"
+    disk, older = tmp_path / "disk", b"FLR\0" + bytes(5000)
     disk.mkdir()
     if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]).returncode:
         pytest.skip("needs root, to mount a small disk")
     try:
         (disk / "filler").write_bytes(bytes(3 << 19))
+        (disk / "x.jfr").write_bytes(older)
         t = target("Idle", jvm=[recording.option(disk / "x.jfr", event="wall")])
         assert t.stderr().count("\n") == 1 and "x.jfr: No space left on device; trying again until it works" in t.stderr()
+        time.sleep(1.5)
+        assert (disk / "x.jfr").read_bytes() == older  # not given up for nothing
         (disk / "filler").unlink()
-        wait_until(lambda: (disk / "x.jfr").exists() and json.loads(sparkprof("status", "--json", t.pid).stdout)[0]["samples"] > 0, 30)
+        wait_until(lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0].get("samples", 0) > 0, 30)
         assert t.stderr().count("\n") == 1
     finally:
         subprocess.run(["umount", "-l", disk])
