@@ -203,7 +203,6 @@ def test_wrong_options_are_one_line_and_the_job_runs_on(target, tmp_path):
                       ("start,event=nonsense,file=x.jfr", "'nonsense' is not an event"),
                       ("start,event=cpu,interval=soon,file=x.jfr", "'soon' is not a time"),
                       ("start,event=cpu,file=/dev/null/x.jfr", "/dev/null/x.jfr: Not a directory; trying again"),
-                      ("start,event=cpu,flamegraph,file=x.html", "make the rest of it with sparkprof report"),
                       ("start,event=cpu,file=%q.jfr", "'%q' is not known"),
                       ("event=cpu,file=x.jfr", "write start,")]:
         t = target("Leave", 0.1, "exit", 3, jvm=[f"-agentpath:{recording.AGENT}={bad}"], wait=False, cwd=tmp_path)
