@@ -32,7 +32,7 @@ struct wall {
 	uint64_t from_ns, stood_ns;	 /* stood in @stack, not yet written */
 	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
 	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
-	uint64_t paid_ns;		 /* of its CPU time, what is written */
+	uint64_t paid_ns, seen_ns;	 /* of its CPU time, what is written, and what is known */
 	uint64_t off_ns;	/* off a CPU since the books were closed, at the last look */
 	struct sp_standing ran; /* where it was last seen running */
 };
@@ -350,7 +350,8 @@ static void visit(void *ctx, struct sp_tinfo *t)
 	if (t->state == SP_THREAD_ENDED) {
 		if (x->active) {
 			settle(w, t, x);
-			pay(w, t, x, x->books.look_ns, x->books.cpu_ns);
+			pay(w, t, x, x->books.look_ns,
+				x->seen_ns > x->books.cpu_ns ? x->seen_ns : x->books.cpu_ns);
 			pay_unseen(w, t, x, x->books.look_ns);
 		}
 		x->active = false;
@@ -392,6 +393,7 @@ void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s)
 		return;
 	x->ran = s->ret;
 	cpu = sp_wall_cpu_ns(t->tid);
+	x->seen_ns = cpu;
 	owed = cpu > x->paid_ns ? cpu - x->paid_ns : 0;
 	since = sp_clock_mono_ns() - s->snap.time_ns;
 	/* Several samples may come at once: what it ran after this one is the next one's. */
