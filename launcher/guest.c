@@ -32,8 +32,10 @@ bool sp_guest_of_jvm(void)
 	struct dirent *d;
 
 	while (proc && !guest && (d = readdir(proc))) {
-		if (isdigit((unsigned char)d->d_name[0]) && is_java(d->d_name))
-			guest = sp_cgroup_is_guest((pid_t)atoi(d->d_name));
+		pid_t pid = (pid_t)atoi(d->d_name);
+
+		guest = isdigit((unsigned char)d->d_name[0]) && is_java(d->d_name) &&
+			sp_cgroup_is_guest(pid) && sp_cgroup_is_limited(pid);
 	}
 	if (proc)
 		closedir(proc);

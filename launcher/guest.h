@@ -1,4 +1,5 @@
-/* Whether what this process takes is taken from a JVM: it runs in the control group of one. */
+/* Whether what this process takes is taken from a JVM: it runs in the control group of one, and
+ * that group has a limit. */
 #ifndef SP_LAUNCHER_GUEST_H
 #define SP_LAUNCHER_GUEST_H
 
