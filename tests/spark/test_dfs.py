@@ -296,7 +296,7 @@ def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
         app.tell("sc.parallelize(range(100), 6).mapPartitionsWithIndex(slow).collect()")
         app.tell("pairs = sc.parallelize(range(60), 60).map(lambda x: (time.sleep(0.2), (x % 36, x))[1]).groupByKey(36)")  # by all of them
         app.tell("print('reducing', flush=True); t = threading.Thread(target=lambda: pairs.mapPartitionsWithIndex("
-                 "lambda i, it: (time.sleep(2), list(it))[1]).collect()); t.start(); time.sleep(4); print('now', flush=True)")
+                 "lambda i, it: (time.sleep(2), list(it))[1]).collect()); t.start(); time.sleep(10); print('now', flush=True)")
         wait_until(lambda: app.said("now"), 120)
         pid = hadoop.executors(app.id)[0]
         os.kill(pid, 9)
