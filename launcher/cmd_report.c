@@ -64,8 +64,7 @@ static bool needs_profile(const struct sp_call *call)
 static bool has_event(const struct sp_profile *p, const char *name)
 {
 	for (unsigned i = 0; i < p->event_count; i++)
-		if (p->events[i].samples &&
-			strcmp(sp_dict_get_string(p->dict, p->events[i].name_id, NULL), name) == 0)
+		if (p->events[i].samples && strcmp(sp_profile_event_name(p, i), name) == 0)
 			return true;
 	return false;
 }
@@ -93,8 +92,8 @@ static void name_events(const struct sp_call *call, const struct sp_inputs *in, 
 		return;
 	for (unsigned i = 0; i < all->event_count; i++)
 		if (all->events[i].samples)
-			sp_buf_addf(ret, "%s%s", ret->len ? ", " : "",
-				sp_dict_get_string(all->dict, all->events[i].name_id, NULL));
+			sp_buf_addf(
+				ret, "%s%s", ret->len ? ", " : "", sp_profile_event_name(all, i));
 	sp_profile_free(all);
 }
 

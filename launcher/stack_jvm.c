@@ -161,11 +161,6 @@ static struct line line_of(const struct sp_profile *p, const struct sp_sample *r
 		.row = row};
 }
 
-static const char *event_of(const struct sp_profile *p, const struct sp_sample *row)
-{
-	return sp_dict_get_string(p->dict, p->events[row->event].name_id, NULL);
-}
-
 /* The last row of each thread. Returns how many, -ENOMEM. */
 static ssize_t last_of_each(const struct sp_profile *p, struct line **ret)
 {
@@ -177,7 +172,7 @@ static ssize_t last_of_each(const struct sp_profile *p, struct line **ret)
 	for (size_t i = 0; i < p->row_count; i++) {
 		struct line x = line_of(p, &p->rows[i]);
 
-		if (strcmp(event_of(p, &p->rows[i]), "wall") != 0)
+		if (strcmp(sp_profile_event_name(p, p->rows[i].event), "wall") != 0)
 			continue;
 		for (k = 0; k < n && lines[k].tid != x.tid; k++)
 			;

@@ -148,7 +148,7 @@ static const char *event_name(const struct sp_profile *p, unsigned nth)
 {
 	for (unsigned i = 0; i < p->event_count; i++)
 		if (p->events[i].samples && nth-- == 0)
-			return sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
+			return sp_profile_event_name(p, i);
 	return NULL;
 }
 

@@ -102,7 +102,7 @@ static bool is_wanted(const struct reading *r, int event)
 {
 	const struct sp_load_opts *o = r->opts;
 	const struct sp_thread *t = sp_dict_get_thread(r->p->dict, r->sample.thread);
-	const char *name = sp_dict_get_string(r->p->dict, r->p->events[event].name_id, NULL);
+	const char *name = sp_profile_event_name(r->p, event);
 
 	if (o->thread && fnmatch(o->thread,
 				 t ? sp_dict_get_string(r->p->dict, t->name_id, NULL) : "", 0) != 0)

@@ -14,14 +14,9 @@
 
 #include "base/cleanup.h"
 
-static const char *event_name(const struct sp_profile *p, unsigned i)
-{
-	return sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
-}
-
 static bool is_plain(const struct sp_profile *p)
 {
-	return p->event_count == 1 && strcmp(event_name(p, 0), "samples") == 0;
+	return p->event_count == 1 && strcmp(sp_profile_event_name(p, 0), "samples") == 0;
 }
 
 /* The first event that both have, the base's order. */
@@ -31,9 +26,10 @@ static bool common_event(const struct sp_profile *a, const struct sp_profile *b,
 	for (unsigned i = 0; i < a->event_count; i++) {
 		for (unsigned k = 0; k < b->event_count; k++) {
 			if (!a->events[i].samples || !b->events[k].samples ||
-				strcmp(event_name(a, i), event_name(b, k)) != 0)
+				strcmp(sp_profile_event_name(a, i), sp_profile_event_name(b, k)) !=
+					0)
 				continue;
-			*ret_a = *ret_b = event_name(a, i);
+			*ret_a = *ret_b = sp_profile_event_name(a, i);
 			return true;
 		}
 	}

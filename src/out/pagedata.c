@@ -191,7 +191,7 @@ static int add_event(struct sp_page *g, const struct sp_out_opts *opts, unsigned
 	struct sp_view *v;
 	int r;
 
-	o.event = sp_dict_get_string(g->p->dict, g->p->events[event].name_id, NULL);
+	o.event = sp_profile_event_name(g->p, event);
 	o.mark_truncated = !g->counted; /* a comparison sees stacks as sp_diff_init does */
 	o.threads = false;		/* the page has a switch for them */
 	o.split_types = g->counted;

@@ -187,7 +187,7 @@ static unsigned choose(
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->event_count; i++) {
-		const char *name = sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
+		const char *name = sp_profile_event_name(p, i);
 
 		if (p->events[i].samples && (!only || strcmp(only, name) == 0))
 			list[n++] = (uint8_t)i;

@@ -39,7 +39,7 @@ static int views_init(struct views *v, const struct sp_profile *p, const struct 
 
 		if (p->events[i].samples == 0)
 			continue;
-		o.event = sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
+		o.event = sp_profile_event_name(p, i);
 		if (opts->event && strcmp(opts->event, o.event) != 0)
 			continue;
 		o.split = opts->threads;

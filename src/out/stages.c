@@ -163,7 +163,7 @@ int sp_stages_init(
 	const char *name;
 
 	*s = (struct sp_stages){.areas = areas};
-	name = sp_dict_get_string(p->dict, p->events[event].name_id, NULL);
+	name = sp_profile_event_name(p, event);
 	s->waiting = strcmp(name, "wall") == 0;
 	s->timed = s->waiting || strcmp(name, "cpu") == 0;
 	if (r == 0 && !areas) {

@@ -238,11 +238,6 @@ static int tables_init(struct tables *t, const struct sp_profile *p, const struc
 	return r;
 }
 
-static const char *event_name(const struct sp_profile *p, unsigned i)
-{
-	return sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
-}
-
 static const char *unit_name(enum sp_unit unit)
 {
 	return unit == SP_UNIT_NS ? "ns" : unit == SP_UNIT_BYTES ? "bytes" : "count";
@@ -321,9 +316,10 @@ static int each_event(
 		struct sp_view_opts o = opts->view;
 		int r;
 
-		if (!p->events[i].samples || (o.event && strcmp(o.event, event_name(p, i)) != 0))
+		if (!p->events[i].samples ||
+			(o.event && strcmp(o.event, sp_profile_event_name(p, i)) != 0))
 			continue;
-		o.event = event_name(p, i);
+		o.event = sp_profile_event_name(p, i);
 		o.style.annotate = false;
 		o.threads = false;
 		r = tables_init(&t, p, &o);

@@ -75,11 +75,6 @@ static bool is_time(const char *event)
 	return false;
 }
 
-static const char *event_name(const struct sp_profile *p, unsigned i)
-{
-	return sp_dict_get_string(p->dict, p->events[i].name_id, NULL);
-}
-
 /* A wall recording names its event "wall"; where it has samples of running threads beside, these
  * stay "cpu". */
 static void settle_events(struct sp_loading *l)
@@ -89,10 +84,10 @@ static void settle_events(struct sp_loading *l)
 	bool has_wall = false;
 
 	for (unsigned i = 0; i < p->event_count; i++)
-		has_wall |= strcmp(event_name(p, i), "wall") == 0;
+		has_wall |= strcmp(sp_profile_event_name(p, i), "wall") == 0;
 	for (unsigned i = 0; i < p->event_count; i++) {
 		struct sp_event *e = &p->events[i];
-		const char *name = event_name(p, i);
+		const char *name = sp_profile_event_name(p, i);
 		bool wall = strcmp(name, "wall") == 0;
 
 		if (wall) {
@@ -157,7 +152,7 @@ static int keep_events(struct sp_loading *l)
 
 	for (unsigned i = 0; i < l->p->event_count; i++) {
 		for (size_t k = 0; k < o->event_count; k++) {
-			if (strcmp(event_name(l->p, i), o->events[k]) != 0)
+			if (strcmp(sp_profile_event_name(l->p, i), o->events[k]) != 0)
 				continue;
 			mask |= 1u << i;
 			cpu_too &= strcmp(o->events[k], "cpu") != 0;
@@ -167,7 +162,7 @@ static int keep_events(struct sp_loading *l)
 	for (size_t k = 0; k < o->event_count && cpu_too; k++) {
 		for (unsigned i = 0; i < l->p->event_count && strcmp(o->events[k], "cpu") == 0;
 			i++) {
-			const char *name = event_name(l->p, i);
+			const char *name = sp_profile_event_name(l->p, i);
 
 			if (strcmp(name, "wall") != 0 &&
 				(is_time(name) || strcmp(name, "cpu-time") == 0))

@@ -238,6 +238,11 @@ int sp_profile_new(struct sp_profile **ret, size_t cap);
 int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict);
 void sp_profile_free(struct sp_profile *p);
 
+static inline const char *sp_profile_event_name(const struct sp_profile *p, unsigned event)
+{
+	return sp_dict_get_string(p->dict, p->events[event].name_id, NULL);
+}
+
 /* The index of an event, added when new (unit and interval are taken then).
  * Returns: the index, -ENOSPC with more than SP_PROFILE_EVENTS, or -ENOMEM. */
 int sp_profile_event(struct sp_profile *p, const char *name, enum sp_unit unit, uint64_t interval,

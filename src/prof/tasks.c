@@ -237,7 +237,7 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 int32_t sp_profile_wall(const struct sp_profile *p)
 {
 	for (unsigned i = 0; i < p->event_count; i++)
-		if (strcmp(sp_dict_get_string(p->dict, p->events[i].name_id, NULL), "wall") == 0)
+		if (strcmp(sp_profile_event_name(p, i), "wall") == 0)
 			return (int32_t)i;
 	return -1;
 }
