@@ -15,12 +15,12 @@ _sparkprof_options() { # of an action
         echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log -f --file -o --output -t --threads -s --simple -a --ann -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
     report)
-        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
+        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor --host
             --tasks-only --all-threads --event-log --names --areas -f --file
             -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include -X
             --exclude -q --quiet -h --help -v --version" ;;
     diff)
-        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor
+        echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor --host
             --tasks-only --all-threads --event-log --names --areas
             --absolute -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I
             --include -X --exclude -q --quiet -h --help -v --version" ;;
@@ -100,7 +100,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
         mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
     -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --driver-ui | --memory | --trace | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
-    --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor)
+    --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor | --host)
         ;; # a number or a pattern: nothing to offer
     *) return 1 ;;
     esac

@@ -73,6 +73,7 @@ complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l s
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l task -x -d 'only the task attempt of this TID'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l sql -x -d 'only tasks of this SQL execution'
 complete -c sparkprof -n '__sparkprof_action report diff' -l executor -x -d 'only recordings of this executor'
+complete -c sparkprof -n '__sparkprof_action report diff' -l host -x -d 'only recordings of executors on this host'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l tasks-only -d 'only threads inside of tasks'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l all-threads -d 'also threads outside of tasks'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l event-log -r -F -d 'names of stages from Spark'

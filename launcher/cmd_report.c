@@ -40,6 +40,7 @@ static int check_filters(const struct sp_call *call, struct sp_err *err)
 			    : call->task	    ? "--task"
 			    : call->sql		    ? "--sql"
 			    : call->executor	    ? "--executor"
+			    : call->host	    ? "--host"
 			    : call->tasks_only	    ? "--tasks-only"
 			    : call->n_events	    ? "-e"
 						    : NULL;
@@ -117,8 +118,8 @@ static int refuse_stage(const struct sp_call *call, const struct sp_inputs *in, 
 static bool is_filtered(const struct sp_call *call)
 {
 	return call->n_events || call->from.kind || call->to.kind || call->thread || call->states ||
-	       call->stage || call->task || call->sql || call->executor || call->min_duration_ns ||
-	       call->tasks_only;
+	       call->stage || call->task || call->sql || call->executor || call->host ||
+	       call->min_duration_ns || call->tasks_only;
 }
 
 /* A report with nothing in it is not what was asked for, unless there is nothing in the inputs:

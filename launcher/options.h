@@ -123,6 +123,7 @@ struct sp_call {
 	uint64_t min_duration_ns; /* --min-duration; 0: none */
 	enum sp_by by;
 	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
+	const char *host;			   /* where executors ran; NULL: anywhere */
 	bool tasks_only, all_threads;
 	const char *event_log; /* --event-log; NULL: none */
 	const char *driver_ui; /* --driver-ui: an address, or "none"; NULL: looked for */

@@ -64,6 +64,7 @@ int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
 	o->task = call->task;
 	o->sql = call->sql;
 	o->executor_id = call->executor;
+	o->host = call->host;
 	if (!call->event_log)
 		return 0;
 	o->names = names;

@@ -198,7 +198,7 @@ static bool needs_tasks(const struct sp_load_opts *o)
 {
 	return o->tasks || o->by == SP_BY_STAGE || o->by == SP_BY_TASK || o->by == SP_BY_APP ||
 	       o->by == SP_BY_SQL || o->by == SP_BY_EXECUTOR || o->stage || o->task || o->sql ||
-	       o->executor_id;
+	       o->executor_id || o->host;
 }
 
 /* Nothing asks for threads or single tasks before the recording is read. */

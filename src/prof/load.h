@@ -49,7 +49,7 @@ struct sp_load_opts {
 	enum sp_tasks_only tasks_only; /* only with tasks */
 	bool several; /* sp_profile_leave_idle is called when all of them are merged */
 	/* Only these; as they stand on the command line, NULL: all */
-	const char *stage, *task, *sql, *executor_id;
+	const char *stage, *task, *sql, *executor_id, *host;
 	const struct sp_stage_names *names; /* what the driver called its stages; NULL: not told */
 	const char *executor; /* SP_BY_EXECUTOR: its name where the recording does not say it */
 	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */

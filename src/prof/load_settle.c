@@ -316,9 +316,15 @@ static int settle_filter(struct sp_loading *l)
 	return r < 0 || l->opts->several ? r : sp_profile_leave_idle(p);
 }
 
-/* Everything of another executor goes. */
-static int settle_executor(struct sp_loading *l)
+static bool is_asked_for(const char *is, const char *asked)
 {
+	return !asked || strcmp(is, asked) == 0;
+}
+
+/* Everything of another executor, or of another host, goes. */
+static int settle_place(struct sp_loading *l)
+{
+	const char *host = l->spans->host ? l->spans->host : "";
 	const char *is = l->spans->executor  ? l->spans->executor
 			 : l->executor[0]    ? l->executor
 			 : l->opts->executor ? l->opts->executor
@@ -326,7 +332,7 @@ static int settle_executor(struct sp_loading *l)
 
 	if (strncmp(is, "executor ", 9) == 0)
 		is += 9;
-	if (!l->opts->executor_id || strcmp(is, l->opts->executor_id) == 0)
+	if (is_asked_for(is, l->opts->executor_id) && is_asked_for(host, l->opts->host))
 		return 0;
 	l->p->outside = l->p->outside_weight = 0;
 	l->p->idle = SP_IDLE_NONE;
@@ -417,7 +423,7 @@ static int settle_tasks(struct sp_loading *l)
 	if (r == 0)
 		r = settle_filter(l);
 	if (r == 0)
-		r = settle_executor(l);
+		r = settle_place(l);
 	return r < 0 ? r : settle_roots(l);
 }
 
