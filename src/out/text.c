@@ -313,6 +313,9 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 	r = sp_text_stages(t, v);
 	if (r < 0)
 		return r;
+	r = sp_text_executors(t, v);
+	if (r < 0)
+		return r;
 	r = sp_text_threads(t, v);
 	if (r < 0)
 		return r;

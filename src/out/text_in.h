@@ -29,6 +29,9 @@ void sp_text_name(const struct sp_text *t, const char *name, size_t used);
 /* The table of stages; nothing where no task ran. Returns 0 or -ENOMEM. */
 int sp_text_stages(const struct sp_text *t, const struct sp_view *v);
 
+/* The table of executors; nothing where there are no two of them. Returns 0 or -ENOMEM. */
+int sp_text_executors(const struct sp_text *t, const struct sp_view *v);
+
 /* Who held the monitors that were waited for; nothing where that is not told. */
 void sp_text_holders(const struct sp_text *t, const struct sp_view *v);
 

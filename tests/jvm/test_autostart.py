@@ -277,7 +277,7 @@ def test_python_workers_that_are_not_sampled_are_told_of_in_every_piece(target, 
         assert text.count("Python workers are not in this recording") == told, text[:2000]
 
 
-def test_a_page_of_several_tells_where_executors_ran(target, sparkprof, tmp_path):
+def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path):
     """The words that Spark starts an executor with; what the page makes of it: tests/page."""
     for i in ("3", "4"):
         t = target("Idle", "org.apache.spark.executor.CoarseGrainedExecutorBackend", "--executor-id", i, "--hostname", f"node-{i}", "--app-id", "app-1",
@@ -286,5 +286,11 @@ def test_a_page_of_several_tells_where_executors_ran(target, sparkprof, tmp_path
         assert sparkprof("stop", t.pid).returncode == 0
     r = sparkprof("report", tmp_path / "all", "--all-threads", "-f", tmp_path / "x.html")
     assert r.returncode == 0, r.stderr
+    text = sparkprof("report", tmp_path / "all", "--all-threads").stdout
+    assert "Executors (2)" in text and all(re.search(rf"^ +\d+\.\d % +\S+ \w+ +{i} +node-{i}$", text, re.M) for i in "34"), text
+    alone = sparkprof("report", tmp_path / "all", "--all-threads", "--host", "node-4", "--by", "executor", "-o", "collapsed", "-f", "-")
+    assert {line.split(";")[0] for line in alone.stdout.splitlines()} == {"[executor 4]"}, alone
+    nowhere = sparkprof("report", tmp_path / "all", "--host", "node-5")
+    assert nowhere.returncode == 1 and "nothing passes the filters" in nowhere.stderr, nowhere
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))
