@@ -100,7 +100,8 @@ static bool has_jfr(const char *path, struct dirent *const *names, int n)
 	return found;
 }
 
-/* Adds the file @name of the directory. Returns 1, 0 where it is no regular file, or -ENOMEM. */
+/* Adds the file @name of the directory. Returns 1, 0 where it is no regular file, -ENODATA where it
+ * is empty, or -ENOMEM. */
 static int add_entry(struct sp_inputs *in, const char *path, const char *name)
 {
 	SP_AUTO_FREE char *whole = NULL;
@@ -111,6 +112,8 @@ static int add_entry(struct sp_inputs *in, const char *path, const char *name)
 		return -ENOMEM;
 	if (stat(whole, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
+	if (!st.st_size)
+		return -ENODATA;
 	if (!is_known(in, &st))
 		r = add_path(in, whole, (uint64_t)st.st_size);
 	return r < 0 ? r : 1;
@@ -124,12 +127,32 @@ static void tell_left_out(const char *path, size_t n)
 			path, n, n == 1 ? "" : "s", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
+/* A file is begun before its first piece is in it, and a JVM may be killed between. They tell
+ * nothing of an application but this. */
+static int tell_empty(
+	const char *path, const char *first, size_t empty, size_t found, struct sp_err *err)
+{
+	char more[32] = "";
+
+	if (!empty)
+		return 0;
+	if (empty > 1)
+		snprintf(more, sizeof(more), " and %zu more", empty - 1);
+	sp_err_set(err, 0, "%s: %s%s: empty: killed before anything was in %s", path, first, more,
+		empty > 1 ? "them" : "it");
+	if (!found)
+		return -ENODATA;
+	sp_message_warn("%s", err->text);
+	return 0;
+}
+
 /* Adds what is in the directory itself, @ret_found files. Returns 0 or -errno with a sentence. */
 static int add_files(struct sp_inputs *in, const char *path, size_t *ret_found, struct sp_err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
-	size_t found = 0, left_out = 0;
+	size_t found = 0, left_out = 0, empty = 0;
+	char first[256] = "";
 	bool jfr_only;
 
 	if (n < 0)
@@ -138,18 +161,20 @@ static int add_files(struct sp_inputs *in, const char *path, size_t *ret_found, 
 	for (int i = 0; i < n; i++) {
 		if (jfr_only && !is_named_jfr(names[i]->d_name)) {
 			left_out++;
-		} else if (r >= 0) {
+		} else if (r >= 0 || r == -ENODATA) {
 			r = add_entry(in, path, names[i]->d_name);
 			found += r > 0;
+			if (r == -ENODATA && empty++ == 0)
+				snprintf(first, sizeof(first), "%s", names[i]->d_name);
 		}
 		free(names[i]);
 	}
 	free(names);
-	if (r < 0)
+	if (r < 0 && r != -ENODATA)
 		return sp_err_set(err, r, "out of memory");
 	tell_left_out(path, left_out);
 	*ret_found = found;
-	return 0;
+	return tell_empty(path, first, empty, found, err);
 }
 
 static int is_visible(const struct dirent *d)

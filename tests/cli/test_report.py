@@ -504,3 +504,19 @@ def test_long_reading_tells_a_terminal_how_far_it_is(tmp_path):
     done = [float(n) for n in re.findall(rb"\rreading ([0-9.]+) MB of [0-9.]+ MB", said)]
     whole = {float(n) for n in re.findall(rb" MB of ([0-9.]+) MB", said)}
     assert done and done == sorted(done) and len(whole) == 1 and done[-1] <= whole.pop(), said
+
+
+def test_empty_files_of_killed_jvms_are_no_obstacle(sparkprof, recordings, tmp_path):
+    """A driver that was killed between its file's name and its first piece; what all others left is reported, also as one recording."""
+    for name in ("profile-driver.jfr", "profile-exec-1.jfr"):
+        (tmp_path / "app" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "app" / name).touch()
+    r = sparkprof("report", tmp_path / "app")
+    assert r.returncode == 1 and r.stdout == "" and "app: profile-driver.jfr and 1 more: empty: killed before anything was in them" in r.stderr, r.stderr
+    shutil.copy(recordings / "cpu.jfr", tmp_path / "app/profile-exec-2.jfr")
+    alone = sparkprof("report", recordings / "cpu.jfr", "-o", "collapsed")
+    for words in (["-o", "collapsed"], ["-f", tmp_path / "merged.jfr"]):
+        r = sparkprof("report", tmp_path / "app", *words)
+        assert r.returncode == 0 and r.stderr.count(": empty: ") == 1, r.stderr
+        assert r.stdout in (alone.stdout, ""), words
+    assert sparkprof("report", tmp_path / "merged.jfr", "-o", "collapsed").stdout == alone.stdout
