@@ -1,7 +1,10 @@
 """Recordings in the cluster's files: through faults that a stand-in has on demand, and on a real HDFS whose daemons go away."""
+import contextlib
 import json
 import os
+import pathlib
 import subprocess
+import threading
 import urllib.request
 import xml.etree.ElementTree
 
@@ -16,7 +19,7 @@ AGENT = f"-agentpath:{recording.AGENT}=start,event=wall,interval=20ms,dfsinterva
 def roots(sparkprof, tmp_path, by, *inputs):
     out = tmp_path / "x.collapsed"
     r = sparkprof("report", "--by", by, "-f", out, *inputs)
-    assert r.returncode == 0 and "damaged" not in r.stderr and "is empty" not in r.stderr, r.stderr
+    assert r.returncode == 0 and "damaged" not in r.stderr and ": empty: " not in r.stderr, r.stderr
     return {line.split(";")[0] for line in out.read_text().splitlines()}
 
 
@@ -28,6 +31,42 @@ def cover(files):
             spans.setdefault(s.tid, []).append((s.time, s.time + s.span))
     best = max(spans.values(), key=lambda v: max(b for _, b in v) - min(a for a, _ in v))
     return sum(b - a for a, b in best) / (max(b for _, b in best) - min(a for a, _ in best))
+
+
+def piece_number(f):
+    return int(f.name.split(".")[-2])
+
+
+@contextlib.contextmanager
+def witness(cwd):
+    """A second name for every piece of a recording on this host, so that it is still there when it was sent and removed: what HDFS has is
+    compared with that. Called after the JVM's end, gives the pieces' bytes one behind the other."""
+    over, kept = threading.Event(), pathlib.Path(f"{cwd}-witness")
+    kept.mkdir()
+
+    def link():
+        while not over.wait(0.01):  # a piece is there for a second at least
+            for f in (f for f in cwd.glob("sparkprof-*.jfr") if not (kept / f.name).exists()):
+                with contextlib.suppress(FileNotFoundError):
+                    os.link(f, kept / f.name)
+
+    def whole():
+        files = sorted(kept.iterdir(), key=piece_number)
+        assert [piece_number(f) for f in files] == list(range(1, len(files) + 1)), "the witness has missed a piece"
+        assert len(files) >= 4, files
+        return b"".join(f.read_bytes() for f in files)
+    t = threading.Thread(target=link)
+    t.start()
+    try:
+        yield whole
+    finally:
+        over.set()
+        t.join()
+
+
+def in_order(there):
+    """Files of one executor as they were begun: x.jfr, x.1.jfr, x.2.jfr."""
+    return sorted(there.glob("*.jfr"), key=lambda f: int(f.name.split(".")[-2]) if f.name.count(".") > 1 else 0)
 
 
 def test_one_file_through_every_fault(target, tmp_path):
@@ -191,24 +230,29 @@ def test_fewer_nodes_than_a_file_should_have_copies(hdfs, target, tmp_path):
 
 
 def outage(hdfs, target, tmp_path, down, up):
-    """A JVM that is recorded while something is down; what is kept meanwhile arrives, and nothing is missing."""
-    there, name = f"/{tmp_path.name}/app-1", "profile-exec-7.jfr"
-    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.dfs.replication=1",
-               jvm=[f"{AGENT}hdfs://{hdfs.files}/{tmp_path.name}"], classes=spark.bare_classes(), cwd=tmp_path, wait=False)
+    """A JVM that is recorded while something is down; what is kept meanwhile arrives. What is there in the end is, byte for byte, what was
+    written here: nothing is lost or doubled by a write."""
+    there, name, cwd = f"/{tmp_path.name}/app-1", "profile-exec-7.jfr", tmp_path / "cwd"
+    cwd.mkdir()
 
     def waiting():
-        return len(list(tmp_path.glob("sparkprof-*.jfr")))
-    wait_until(lambda: hdfs.ls(there).get(name), 120)
-    down()
-    wait_until(lambda: "kept here and sent later" in t.stderr(), 180)
-    wait_until(lambda: waiting() >= 4, 60)
-    up()
-    wait_until(lambda: waiting() <= 1, 240)
-    t.proc.terminate()
-    assert t.proc.wait(60) == 143 and waiting() == 0
+        return len(list(cwd.glob("sparkprof-*.jfr")))
+    with witness(cwd) as whole:
+        t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.dfs.replication=1",
+                   jvm=[f"{AGENT}hdfs://{hdfs.files}/{tmp_path.name}"], classes=spark.bare_classes(), cwd=cwd, wait=False)
+        wait_until(lambda: hdfs.ls(there).get(name), 120)
+        down()
+        wait_until(lambda: "kept here and sent later" in t.stderr(), 180)
+        wait_until(lambda: waiting() >= 4, 60)
+        up()
+        wait_until(lambda: waiting() <= 1, 240)
+        t.proc.terminate()
+        assert t.proc.wait(60) == 143 and waiting() == 0
     assert t.stderr().count("sparkprof:") == 1, t.stderr()
     hdfs.fetch(there, tmp_path / "got")
-    assert cover(tmp_path.glob("got/*.jfr")) > 0.97
+    files = in_order(tmp_path / "got")
+    assert b"".join(f.read_bytes() for f in files) == whole()
+    assert cover(files) > 0.97
 
 
 @pytest.mark.timeout(600)
@@ -290,8 +334,9 @@ def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
             "spark.yarn.appMasterEnv.JAVA_HOME": parts.jdk(jdk)}
     with hadoop.app(jvm=f"{AGENT}hdfs:///profiles", timeout=300, version=version, jdk=jdk, conf=conf, args=(1_000_000,)) as app:
         there = f"/profiles/{app.id}"
-        wait_until(lambda: len(hadoop.ls(there)) == 3, 120)
         app.tell("import time; from pyspark import TaskContext; sc = spark.sparkContext")
+        app.tell("sc.parallelize(range(40), 40).foreach(lambda x: time.sleep(1))")  # tasks that wait call for executors
+        wait_until(lambda: len(hadoop.ls(there)) == 3, 120)
         app.tell("slow = lambda i, it: (time.sleep(20 if i == 0 and TaskContext.get().attemptNumber() == 0 else 1), [i])[1]")
         app.tell("sc.parallelize(range(100), 6).mapPartitionsWithIndex(slow).collect()")
         app.tell("pairs = sc.parallelize(range(60), 60).map(lambda x: (time.sleep(0.2), (x % 36, x))[1]).groupByKey(36)")  # by all of them
