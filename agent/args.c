@@ -1,6 +1,7 @@
 /* Parses the agent's option string; see args.h. One table, one function per kind of value. */
 #include "args.h"
 
+#include "argnum.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 
@@ -10,50 +11,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, EVENT, TIME_NS, TIME_S, INTERVAL, SIZE, COUNT, DEPTH, FRACTION, FLAG };
+#define SHORTEST_NS 100000 /* between two samples */
 
 struct word {
 	const char *name;
-	enum kind kind;
+	enum sp_arg_kind kind;
 	size_t offset, size; /* where it goes in struct sp_args; size of a text */
 	uint64_t min, max;
-	uint64_t bare; /* what the word alone means; 0: it needs a value */
+	uint64_t bare; /* what the word alone means, and 0 where that is below @min; 0: it needs a
+			* value */
+	bool bends;    /* beyond @min and @max these are taken: async-profiler has no such bounds,
+			* and its options are not worth losing a recording for */
 };
 
 #define AT(field) offsetof(struct sp_args, field), sizeof(((struct sp_args *)0)->field)
 
 static const struct word words[] = {
-	{"start", FLAG, AT(start), 0, 0},
-	{"stream", FLAG, AT(stream), 0, 0},
-	{"append", FLAG, AT(append), 0, 0},
-	{"event", EVENT, AT(event), 0, 0},
-	{"interval", INTERVAL, AT(interval_ns), 1, UINT64_MAX},
-	{"wall", TIME_NS, AT(wall_ns), 100000, 3600000000000ull, 50000000},
-	{"alloc", SIZE, AT(alloc), 1, 1ull << 40, 524287},
-	{"lock", TIME_NS, AT(lock_ns), 0, 3600000000000ull, 10000},
-	{"nativemem", SIZE, AT(nativemem), 0, 1ull << 40, 524288},
-	{"methods", TEXT, AT(methods), 0, 0},
-	{"trace", TEXT, AT(trace), 0, 0},
-	{"live", FLAG, AT(live), 0, 0},
-	{"allocs", FLAG, AT(allocs), 0, 0},
-	{"nofree", FLAG, AT(nofree), 0, 0},
-	{"capture", TEXT, AT(capture), 0, 0},
-	{"perf", TEXT, AT(perf), 0, 0},
-	{"jstackdepth", DEPTH, AT(depth), 1, 8192},
-	{"memory", SIZE, AT(memory), 2 << 20, 1 << 30},
-	{"chunksize", SIZE, AT(chunk_bytes), 64 << 10, 1 << 30},
-	{"chunktime", TIME_S, AT(chunk_ns), 1000000000, 30 * 86400000000000ull},
-	{"flush", TIME_S, AT(flush_ns), 10000000, 3600000000000ull},
-	{"timeout", TIME_S, AT(timeout_ns), 0, UINT64_MAX},
-	{"loop", TIME_S, AT(loop_ns), 1000000000, UINT64_MAX},
-	{"maxdisk", SIZE, AT(maxdisk), 64 << 10, 1ull << 50},
-	{"dfsinterval", TIME_S, AT(dfs_ns), 1000000000, 86400000000000ull},
-	{"fraction", FRACTION, AT(fraction), 0, 1000000},
-	{"file", TEXT, AT(file), 0, 0},
-	{"localdir", TEXT, AT(localdir), 0, 0},
-	{"filter", TEXT, AT(filter), 0, 0},
-	{"thread", TEXT, AT(thread), 0, 0},
-	{"driver-ui", TEXT, AT(driver_ui), 0, 0},
+	{"start", SP_ARG_FLAG, AT(start), 0, 0},
+	{"stream", SP_ARG_FLAG, AT(stream), 0, 0},
+	{"append", SP_ARG_FLAG, AT(append), 0, 0},
+	{"event", SP_ARG_EVENT, AT(event), 0, 0},
+	{"interval", SP_ARG_INTERVAL, AT(interval_ns), 1, UINT64_MAX},
+	{"wall", SP_ARG_NANOS, AT(wall_ns), SHORTEST_NS, 3600000000000ull, 50000000, true},
+	{"alloc", SP_ARG_SIZE, AT(alloc), 1, 1ull << 40, 524287},
+	{"lock", SP_ARG_NANOS, AT(lock_ns), 0, 3600000000000ull, 10000},
+	{"nativemem", SP_ARG_SIZE, AT(nativemem), 0, 1ull << 40, 524288},
+	{"methods", SP_ARG_TEXT, AT(methods), 0, 0},
+	{"trace", SP_ARG_TEXT, AT(trace), 0, 0},
+	{"live", SP_ARG_FLAG, AT(live), 0, 0},
+	{"allocs", SP_ARG_FLAG, AT(allocs), 0, 0},
+	{"nofree", SP_ARG_FLAG, AT(nofree), 0, 0},
+	{"capture", SP_ARG_TEXT, AT(capture), 0, 0},
+	{"perf", SP_ARG_TEXT, AT(perf), 0, 0},
+	{"jstackdepth", SP_ARG_DEPTH, AT(depth), 1, 8192, 0, true},
+	{"memory", SP_ARG_SIZE, AT(memory), 2 << 20, 1 << 30},
+	{"chunksize", SP_ARG_SIZE, AT(chunk_bytes), 64 << 10, 1 << 30, 0, true},
+	{"chunktime", SP_ARG_SECONDS, AT(chunk_ns), 1000000000, 30 * 86400000000000ull, 0, true},
+	{"flush", SP_ARG_SECONDS, AT(flush_ns), 10000000, 3600000000000ull},
+	{"timeout", SP_ARG_TIMEOUT, AT(timeout_ns), 0, UINT64_MAX},
+	{"loop", SP_ARG_LOOP, AT(loop), 1000000000, UINT64_MAX},
+	{"maxdisk", SP_ARG_SIZE, AT(maxdisk), 64 << 10, 1ull << 50},
+	{"dfsinterval", SP_ARG_SECONDS, AT(dfs_ns), 1000000000, 86400000000000ull},
+	{"fraction", SP_ARG_FRACTION, AT(fraction), 0, 1000000},
+	{"file", SP_ARG_TEXT, AT(file), 0, 0},
+	{"localdir", SP_ARG_TEXT, AT(localdir), 0, 0},
+	{"filter", SP_ARG_TEXT, AT(filter), 0, 0},
+	{"thread", SP_ARG_TEXT, AT(thread), 0, 0},
+	{"driver-ui", SP_ARG_TEXT, AT(driver_ui), 0, 0},
 };
 
 /* Words of async-profiler, also of its older versions, that ask for nothing a recording lacks: what
@@ -68,19 +72,6 @@ static const char *const quiet_words[] = {"ann", "clock", "collapsed", "cstack",
 static const char *const undone_words[] = {"allkernel", "alluser", "begin", "end", "exclude",
 	"include", "jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "server",
 	"target-cpu", "tlab", "ttsp"};
-
-static const struct {
-	enum kind kind;
-	const char *what;
-} kinds[] = {
-	{TIME_NS, "a time; write 10ms, 500us"},
-	{TIME_S, "a time; write 30s, 10m"},
-	{INTERVAL, "a time or a size; write 10ms, 500us, 512k"},
-	{SIZE, "a size; write 512k, 12m"},
-	{COUNT, "a number"},
-	{DEPTH, "a number"},
-	{FRACTION, "a part of one; write 0.1"},
-};
 
 void sp_args_init(struct sp_args *a)
 {
@@ -106,63 +97,19 @@ static const struct word *find_word(const char *name)
 	return NULL;
 }
 
-/* "0.1" as a number of a million. */
-static int parse_fraction(const char *value, uint64_t *ret)
-{
-	char *end;
-	double d = strtod(value, &end);
-
-	if (end == value || *end || !(d >= 0 && d <= 1))
-		return -EINVAL;
-	*ret = (uint64_t)(d * 1e6 + 0.5);
-	return 0;
-}
-
-/* "2048", or "2048/64" as async-profiler has it. */
-static int parse_depth(const char *value, uint64_t *ret)
-{
-	char digits[16] = "";
-	size_t n = strcspn(value, "/");
-
-	if (n < sizeof(digits))
-		memcpy(digits, value, n);
-	return sp_count_parse(digits, ret);
-}
-
-static int parse_number(const struct word *w, const char *value, uint64_t *ret)
-{
-	switch (w->kind) {
-	case TIME_NS:
-		return sp_duration_parse(value, 1, ret);
-	case TIME_S:
-		return sp_duration_parse(value, 1000000000, ret);
-	case INTERVAL: /* a time; for events that weigh in bytes, a size */
-		return sp_duration_parse(value, 1, ret) < 0 ? sp_size_parse(value, ret) : 0;
-	case SIZE:
-		return sp_size_parse(value, ret);
-	case DEPTH:
-		return parse_depth(value, ret);
-	case FRACTION:
-		return parse_fraction(value, ret);
-	default:
-		return sp_count_parse(value, ret);
-	}
-}
-
 static int refuse(const struct word *w, const char *value, struct sp_err *err)
 {
-	for (size_t i = 0; i < SP_COUNT(kinds); i++)
-		if (kinds[i].kind == w->kind)
-			return sp_err_set(
-				err, -EINVAL, "%s: '%s' is not %s", w->name, value, kinds[i].what);
-	return sp_err_set(err, -EINVAL, "%s: '%s' is too long", w->name, value);
+	if (w->kind == SP_ARG_TEXT || w->kind == SP_ARG_EVENT)
+		return sp_err_set(err, -EINVAL, "%s: '%s' is too long", w->name, value);
+	return sp_err_set(
+		err, -EINVAL, "%s: '%s' is not %s", w->name, value, sp_argnum_what(w->kind));
 }
 
 static const char *show(const struct word *w, uint64_t n, char *buf, size_t len)
 {
-	if (w->kind == TIME_NS || w->kind == TIME_S)
+	if (w->kind == SP_ARG_NANOS || w->kind == SP_ARG_SECONDS || w->kind == SP_ARG_LOOP)
 		return sp_duration_format(n, buf, len);
-	if (w->kind == SIZE)
+	if (w->kind == SP_ARG_SIZE)
 		return sp_size_format(n, buf, len);
 	snprintf(buf, len, "%llu", (unsigned long long)n);
 	return buf;
@@ -208,11 +155,31 @@ static void set_default(struct sp_args *a, const char *event)
 	a->live |= strcmp(event, "live") == 0;
 }
 
+/* Said in the recording: words of async-profiler's that are not done as they stand. */
+static void note(struct sp_args *a, const char *word, const char *value)
+{
+	size_t used = strlen(a->ignored);
+
+	snprintf(a->ignored + used, sizeof(a->ignored) - used, "%s%s%s%s", used ? ", " : "", word,
+		value && *value ? "=" : "", value ? value : "");
+}
+
 static int set_text(char *at, const struct word *w, const char *value, struct sp_err *err)
 {
 	if (strlen(value) >= w->size)
 		return refuse(w, value, err);
 	memcpy(at, value, strlen(value) + 1);
+	return 0;
+}
+
+/* Methods may be given again. */
+static int add_text(char *at, const struct word *w, const char *value, struct sp_err *err)
+{
+	size_t used = strlen(at);
+
+	if (used + 1 + strlen(value) >= w->size)
+		return refuse(w, value, err);
+	snprintf(at + used, w->size - used, "%s%s", used ? ";" : "", value);
 	return 0;
 }
 
@@ -232,12 +199,36 @@ static int set_event(struct sp_args *a, const struct word *w, const char *value,
 	return set_text(a->event, w, value, err);
 }
 
-static int set_value(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+static int set_number(
+	struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
 {
 	char *at = (char *)a + w->offset;
 	uint64_t n;
 
-	if (w->kind == FLAG) {
+	if (sp_argnum_parse(w->kind, value, &n) < 0)
+		return refuse(w, value, err);
+	if (n == 0 && w->min && w->bare)
+		n = w->bare;
+	/* No depth at all is refused there too. */
+	if (w->bends && (n || w->kind != SP_ARG_DEPTH) && (n < w->min || n > w->max)) {
+		n = n < w->min ? w->min : w->max;
+		note(a, w->name, value);
+	}
+	/* A loop of no length is none. */
+	if ((n < w->min || n > w->max) && (n || w->kind != SP_ARG_LOOP))
+		return refuse_range(w, value, err);
+	if (w->size == 4)
+		*(uint32_t *)at = (uint32_t)n;
+	else
+		*(uint64_t *)at = n;
+	return 0;
+}
+
+static int set_value(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+{
+	char *at = (char *)a + w->offset;
+
+	if (w->kind == SP_ARG_FLAG) {
 		if (value)
 			return sp_err_set(err, -EINVAL, "%s takes no value", w->name);
 		*(bool *)at = true;
@@ -247,21 +238,18 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 		*(uint64_t *)at = w->bare;
 		return 0;
 	}
+	/* Only threads that a program has named to async-profiler: here nobody can. */
+	if (at == a->filter && (!value || !*value)) {
+		note(a, w->name, NULL);
+		return 0;
+	}
 	if (!value || !*value)
 		return sp_err_set(err, -EINVAL, "%s needs a value", w->name);
-	if (w->kind == EVENT)
+	if (w->kind == SP_ARG_EVENT)
 		return set_event(a, w, value, err);
-	if (w->kind == TEXT)
-		return set_text(at, w, value, err);
-	if (parse_number(w, value, &n) < 0)
-		return refuse(w, value, err);
-	if (n < w->min || n > w->max)
-		return refuse_range(w, value, err);
-	if (w->size == 4)
-		*(uint32_t *)at = (uint32_t)n;
-	else
-		*(uint64_t *)at = n;
-	return 0;
+	if (at == a->trace || at == a->methods)
+		return add_text(at, w, value, err);
+	return w->kind == SP_ARG_TEXT ? set_text(at, w, value, err) : set_number(a, w, value, err);
 }
 
 static bool filter_ok(const char *f)
@@ -290,6 +278,7 @@ static void settle_event(struct sp_args *a)
 			    : a->alloc != SP_ARGS_NONE	   ? "alloc"
 			    : a->lock_ns != SP_ARGS_NONE   ? "lock"
 			    : a->nativemem != SP_ARGS_NONE ? "nativemem"
+			    : a->trace[0]		   ? "trace"
 							   : "cpu";
 
 	if (a->event_given)
@@ -342,9 +331,23 @@ static int check(const struct sp_args *a, struct sp_err *err)
 	if (!filter_ok(a->filter))
 		return sp_err_set(err, -EINVAL,
 			"filter: '%s' is not a list of thread ids; write 120-127;132", a->filter);
-	if (strcmp(a->event, "cpu") == 0 && a->interval_ns && a->interval_ns < 100000)
-		return sp_err_set(err, -EINVAL, "interval: the shortest is 100us");
 	return 0;
+}
+
+/* An interval in time of the launcher's is never shorter, async-profiler's may be. */
+static void settle_interval(struct sp_args *a)
+{
+	static const char *const clocks[] = {"cpu", "ctimer", "itimer", "wall"};
+	char text[32];
+
+	if (!a->interval_ns || a->interval_ns >= SHORTEST_NS)
+		return;
+	for (size_t i = 0; i < SP_COUNT(clocks); i++)
+		if (strcmp(a->event, clocks[i]) == 0) {
+			snprintf(text, sizeof(text), "%lluns", (unsigned long long)a->interval_ns);
+			note(a, "interval", text);
+			a->interval_ns = SHORTEST_NS;
+		}
 }
 
 static bool among(const char *const *words_, size_t n, const char *word)
@@ -370,8 +373,6 @@ static void set_all(struct sp_args *a)
 /* A word that is no option of ours but may be one of async-profiler's. */
 static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
 {
-	size_t used = strlen(a->ignored);
-
 	if (strcmp(word, "cpu") == 0) {
 		a->event_given = true;
 		memcpy(a->event, "cpu", 4);
@@ -385,7 +386,7 @@ static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
 		return 0;
 	if (!among(undone_words, SP_COUNT(undone_words), word))
 		return sp_err_set(err, -EINVAL, "'%s' is not an option of the agent", word);
-	snprintf(a->ignored + used, sizeof(a->ignored) - used, "%s%s", used ? ", " : "", word);
+	note(a, word, NULL);
 	return 0;
 }
 
@@ -428,6 +429,7 @@ int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
 			return r;
 	}
 	settle_event(a);
+	settle_interval(a);
 	settle_hooks(a);
 	settle_methods(a);
 	return check(a, err);

@@ -37,11 +37,11 @@ struct sp_args {
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
 	char driver_ui[512]; /* where the driver's UI is; "": looked for */
-	uint64_t loop_ns;    /* autostart only: a file per so long; 0 = one file */
+	uint64_t loop;	     /* autostart only: a file per so long, see argnum.h; 0 = one file */
 	uint64_t maxdisk;    /* autostart only: bytes that local files may take; 0 = any */
 	uint64_t dfs_ns;     /* autostart only: how often a piece goes to the cluster's files */
 	uint32_t fraction;   /* autostart only: of a million executors, so many record */
-	char ignored[256];   /* words of async-profiler that change nothing here, "a, b" */
+	char ignored[256];   /* words of async-profiler that are not done as they stand, "a, b" */
 	bool start;	     /* the word "start" was there */
 	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
 	bool event_given;    /* "event" was there */

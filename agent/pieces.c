@@ -2,6 +2,7 @@
  * that ids which come late change nothing but names. */
 #include "pieces_in.h"
 
+#include "argnum.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/pattern.h"
@@ -117,7 +118,7 @@ static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
 			  : access(".", W_OK) == 0 ? "."
 						   : "/tmp";
 
-	p->loop_ns = args->loop_ns;
+	p->loop = args->loop;
 	p->maxdisk = args->maxdisk;
 	if (!sp_pieces_is_remote(args->file)) {
 		memcpy(p->pattern, args->file, sizeof(p->pattern));
@@ -125,10 +126,23 @@ static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
 	}
 	memcpy(p->remote, args->file, sizeof(p->remote));
 	snprintf(p->pattern, sizeof(p->pattern), "%s/sparkprof-%%p.%%n.jfr", dir);
-	p->loop_ns = args->dfs_ns;
-	p->turn_ns = args->loop_ns;
+	p->loop = args->dfs_ns;
+	p->turn = args->loop;
 	if (!p->maxdisk)
 		p->maxdisk = WAITING;
+}
+
+/* A loop may end at a time of day. */
+static void begin_piece(struct sp_pieces *p, uint64_t now_ns)
+{
+	p->began_ns = now_ns;
+	p->loop_ns = sp_argnum_left(p->loop, time(NULL));
+}
+
+static void begin_turn(struct sp_pieces *p, uint64_t now_ns)
+{
+	p->turn_began_ns = now_ns;
+	p->turn_ns = sp_argnum_left(p->turn, time(NULL));
 }
 
 static void init_cond(pthread_cond_t *c)
@@ -166,14 +180,15 @@ int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const stru
 	p->holders = 1;
 	p->claim_fd = -1;
 	set_patterns(p, args);
-	p->numbered = (p->loop_ns || p->maxdisk) && !sp_pattern_has_round(p->pattern);
+	p->numbered = (p->loop || p->maxdisk) && !sp_pattern_has_round(p->pattern);
 	p->id = *id;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(p->stand_in, sizeof(p->stand_in), "jvm-%s-%d", host, (int)getpid());
 	p->started = time(NULL);
 	p->now = (struct sp_piece){
 		.round = 1, .time = p->started, .turn = 1, .turn_time = p->started};
-	p->began_ns = p->turn_began_ns = sp_clock_mono_ns();
+	begin_turn(p, sp_clock_mono_ns());
+	begin_piece(p, p->turn_began_ns);
 	claim_names(p);
 	fd = open_piece(p, &p->now, err);
 	if (fd < 0) {
@@ -335,7 +350,7 @@ int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
 	pthread_mutex_lock(&p->lock);
 	p->now = next;
 	p->over = false;
-	p->began_ns = sp_clock_mono_ns();
+	begin_piece(p, sp_clock_mono_ns());
 	p->retry_ns = 0;
 	forget_overwritten(p);
 	keep_path(p);
@@ -372,9 +387,9 @@ int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 	p->done[p->n_done++] = p->now;
 	p->now = next;
 	atomic_store(&p->hurry, false);
-	p->began_ns = now_ns;
+	begin_piece(p, now_ns);
 	if (turn)
-		p->turn_began_ns = now_ns;
+		begin_turn(p, now_ns);
 	keep_path(p);
 	pthread_mutex_unlock(&p->lock);
 	return fd;

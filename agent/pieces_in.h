@@ -25,8 +25,9 @@ struct sp_pieces {
 	_Atomic uint32_t holders;
 	char pattern[sizeof(((struct sp_args *)0)->file)];
 	char remote[sizeof(((struct sp_args *)0)->file)]; /* "": the files stay here */
-	uint64_t loop_ns, maxdisk;
-	uint64_t turn_ns; /* loop= of a recording that goes to the cluster, else 0 */
+	uint64_t loop, maxdisk;				  /* how long a piece is (argnum.h), or 0 */
+	uint64_t turn;		   /* loop= of a recording that goes to the cluster, else 0 */
+	uint64_t loop_ns, turn_ns; /* of those in hand */
 	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
 	bool shared;   /* another JVM has the same names: ours have the pid in them */
 	int claim_fd;  /* -1: none */

@@ -124,7 +124,7 @@ def test_its_time_limit_ends_it(target, sparkprof, tmp_path):
 
 def test_environment_words_and_directories(target, sparkprof, tmp_path):
     """Options of both places, the command line's last; what async-profiler knows; names of functions without a launcher."""
-    opts = f"start, event=cpu, interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
+    opts = f"start, event=cpu, interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,filter=,jstackdepth=20000,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=interval=20ms,event=cpu,wall=20ms"],
                env={**os.environ, "SPARKPROF_OPTS": opts})
     wait_until(lambda: state(sparkprof, t)["samples"] > 50)
@@ -133,7 +133,7 @@ def test_environment_words_and_directories(target, sparkprof, tmp_path):
     [path] = tmp_path.glob("new/*/*.jfr")
     assert path.name == f"{t.pid}.jfr" and path.parent.name == f"jvm-{os.uname().nodename}-{t.pid}"
     r = Recording(path)
-    assert any("not done here: nativelock, server" in x for x in r.others["jdk.ActiveSetting"])
+    assert any("not done here: filter, jstackdepth=20000, nativelock, server" in x for x in r.others["jdk.ActiveSetting"])
     frames = {f for x in r.samples for f in x.stack}
     assert any("Idle.main" in f for f in frames)
     assert any("VMThread" in f for f in frames), frames

@@ -1,4 +1,5 @@
 /* The agent's option string. */
+#include "argnum.h"
 #include "args.h"
 #include "option_table.h"
 #include "base/units.h"
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 Test(args, words_and_their_values)
 {
@@ -41,11 +43,13 @@ Test(args, wrong_ones_are_refused_by_name)
 		{"memory=1", "memory: '1' is not between 2.0 MB and 1.0 GB"},
 		{"capture=net", "capture: 'net'"},
 		{"filter=main", "filter: 'main'"},
-		{"event=cpu,interval=50us", "the shortest is 100us"},
 		{"jstackdepth=0", "jstackdepth: '0'"},
 		{"fraction=1.5", "fraction: '1.5'"},
 		{"fraction=half", "fraction: 'half'"},
 		{"loop=soon", "loop: 'soon'"},
+		{"loop=500ms", "loop: '500ms' is not between 1 s and"},
+		{"timeout=25:00:00", "timeout: '25:00:00' is not a time; write 30s, 10m, or 23"},
+		{"timeout=12:00", "timeout: '12:00'"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -58,14 +62,18 @@ Test(args, wrong_ones_are_refused_by_name)
 	}
 }
 
-static int parse_one(const char *name, uint64_t n, const char *unit)
+static int parse_one(const char *name, uint64_t n, const char *unit, char said[64])
 {
 	struct sp_args a;
 	char text[64];
+	int r;
 
 	sp_args_init(&a);
 	snprintf(text, sizeof(text), "%s=%llu%s", name, (unsigned long long)n, unit);
-	return sp_args_parse(&a, text, NULL);
+	r = sp_args_parse(&a, text, NULL);
+	if (said)
+		snprintf(said, 64, "%s", a.ignored);
+	return r;
 }
 
 static uint64_t number(const struct sp_option *o, const char *text)
@@ -79,20 +87,27 @@ static uint64_t number(const struct sp_option *o, const char *text)
 	return n;
 }
 
-/* What the launcher passes on, the agent takes; what it refuses, the agent refuses too. */
+/* What the launcher passes on, the agent takes as it is. Beyond that it refuses its own words, and
+ * of async-profiler's, which has no such bounds, it takes the nearest that it can do, and says so.
+ */
 Test(args, bounds_are_those_of_the_launcher)
 {
-	static const char *const both[] = {"memory", "jstackdepth", "chunksize", "chunktime"};
+	static const char *const both[] = {"jstackdepth", "chunksize", "chunktime", "memory"};
 
 	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
 		const struct sp_option *o = sp_option_find(both[i], strlen(both[i]));
 		uint64_t least = number(o, o->least), most = number(o, o->most);
 		const char *unit = o->kind == SP_KIND_DURATION ? "ns" : "";
+		int beyond = i < 3 ? 0 : -EINVAL;
+		char said[64];
 
-		cr_expect_eq(parse_one(both[i], least, unit), 0, "%s", both[i]);
-		cr_expect_eq(parse_one(both[i], most, unit), 0, "%s", both[i]);
-		cr_expect_eq(parse_one(both[i], least - 1, unit), -EINVAL, "%s", both[i]);
-		cr_expect_eq(parse_one(both[i], most + 1, unit), -EINVAL, "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], least, unit, NULL), 0, "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], most, unit, said), 0, "%s", both[i]);
+		cr_expect_str_eq(said, "", "%s", both[i]);
+		cr_expect_eq(parse_one(both[i], least - 1, unit, NULL), i ? beyond : -EINVAL, "%s",
+			both[i]);
+		cr_expect_eq(parse_one(both[i], most + 1, unit, said), beyond, "%s", both[i]);
+		cr_expect_eq(strncmp(said, both[i], strlen(both[i])) == 0, i < 3, "%s", said);
 	}
 }
 
@@ -106,6 +121,8 @@ Test(args, events_that_hooks_report)
 		{"event=cpu", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, false},
 		{"alloc=2m", 2 << 20, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=alloc", 524287, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
+		{"alloc=0", 524287, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
+		{"event=alloc,interval=1m", 1000000, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=alloc,interval=64k", 65536, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
 		{"event=live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, true},
 		{"live", 524287, SP_ARGS_NONE, SP_ARGS_NONE, true, false, false},
@@ -149,6 +166,31 @@ Test(args, words_of_async_profiler)
 		{"cpu,include=*x*,jfrsync=profile,lock=1ms", "cpu", "include, jfrsync", 0, 0,
 			SP_ARGS_NONE, 1000000},
 		{"start,all", "cpu", "", 0, 50000000, 524287, 10000},
+		{"event=cpu,wall=0,alloc=512KiB,lock=10m", "cpu", "", 0, 50000000, 512 << 10,
+			10000000},
+		{"event=wall,interval=5m", "wall", "", 5000000, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"event=wall,interval=5min", "wall", "", 300000000000, 0, SP_ARGS_NONE,
+			SP_ARGS_NONE},
+		{"event=ctimer,interval=50usec,wall=1us", "ctimer", "wall=1us, interval=50000ns",
+			100000, 100000, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"event=cache-misses,interval=1000,filter=", "cache-misses", "filter", 1000, 0,
+			SP_ARGS_NONE, SP_ARGS_NONE},
+		{"trace=a.B.c:10ms,trace=d.E.f", "trace", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		/* each of 4.5 that is about output, stacks or its log, with values as in its docs
+		 */
+		{"start,event=cpu,collapsed,flamegraph,tree,jfr,jfropts=mem,traces=100,flat=200,"
+		 "otlp,"
+		 "samples,total,memlimit=512m,signal=12/13,features=stats+vtable,log=/tmp/x,"
+		 "loglevel=warn,quiet,fdtransfer=@x,threads,record-cpu,nobatch,cstack=vmx,clock="
+		 "tsc,"
+		 "simple,dot,norm,sig,ann,lib,mcache=1,title=x,minwidth=0.5,reverse,inverted",
+			"cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,event=cpu,ratelimit=cpu:100,jfrsync=+jdk.X,tlab,nativelock,proc=30,"
+		 "include=a,exclude=b,sched,alluser,target-cpu=1,begin=a,end=b,nostop,ttsp",
+			"cpu",
+			"ratelimit, jfrsync, tlab, nativelock, proc, include, exclude, sched, "
+			"alluser, target-cpu, begin, end, nostop, ttsp",
+			0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -166,6 +208,48 @@ Test(args, words_of_async_profiler)
 	}
 }
 
+Test(args, methods_may_be_given_again)
+{
+	struct sp_args a;
+
+	sp_args_init(&a);
+	cr_assert_eq(sp_args_parse(&a, "event=wall,trace=a.B.c:10ms,trace=d.E.f", NULL), 0);
+	cr_expect_str_eq(a.trace, "a.B.c:10ms;d.E.f");
+	cr_expect_str_eq(a.event, "wall");
+}
+
+/* What is left at 2026-03-01 14:30:00 until a time of day comes next. */
+static uint64_t seconds_until(const char *loop)
+{
+	struct tm tm = {.tm_year = 126, .tm_mon = 2, .tm_mday = 1, .tm_hour = 14, .tm_min = 30};
+	struct sp_args a;
+	struct sp_err err = {{0}};
+	char text[64];
+
+	tm.tm_isdst = -1;
+	sp_args_init(&a);
+	snprintf(text, sizeof(text), "loop=%s", loop);
+	cr_assert_eq(sp_args_parse(&a, text, &err), 0, "%s", err.text);
+	return sp_argnum_left(a.loop, mktime(&tm)) / 1000000000;
+}
+
+Test(args, times_of_day)
+{
+	struct sp_args a;
+
+	cr_expect_eq(seconds_until("14:30:10"), 10);
+	cr_expect_eq(seconds_until("14:30:00"), 86400);
+	cr_expect_eq(seconds_until("0:0:0"), 34200);
+	cr_expect_eq(seconds_until("hh:00:00"), 1800);
+	cr_expect_eq(seconds_until("hh:45:00"), 900);
+	cr_expect_eq(seconds_until("hh:mm:30"), 30);
+	cr_expect_eq(seconds_until("1hour"), 3600);
+	cr_expect_eq(seconds_until("0"), 0);
+	sp_args_init(&a);
+	cr_assert_eq(sp_args_parse(&a, "timeout=hh:mm:00", NULL), 0);
+	cr_expect(a.timeout_ns > 0 && a.timeout_ns <= 60000000000ull);
+}
+
 Test(args, autostart_only)
 {
 	struct sp_args a;
@@ -175,7 +259,7 @@ Test(args, autostart_only)
 	cr_expect_eq(a.fraction, 1000000);
 	cr_assert_eq(sp_args_parse(&a, "loop=10m,maxdisk=200m,fraction=0.1,dfsinterval=5", &err), 0,
 		"%s", err.text);
-	cr_expect_eq(a.loop_ns, 600000000000ull);
+	cr_expect_eq(a.loop, 600000000000ull);
 	cr_expect_eq(a.maxdisk, 200u << 20);
 	cr_expect_eq(a.fraction, 100000);
 	cr_expect_eq(a.dfs_ns, 5000000000ull);
