@@ -20,11 +20,13 @@
 #define TICK_NS	   1000000000ull
 #define RETRY_NS   2000000000ull
 #define RETRY_MOST 60000000000ull
-#define TOGETHER   32u	 /* pieces that are sent in one write */
-#define REFUSED	   4u	 /* appends, before another file is begun */
-#define NAMES	   1000u /* that are tried before giving up */
-#define DOUBTS	   15u	 /* looks at a file that is not as we left it, before another is begun */
-#define DOUBTS_END 2u	 /* the same where the JVM ends */
+#define SILENCE	   8000000000ull /* of the file system, after which the JVM's end waits no more */
+#define LAST_WORD  4000000000ull /* what it waits in any case, for who was silent before */
+#define TOGETHER   32u		 /* pieces that are sent in one write */
+#define REFUSED	   4u		 /* appends, before another file is begun */
+#define NAMES	   1000u	 /* that are tried before giving up */
+#define DOUBTS	   15u /* looks at a file that is not as we left it, before another is begun */
+#define DOUBTS_END 2u  /* the same where the JVM ends */
 
 /* A file in the cluster that goes when so many turns of loop= are over. */
 struct made {
@@ -40,7 +42,8 @@ struct sp_dfs {
 	sp_session_say_fn *say;
 	void *say_ctx;
 	_Atomic bool stop;
-	_Atomic uint64_t end_ns; /* after stop: when to give up */
+	_Atomic uint64_t end_ns;    /* after stop: when to give up */
+	_Atomic uint64_t silent_ns; /* since when nothing of what waits arrives; 0: nothing waits */
 	/* the thread's own */
 	struct sp_hadoop *fs;
 	char path[4096];
@@ -247,18 +250,25 @@ static int open_files(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
  * -errno after the first failure. */
 static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 {
-	int fds[TOGETHER], r = open_files(d, env, err);
-	size_t n;
+	uint64_t none = 0;
+	int fds[TOGETHER], r;
+	size_t n = 0;
 
+	atomic_compare_exchange_strong(&d->silent_ns, &none, sp_clock_mono_ns());
+	r = open_files(d, env, err);
 	while (r == 0 && !given_up(d) && (n = sp_pieces_take(d->pieces, fds, TOGETHER)) > 0) {
 		r = send(d, env, fds, n, err);
 		for (size_t i = 0; i < n; i++)
 			close(fds[i]);
-		if (r == 0)
+		if (r == 0) {
 			sp_pieces_sent(d->pieces);
-		else
+			atomic_store(&d->silent_ns, sp_clock_mono_ns());
+		} else {
 			sp_pieces_keep(d->pieces);
+		}
 	}
+	if (r == 0 || r == -EAGAIN) /* there is Spark to wait for, or a file: somebody answers */
+		atomic_store(&d->silent_ns, 0);
 	return r;
 }
 
@@ -397,18 +407,32 @@ int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
 	return 0;
 }
 
+/* Until when the end waits by now: as long as something arrives, at most until @end. */
+static uint64_t patience(struct sp_dfs *d, uint64_t stop_ns, uint64_t end_ns)
+{
+	uint64_t silent = atomic_load(&d->silent_ns);
+	uint64_t until = (silent ? silent : stop_ns) + SILENCE;
+
+	if (until < stop_ns + LAST_WORD)
+		until = stop_ns + LAST_WORD;
+	return until < end_ns ? until : end_ns;
+}
+
 void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
 {
-	uint64_t end = sp_clock_mono_ns() + limit_ns;
-	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+	uint64_t now = sp_clock_mono_ns(), stop = now, end = now + limit_ns, until;
 	bool ended;
 
 	atomic_store(&d->end_ns, end);
 	atomic_store(&d->stop, true);
 	sp_pieces_wake(d->pieces);
 	pthread_mutex_lock(&d->lock);
-	while (!d->ended && pthread_cond_timedwait(&d->over, &d->lock, &at) == 0)
-		;
+	while (!d->ended && now < (until = patience(d, stop, end))) {
+		struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+
+		pthread_cond_timedwait(&d->over, &d->lock, &at);
+		now = sp_clock_mono_ns();
+	}
 	ended = d->ended;
 	pthread_mutex_unlock(&d->lock);
 	if (!ended) /* it hangs in a call, and the JVM may be gone before that returns */

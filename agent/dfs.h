@@ -18,8 +18,9 @@ struct sp_dfs;
 int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
 	struct sp_threads *threads, sp_session_say_fn *say, void *say_ctx, struct sp_err *err);
 
-/* After sp_pieces_finish(): waits until everything is there, at most @limit_ns, and ends the
- * thread. One that the network keeps longer ends by itself. May be called again. */
+/* After sp_pieces_finish(): waits until everything is there, at most @limit_ns, less where nothing
+ * arrives any more, and ends the thread. One that the network keeps longer ends by itself. May be
+ * called again. */
 void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns);
 
 /* Gives it up, after sp_dfs_finish(). */

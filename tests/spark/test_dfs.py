@@ -3,8 +3,10 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import threading
+import time
 import urllib.request
 import xml.etree.ElementTree
 
@@ -50,9 +52,10 @@ def witness(cwd):
                 with contextlib.suppress(FileNotFoundError):
                     os.link(f, kept / f.name)
 
-    def whole():
+    def whole(first=1):
         files = sorted(kept.iterdir(), key=piece_number)
-        assert [piece_number(f) for f in files] == list(range(1, len(files) + 1)), "the witness has missed a piece"
+        first = first or piece_number(files[0])
+        assert [piece_number(f) for f in files] == list(range(first, first + len(files))), "the witness has missed a piece"
         assert len(files) >= 4, files
         return b"".join(f.read_bytes() for f in files)
     t = threading.Thread(target=link)
@@ -258,6 +261,34 @@ def outage(hdfs, target, tmp_path, down, up):
 @pytest.mark.timeout(600)
 def test_name_node_that_is_away_for_a_while(hdfs, target, tmp_path):
     outage(hdfs, target, tmp_path, lambda: hdfs.stop("namenode"), lambda: hdfs.start("namenode"))
+
+
+@pytest.mark.timeout(600)
+def test_name_node_that_hangs_when_a_jvm_ends(hdfs, target, tmp_path):
+    """It answers nobody, nor does it refuse. A JVM ends within the grace of a container all the same, with time left for others, and says
+    where its pieces are; one that it answers while it ends has lost nothing."""
+    there, name = f"/{tmp_path.name}", "profile-exec-7.jfr"
+    cwd = [tmp_path / "one", tmp_path / "two"]
+    for d in cwd:
+        d.mkdir()
+    one, two = [target("BareExecutor", "--app-id", d.name, "--executor-id", 7, "spark.hadoop.dfs.replication=1", jvm=[f"{AGENT}hdfs://{hdfs.files}{there}"],
+                       classes=spark.bare_classes(), cwd=d, wait=False) for d in cwd]
+    wait_until(lambda: all(hdfs.ls(f"{there}/{d.name}").get(name) for d in cwd), 120)
+    with witness(cwd[1]) as whole:
+        wait_until(lambda: len(list(cwd[1].glob("sparkprof-*.jfr"))) == 1, 60)
+        os.kill(hdfs.procs["namenode"].pid, signal.SIGSTOP)
+        try:
+            one.proc.terminate()
+            assert one.proc.wait(15) == 143  # of the 30 seconds that a pod has
+            two.proc.terminate()
+            time.sleep(2)
+        finally:
+            os.kill(hdfs.procs["namenode"].pid, signal.SIGCONT)
+        assert two.proc.wait(60) == 143
+    assert f"could not be sent: see {cwd[0]}/sparkprof-{one.pid}" in one.stderr() and list(cwd[0].glob("sparkprof-*.jfr"))
+    assert not list(cwd[1].glob("sparkprof-*.jfr")) and "could not be sent" not in two.stderr(), two.stderr()
+    hdfs.fetch(f"{there}/two", tmp_path / "got")
+    assert b"".join(f.read_bytes() for f in in_order(tmp_path / "got")).endswith(whole(first=None))
 
 
 @pytest.mark.long
