@@ -222,15 +222,30 @@ static void name_as_jfr(char *file, size_t size)
 	}
 }
 
+/* A URI of this host, file:/dir or file:///dir, means what one of the cluster does: without .jfr a
+ * directory. */
+static int take_uri(char *file, size_t size, struct sp_err *err)
+{
+	char *path = file + strlen("file:");
+	size_t n;
+
+	if (strncmp(file, "file:/", 6) != 0)
+		return 0;
+	if (path[1] == '/' && path[2] != '/')
+		return sp_err_set(err, -EINVAL, "file: '%s': is not on this host", file);
+	path += path[1] == '/' ? 2 : 0;
+	n = strlen(path);
+	memmove(file, path, n + 1);
+	if ((n < 4 || strcmp(file + n - 4, ".jfr") != 0) && n + 2 <= size)
+		memcpy(file + n, "/", 2);
+	return 0;
+}
+
 static int check_file(const char *file, struct sp_err *err)
 {
-	size_t n = strlen(file);
 	int r;
 
-	if (strncmp(file, "file:/", 6) == 0)
-		return sp_err_set(err, -EINVAL,
-			"file: '%s': a path of this host is written without file:", file);
-	if (!n)
+	if (!*file)
 		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
 	if (sp_pattern_has_event(file))
 		return sp_err_set(err, -EINVAL, "file: a recording has no {{EVENT}}: it has all");
@@ -250,7 +265,9 @@ static int parse(const char *options, struct sp_err *err)
 	if (!autostart.args.start)
 		return sp_err_set(
 			err, -EINVAL, "write start,event=…,file=… after the library's name");
-	r = check_file(autostart.args.file, err);
+	r = take_uri(autostart.args.file, sizeof(autostart.args.file), err);
+	if (r == 0)
+		r = check_file(autostart.args.file, err);
 	if (r == 0)
 		name_as_jfr(autostart.args.file, sizeof(autostart.args.file));
 	return r;

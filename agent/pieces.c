@@ -48,8 +48,19 @@ static bool has_room(int fd, uint64_t own)
 	return (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize + own >= ROOM;
 }
 
+/* A link may have been laid there by somebody else: what it leads to is left alone as what is no
+ * recording is, and what could never be one is told. */
+static int refuse_link(const char *path)
+{
+	struct stat st;
+
+	if (strncmp(path, "/dev/", 5) == 0) /* /dev/stdout, whatever that is just now */
+		return -EINVAL;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? -EINVAL : -EEXIST;
+}
+
 /* A file that nobody else writes to, and that is no more than an older recording: a wrong word in
- * file= costs nobody his data. A link may have been laid there by somebody else. */
+ * file= costs nobody his data. */
 static int open_alone(const char *path)
 {
 	SP_AUTO_CLOSE int fd =
@@ -57,6 +68,8 @@ static int open_alone(const char *path)
 	struct stat st;
 	char magic[4];
 
+	if (fd < 0 && errno == ELOOP)
+		return refuse_link(path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -104,9 +117,6 @@ static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *er
 	}
 	if (fd == -EINVAL)
 		return sp_err_set(err, fd, "file: %s: is not a regular file", path);
-	if (fd == -ELOOP)
-		return sp_err_set(
-			err, fd, "file: %s: is a symbolic link, which is not followed here", path);
 	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
 }
 

@@ -33,7 +33,8 @@ void sp_pieces_failed(struct sp_pieces *p);
 struct sp_pieces *sp_pieces_ref(struct sp_pieces *p);
 void sp_pieces_free(struct sp_pieces *p);
 
-/* Is @file of the cluster: does it begin with a scheme, not file:? */
+/* Is @file of the cluster: does it begin with a scheme and a slash (hdfs:///x, dbfs:/x), not file:?
+ */
 bool sp_pieces_is_remote(const char *file);
 
 /* Ends the piece in hand at the next look. Any thread. */

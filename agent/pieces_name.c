@@ -14,7 +14,7 @@ bool sp_pieces_is_remote(const char *file)
 	size_t n =
 		strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
 
-	return n && strncmp(file + n, "://", 3) == 0 && strncmp(file, "file:", 5) != 0;
+	return n && strncmp(file + n, ":/", 2) == 0 && strncmp(file, "file:", 5) != 0;
 }
 
 /* Puts what tells apart before the extension: x.jfr → x.2.jfr, x-4711.jfr. */

@@ -203,6 +203,8 @@ static int add_id(struct sp_buf *b, const char *id, const char *what, struct sp_
 	return 0;
 }
 
+/* At the beginning of a name a variable may be a directory, as YARN's LOG_DIRS is; elsewhere it is
+ * part of a name. */
 static int add_environment(struct sp_buf *b, const struct piece *piece, struct sp_err *err)
 {
 	char name[256];
@@ -216,7 +218,10 @@ static int add_environment(struct sp_buf *b, const struct piece *piece, struct s
 	if (!value)
 		return sp_err_set(err, -ENOENT, "%%{%.*s}: not set in the environment",
 			(int)piece->name_len, piece->name);
-	add_safely(b, value);
+	if (b->len == 0 && *value == '/')
+		sp_buf_adds(b, value);
+	else
+		add_safely(b, value);
 	return 0;
 }
 

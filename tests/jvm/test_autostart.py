@@ -184,7 +184,28 @@ def test_what_was_written_for_other_formats_records_jfr(target, tmp_path, words,
     assert [f.name for f in tmp_path.iterdir()] == [file] and Recording(tmp_path / file).wall()
 
 
+@pytest.mark.parametrize("file, made", [
+    ("a b/100%%.jfr", "a b/100%.jfr"),
+    ("été//日本.jfr", "été/日本.jfr"),
+    ("no-extension", "no-extension"),
+    ("file://{dir}/x.jfr", "x.jfr"),
+    ("file:{dir}/d", "d/jvm-{host}-{pid}/profile-exec-jvm-{host}-{pid}.jfr"),
+    ("%{LOG_DIR}/x.jfr", "log/x.jfr"),
+    ("link.jfr", "link-{pid}.jfr"),
+])
+def test_names_of_files(target, tmp_path, file, made):
+    """Odd ones, those that Hadoop and async-profiler understand, and a link, which is left alone."""
+    (tmp_path / "link.jfr").symlink_to("elsewhere.jfr")
+    t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=start,event=wall,file={file.replace('{dir}', str(tmp_path))}"], cwd=tmp_path,
+               env={**os.environ, "LOG_DIR": str(tmp_path / "log")})
+    made = made.format(host=os.uname().nodename, pid=t.pid)
+    assert [str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*") if f.is_file()] == [made] and t.stderr() == ""
+
+
 @pytest.mark.parametrize("words, env, said", [
+    ("start,event=wall,file=file://host/x.jfr", "", "file: 'file://host/x.jfr': is not on this host"),
+    ("start,event=wall,file=/dev/stdout", "", "file: /dev/stdout: is not a regular file"),
+    ("start,event=wall,file=%{NO_SUCH}.jfr", "", "file: %{NO_SUCH}: not set in the environment"),
     ("start,event=wall,intervall=10ms,file=x.jfr", "", "'intervall' is not an option of the agent"),
     ("start,event=wall,file=x.jfr", "interval=soon", "interval: 'soon' is not a time or a size; write 10ms, 500us, 512k"),
     ("start,event=wall,file=x.jfr,fraction=2", "", "fraction: '2' is not a part of one; write 0.1"),

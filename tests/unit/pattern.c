@@ -20,6 +20,7 @@ static void environment(void)
 	setenv("SP_HOST", "node1", 1);
 	setenv("SP_EVIL", "../../etc/x", 1);
 	setenv("SP_UP", "..", 1);
+	setenv("SP_DIR", "/var/log/c 1", 1);
 	unsetenv("SP_NONE");
 	unsetenv("APP_ID");
 	unsetenv("EXECUTOR_ID");
@@ -41,6 +42,8 @@ Test(pattern, sequences_are_replaced)
 		{"%n{5}", "5"},
 		{"%{SP_HOST}/x", "node1/x"},
 		{"%{SP_EVIL}", ".._.._etc_x"},
+		{"%{SP_DIR}/x", "/var/log/c 1/x"},
+		{"d/%{SP_DIR}", "d/_var_log_c 1"},
 		{"d/%{SP_UP}/x", "d/_/x"},
 		{"100%%", "100%"},
 		{"%h/x", "node7/x"},

@@ -159,23 +159,45 @@ Test(pieces, an_older_recording_is_written_over)
 	sp_pieces_free(p);
 }
 
-Test(pieces, a_link_is_not_followed)
+Test(pieces, a_link_is_left_alone)
 {
-	int theirs = put_file("precious", "FLR"), fd;
-	struct sp_args a;
+	static const char *const leads_to[] = {"precious", "older.jfr", "nothing"};
+	int theirs = put_file("precious", "precious"), older = put_file("older.jfr", "FLR");
+
+	for (size_t i = 0; i < sizeof(leads_to) / sizeof(*leads_to); i++) {
+		struct sp_pieces *p;
+		char text[256], target[256];
+		int fd;
+
+		snprintf(text, sizeof(text), "%s/x.jfr", dir);
+		cr_assert(symlink(leads_to[i], text) == 0);
+		p = open_pieces("x.jfr", &known, &fd);
+		cr_expect(there(with_pid("x-%d.jfr")), "%s", listing());
+		cr_expect(readlink(text, target, sizeof(target)) > 0);
+		cr_expect_not(there("nothing"));
+		close(fd);
+		sp_pieces_free(p);
+		unlink(text);
+	}
+	cr_expect(lseek(theirs, 0, SEEK_END) == 8 && lseek(older, 0, SEEK_END) == 3);
+	close(theirs);
+	close(older);
+}
+
+Test(pieces, a_link_to_what_is_no_file_is_refused)
+{
 	struct sp_pieces *p;
+	struct sp_args a;
 	struct sp_err err = {{0}};
-	char text[128];
+	char text[256];
+	int fd;
 
 	snprintf(text, sizeof(text), "%s/x.jfr", dir);
-	cr_assert(symlink("precious", text) == 0);
-	snprintf(text, sizeof(text), "file=%s/x.jfr", dir);
+	cr_assert(symlink("/dev/null", text) == 0);
 	sp_args_init(&a);
-	cr_assert(sp_args_parse(&a, text, &err) == 0);
-	cr_expect_eq(sp_pieces_new(&p, &a, &known, &fd, &err), -ELOOP);
-	cr_expect(strstr(err.text, "x.jfr: is a symbolic link"), "%s", err.text);
-	cr_expect(lseek(theirs, 0, SEEK_END) == 3);
-	close(theirs);
+	snprintf(a.file, sizeof(a.file), "%s", text);
+	cr_expect(sp_pieces_new(&p, &a, &known, &fd, &err) == -EINVAL);
+	cr_expect(strstr(err.text, "x.jfr: is not a regular file"), "%s", err.text);
 }
 
 /* A child JVM with its parent's options, when the parent's first file is complete. */
@@ -368,6 +390,8 @@ Test(pieces, a_directory_has_the_layout_of_sparks_profiler)
 	}
 	cr_expect_not(sp_pieces_is_remote("/a://b"));
 	cr_expect_not(sp_pieces_is_remote("file:///b"));
+	cr_expect_not(sp_pieces_is_remote("hdfs:b"));
+	cr_expect(sp_pieces_is_remote("dbfs:/b"));
 }
 
 Test(pieces, what_waits_is_taken_in_order)
