@@ -36,7 +36,7 @@ static inline bool sp_identity_whole(const struct sp_identity *id)
 }
 
 /* Is this one of those @fraction of a million executors that record? The same ones of an
- * application at every try, others of the next application. */
+ * application at every try, others of the next application. A driver always is. */
 bool sp_identity_chosen(const struct sp_identity *id, uint32_t fraction);
 
 /* The identity on its way from the JVM's side, which learns it, to the collector. */

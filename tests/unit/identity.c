@@ -70,4 +70,5 @@ Test(identity, a_fraction_of_executors_and_the_same_again)
 	cr_expect(both > 50 && both < 200, "%u", both);
 	cr_expect_eq(chosen("x", 0, one), 0);
 	cr_expect_eq(chosen("x", 1000000, one), 10000);
+	cr_expect(sp_identity_chosen(&(struct sp_identity){.executor_id = "driver"}, 0));
 }
