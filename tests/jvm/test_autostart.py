@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from kit import jvm, recording
+from kit import jvm, parts, recording
 from kit.recording import Recording
 from kit.traces import mapped, our_threads, wait_until
 
@@ -162,11 +162,28 @@ def test_pieces_that_nobody_took_are_told_where_they_lie(target, tmp_path):
 
 def test_given_twice_or_not_chosen(target, tmp_path):
     one = recording.option(tmp_path / "one.jfr", event="wall")
-    t = target("Idle", jvm=[one, recording.option(tmp_path / "two.jfr", event="wall")])
-    assert t.stderr().count("\n") == 1 and "given twice" in t.stderr()
+    t = target("Idle", jvm=[recording.option(tmp_path / "two.jfr", event="wall")], env={**os.environ, "JAVA_TOOL_OPTIONS": one})
+    [_, ours] = t.stderr().splitlines()  # the other one is the JVM's own
+    assert ours.startswith("sparkprof: ") and "given twice" in ours
     t = target("Idle", jvm=[recording.option(tmp_path / "three.jfr", event="wall", fraction=0)])
     assert not our_threads(t) and t.stderr() == ""
     assert [f.name for f in tmp_path.glob("*.jfr")] == ["one.jfr"]
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_beside_async_profiler_the_job_is_done(tmp_path, ours_first):
+    """Both configured by mistake, with the default set of Spark 4's plugin. Who comes second may be refused its allocations, in one line."""
+    words = "start,event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s,file="
+    options = [f"-agentpath:{recording.AGENT}={words}{tmp_path}/ours.jfr", f"-agentpath:{parts.async_profiler()}={words}{tmp_path}/theirs.jfr"]
+    r = subprocess.run([parts.jdk(17) / "bin/java", *(options if ours_first else reversed(options)), "-cp", jvm.compiled(), "Mixture", "2"],
+                       capture_output=True, text=True, timeout=100)
+    assert r.returncode == 0 and "done" in r.stdout, r.stderr
+    assert Recording(tmp_path / "theirs.jfr").wall()
+    if ours_first:
+        assert r.stderr == "" and Recording(tmp_path / "ours.jfr").wall()
+    else:
+        assert r.stderr.count("\n") == 1 and "another agent of this JVM samples its allocations (loaded: libasyncProfiler.so)" in r.stderr
+        assert not (tmp_path / "ours.jfr").exists()
 
 
 @pytest.mark.parametrize("words, file", [
