@@ -2,8 +2,10 @@
 #include "hadoop.h"
 
 #include "jnikit.h"
+#include "sparkuser.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,10 +49,12 @@ static bool set(JNIEnv *env, jobject conf, jmethodID m, const char *key, bool va
 	return !(*env)->ExceptionCheck(env);
 }
 
-/* SparkHadoopUtil.get.newConfiguration(SparkEnv.get.conf), not to be closed by Hadoop's hook; and
- * where HDFS has fewer nodes than a file should have copies, it can be appended to all the same. */
-static jobject configuration(JNIEnv *env, jobject spark)
+/* SparkHadoopUtil.get.newConfiguration(SparkEnv.get.conf), not to be closed by Hadoop's hook, nor
+ * by SparkSubmit with all others of a proxy user; and where HDFS has fewer nodes than a file should
+ * have copies, it can be appended to all the same. */
+static jobject configuration(JNIEnv *env, jobject spark, const char *path)
 {
+	char uncached[128];
 	jobject conf = sp_jni_call(env, spark, "conf", "()Lorg/apache/spark/SparkConf;");
 	jobject util = conf ? sp_jni_call_static(env, "org/apache/spark/deploy/SparkHadoopUtil",
 				      "get", "()Lorg/apache/spark/deploy/SparkHadoopUtil;")
@@ -62,7 +66,10 @@ static jobject configuration(JNIEnv *env, jobject spark)
 	jmethodID m =
 		c ? (*env)->GetMethodID(env, c, "setBoolean", "(Ljava/lang/String;Z)V") : NULL;
 
-	if (!m || !set(env, made, m, "fs.automatic.close", false) ||
+	snprintf(uncached, sizeof(uncached), "fs.%.*s.impl.disable.cache", (int)strcspn(path, ":"),
+		path);
+	if (!m || !set(env, made, m, uncached, true) ||
+		!set(env, made, m, "fs.automatic.close", false) ||
 		!set(env, made, m, "dfs.client.block.write.replace-datanode-on-failure.best-effort",
 			true))
 		return NULL;
@@ -109,7 +116,7 @@ static bool is_driver(JNIEnv *env, jobject spark)
 	return strcmp(text, "driver") == 0;
 }
 
-/* With Kerberos the process has the user's tokens; without, whoever submitted is named by
+/* With Kerberos it is Spark's own user who has the tokens; without, whoever submitted is named by
  * SPARK_USER, as in Spark's own runAsSparkUser, or known to the driver. */
 static jobject new_file_system(
 	JNIEnv *env, jobject spark, jobject path, jobject conf, bool *ret_early)
@@ -120,16 +127,18 @@ static jobject new_file_system(
 
 	if (!uri)
 		return NULL;
-	if (user && *user && !is_secure(env))
+	if (is_secure(env))
+		sp_sparkuser_become(env);
+	else if (user && *user)
 		name = (*env)->NewStringUTF(env, user);
-	else if (is_driver(env, spark) && !is_secure(env))
+	else if (is_driver(env, spark))
 		name = context_user(env, ret_early);
 	if (*ret_early)
 		return NULL;
 	if (!name)
-		return sp_jni_call_static(env, FS "FileSystem", "newInstance",
+		return sp_jni_call_static(env, FS "FileSystem", "get",
 			"(Ljava/net/URI;" CONF_TYPE ")" FS_TYPE, uri, conf);
-	return sp_jni_call_static(env, FS "FileSystem", "newInstance",
+	return sp_jni_call_static(env, FS "FileSystem", "get",
 		"(Ljava/net/URI;" CONF_TYPE "Ljava/lang/String;)" FS_TYPE, uri, conf, name);
 }
 
@@ -180,7 +189,7 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 	spark = spark_env(env);
 	if (spark) {
 		path = new_path(env, uri);
-		conf = path ? configuration(env, spark) : NULL;
+		conf = path ? configuration(env, spark, uri) : NULL;
 		fs = conf ? new_file_system(env, spark, path, conf, &early) : NULL;
 		h->fs = fs ? (*env)->NewGlobalRef(env, fs) : NULL;
 	}

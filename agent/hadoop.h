@@ -1,6 +1,6 @@
 /* Files of the cluster (HDFS, S3A, ABFS: whatever this JVM's Spark can write), through Hadoop's
- * FileSystem over JNI, with Spark's configuration and credentials. The instance is our own, and
- * Hadoop's shutdown hook leaves it open (fs.automatic.close): it works to the JVM's last moment.
+ * FileSystem over JNI, with Spark's configuration and credentials. The instance is our own and in
+ * no cache, so that nobody closes it before us: it works to the JVM's last moment.
  * Context: one thread, attached to the JVM, no lock held; calls may take as long as the network
  * lets them. */
 #ifndef SP_AGENT_HADOOP_H

@@ -25,6 +25,8 @@ DAEMONS = {"namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
            "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
            "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
            "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager"}
+JAVA = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED",
+        "--add-exports=java.base/sun.net.dns=ALL-UNNAMED", "--add-exports=java.base/sun.net.util=ALL-UNNAMED"]
 LOG4J = """log4j.rootLogger=INFO,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
@@ -42,12 +44,13 @@ def free_ports(n):
 
 
 class Cluster:
-    """One node of everything, or of HDFS only, in a directory of its own."""
+    """One node of everything, or of HDFS only, in a directory of its own. @env is for its daemons and applications."""
 
-    def __init__(self, daemons=tuple(DAEMONS)):
+    def __init__(self, daemons=tuple(DAEMONS), env=None):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="syarn"))
         self.conf = self.dir / "conf"
         self.procs = {}
+        self.env = {"HADOOP_CONF_DIR": str(self.conf), **(env or {})}
         self.jars = parts.jars("hadoop-3.5.0", *HADOOP)
         self._configure()
         try:
@@ -93,12 +96,10 @@ class Cluster:
         (self.conf / f"{name}.xml").write_text(f"<configuration>\n{body}</configuration>\n")
 
     def _run(self, name, main, *args):
-        java = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
-                "--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-exports=java.base/sun.net.dns=ALL-UNNAMED",
-                "--add-exports=java.base/sun.net.util=ALL-UNNAMED", "-cp", f"{self.conf}:{self.jars}/*"]
+        java = [*JAVA, "-cp", f"{self.conf}:{self.jars}/*"]
         with open(self.dir / f"{name}.log", "wb") as log:
             return subprocess.Popen([parts.jdk(17) / "bin/java", *java, main, *args], stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, cwd=self.dir, env={**os.environ, "HADOOP_CONF_DIR": str(self.conf)})
+                                    stderr=log, cwd=self.dir, env={**os.environ, **self.env})
 
     def _wait_up(self, timeout=240):
         end = time.monotonic() + timeout
@@ -117,7 +118,7 @@ class Cluster:
         home = next(parts.pyspark(kw.get("version", "4.3.0")).glob("lib/python*/site-packages/pyspark"))
         conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.yarn.am.memory": "512m",
                 "spark.executor.cores": 2, **kw.pop("conf", {})}
-        env = {"HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), **kw.pop("env", {})}
+        env = {**self.env, "SPARK_HOME": str(home), **kw.pop("env", {})}
         return spark.App(master="yarn", conf=conf, env=env, **kw)
 
     def submit(self, script, name, version="4.3.0", timeout=240):
@@ -128,7 +129,7 @@ class Cluster:
                 "spark.executor.cores": 2, "spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON": "/usr/bin/python3"}
         r = subprocess.run([venv / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", "--name", name,
                             *(x for k, v in conf.items() for x in ("--conf", f"{k}={v}")), script], cwd=self.dir, capture_output=True, text=True,
-                           timeout=timeout, env={**os.environ, "HADOOP_CONF_DIR": str(self.conf), "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(17)),
+                           timeout=timeout, env={**os.environ, **self.env, "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(17)),
                                                  "PYSPARK_PYTHON": "/usr/bin/python3"})
         found = re.search(r"Submitted application (application_\w+)", r.stderr)
         if not found:
