@@ -148,14 +148,8 @@ class Cluster(yarn.Cluster):
     def _site(self, name, properties):
         super()._site(name, {**properties, **self.more.get(name, {})})
 
-    def shell(self, *args, main="org.apache.hadoop.fs.FsShell", user="nn/localhost"):
-        """A command of `hdfs dfs`, or of what else has a @main; as HDFS's superuser. Returns what it printed."""
-        env = {**os.environ, "HADOOP_CONF_DIR": str(self.conf), **self.realm.env(user)}
-        r = subprocess.run([parts.jdk(17) / "bin/java", *yarn.JAVA, "-cp", f"{self.conf}:{self.jars}/*", main, *map(str, args)], env=env, capture_output=True,
-                           text=True, stdin=subprocess.DEVNULL, timeout=120)
-        if r.returncode:
-            raise RuntimeError(f"{args}: {r.returncode}\n{r.stderr[-2000:]}")
-        return r.stdout
+    def shell(self, *args, **kw):
+        return super().shell(*args, **{"env": self.realm.env("nn/localhost"), **kw})
 
     def ls(self, path):
         try:

@@ -136,6 +136,14 @@ class Cluster:
             raise RuntimeError(f"spark-submit: {r.returncode}\n{r.stderr[-3000:]}")
         return found[1]
 
+    def shell(self, *args, main="org.apache.hadoop.fs.FsShell", env=None):
+        """A command of `hdfs dfs`, or of what else has a @main, as HDFS's superuser. Returns what it printed."""
+        r = subprocess.run([parts.jdk(17) / "bin/java", *JAVA, "-cp", f"{self.conf}:{self.jars}/*", main, *map(str, args)], env={**os.environ, **self.env, **(env or {})},
+                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+        if r.returncode:
+            raise RuntimeError(f"{args}: {r.returncode}\n{r.stderr[-2000:]}")
+        return r.stdout
+
     def _web(self, path, op):
         return urllib.request.urlopen(f"http://{self.web}/webhdfs/v1{path}?op={op}&user.name=root", timeout=30)
 
@@ -169,8 +177,18 @@ class Cluster:
         self.procs[name].wait()
 
     def start(self, name, *args):
-        """Starts it again."""
-        self.procs[name] = self._run(name, DAEMONS[name], *args)
+        """Starts it again, or where a number is behind its name another of its kind."""
+        self.procs[name] = self._run(name, DAEMONS[name.rstrip("0123456789")], *args)
+
+    def add_datanodes(self, *numbers):
+        for i in numbers:
+            own = {"data.dir": f"file://{self.dir}/data{i}", **{f"{x}address": "127.0.0.1:0" for x in ("", "http.", "ipc.")}}
+            self.start(f"datanode{i}", *(w for k, v in own.items() for w in ("-D", f"dfs.datanode.{k}={v}")))
+
+    def datanodes(self):
+        """How many of them the NameNode knows to live."""
+        with urllib.request.urlopen(f"http://{self.web}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState", timeout=30) as r:
+            return json.load(r)["beans"][0]["NumLiveDataNodes"]
 
     def executors(self, app_id):
         """JVMs below the NodeManager that are executors of that application, not the shells around them."""

@@ -292,6 +292,27 @@ def test_name_node_that_hangs_when_a_jvm_ends(hdfs, target, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_directory_with_erasure_coding(target, tmp_path):
+    """HDFS appends to no file there: each piece is one."""
+    with yarn.Cluster(("namenode", "datanode")) as c:
+        c.add_datanodes(2, 3)
+        wait_until(lambda: c.datanodes() == 3, 120)
+        c.shell("-mkdir", "/coded")
+        for words in (("-enablePolicy", "-policy", "XOR-2-1-1024k"), ("-setPolicy", "-policy", "XOR-2-1-1024k", "-path", "/coded")):
+            c.shell(*words, main="org.apache.hadoop.hdfs.tools.ECAdmin")
+        t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, jvm=[f"{AGENT}hdfs://{c.files}/coded"], classes=spark.bare_classes(), cwd=tmp_path,
+                   wait=False)
+        wait_until(lambda: len(c.ls("/coded/app-1")) >= 4, 180)
+        t.proc.terminate()
+        assert t.proc.wait(60) == 143 and "sparkprof:" not in t.stderr() and not list(tmp_path.glob("sparkprof-*.jfr")), t.stderr()
+        c.fetch("/coded/app-1", tmp_path / "got")
+    names = {f.name for f in (tmp_path / "got").iterdir()}
+    assert names == {"profile-exec-7.jfr", *(f"profile-exec-7.{i}.jfr" for i in range(1, len(names)))}
+    assert cover((tmp_path / "got").iterdir()) > 0.97
+
+
+@pytest.mark.long
 def test_a_driver_that_ends_before_its_first_piece(hdfs, sparkprof, tmp_path):
     """SparkContext.stop() takes SparkEnv away, and the JVM ends behind it. What it leaves is of the user who submitted, as an executor's is."""
     home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
