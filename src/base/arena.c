@@ -42,6 +42,11 @@ void *sp_arena_alloc(struct sp_arena *a, size_t n)
 	return p;
 }
 
+void sp_arena_large_pages(struct sp_arena *a)
+{
+	madvise(a->base, a->cap, MADV_HUGEPAGE);
+}
+
 void sp_arena_reset(struct sp_arena *a)
 {
 	if (a->used)

@@ -20,6 +20,10 @@ void sp_arena_done(struct sp_arena *a);
 /* Zeroed memory aligned to 16 bytes, borrowed until sp_arena_reset/done; NULL when full. */
 void *sp_arena_alloc(struct sp_arena *a, size_t n);
 
+/* Asks for large pages for what is not used yet: for who goes about it at random, and much of it.
+ * Where the kernel has none to give, nothing changes. */
+void sp_arena_large_pages(struct sp_arena *a);
+
 /* Forgets everything and returns the touched pages to the kernel. */
 void sp_arena_reset(struct sp_arena *a);
 

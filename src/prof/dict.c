@@ -73,6 +73,11 @@ void sp_dict_free(struct sp_dict *d)
 	free(d);
 }
 
+void sp_dict_large_pages(struct sp_dict *d)
+{
+	sp_arena_large_pages(&d->arena);
+}
+
 struct sp_dict *sp_dict_share(struct sp_dict *d)
 {
 	d->others++;

@@ -72,6 +72,9 @@ struct sp_dict;
 int sp_dict_new(struct sp_dict **ret, size_t cap);
 void sp_dict_free(struct sp_dict *d);
 
+/* For one that may become large: entries are found at random (sp_arena_large_pages). */
+void sp_dict_large_pages(struct sp_dict *d);
+
 /* One more owner: the last one's sp_dict_free frees it. All of one thread. */
 struct sp_dict *sp_dict_share(struct sp_dict *d);
 

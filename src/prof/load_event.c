@@ -134,6 +134,8 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 		    : sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
 	if (r == 0 && opts->dict)
 		sp_profile_loosen(l->p);
+	else if (r == 0 && opts->several && !opts->dict_cap)
+		sp_dict_large_pages(l->p->dict);
 	if (r == 0 && !opts->timeless)
 		sp_profile_expect(l->p, opts->start_ns, opts->end_ns, opts->bucket_ns);
 	/* Formats with room for one event show the first: not the one whose samples came first. */
