@@ -53,8 +53,9 @@ struct worker {
 	struct job *j;
 	size_t from, to; /* of the files */
 	struct sp_profile *sum;
-	struct sp_symbols *symbols; /* of all its files: most have the same modules */
-	struct said *said;	    /* owned: what to warn of */
+	struct sp_symbols *symbols;  /* of all its files: most have the same modules */
+	struct sp_resolved resolved; /* by them */
+	struct said *said;	     /* owned: what to warn of */
 	size_t said_count;
 	struct sp_err err;
 	int result;
@@ -151,6 +152,7 @@ static int load_file(
 		return r;
 	name_executor(path, executor, sizeof(executor));
 	opts.executor = executor;
+	opts.resolved = &w->resolved;
 	opts.dict = w->sum ? room_in(w->sum->dict) : NULL;
 	if (opts.dict && !w->sum->foreign)
 		w->sum->foreign = sp_dict_threads(opts.dict) + 1;
@@ -224,6 +226,7 @@ static void *work(void *ctx)
 		add_result(w, w->j->in->paths[i], p, r, &err);
 	}
 	sp_symbols_free(w->symbols);
+	sp_resolved_done(&w->resolved);
 	return NULL;
 }
 

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "jfr/reader.h"
 #include "prof/load_event.h"
-#include "prof/resolve.h"
 
 #define CHUNKS	4096
 #define READERS 16
@@ -152,6 +151,15 @@ static int find_symbol(
 	return sp_symbols_find(ctx, module, build_id, addr, ret_name);
 }
 
+/* What is kept is of the shared dictionary. */
+static int resolve(struct sp_loading *l)
+{
+	struct sp_resolved *r = l->p->dict == l->opts->dict ? l->opts->resolved : NULL;
+
+	return r ? sp_profile_resolve_more(l->p, r, find_symbol, l->symbols)
+		 : sp_profile_resolve(l->p, find_symbol, l->symbols);
+}
+
 static void note_damage(struct sp_loading *l, const struct sp_err *err)
 {
 	unsigned long long events = l->stats.events, chunks = l->stats.chunks;
@@ -181,7 +189,7 @@ static int settle(struct sp_loading *l, struct sp_err *err)
 		sp_profile_lost(l->p, "more than a report can hold", l->stats.dropped);
 	if (sp_loading_settle(l) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
-	if (l->symbols && sp_profile_resolve(l->p, find_symbol, l->symbols) < 0)
+	if (l->symbols && resolve(l) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory to name native functions");
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "elf/symbols.h"
 #include "prof/profile.h"
+#include "prof/resolve.h"
 #include "prof/stagenames.h"
 
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
@@ -58,6 +59,7 @@ struct sp_load_opts {
 	/* Shared by the profile, if one thread reads: it is to be merged with others that have it.
 	 * NULL: one of its own. */
 	struct sp_dict *dict;
+	struct sp_resolved *resolved; /* what was resolved of it; NULL: nothing is kept */
 	void (*progress)(void *ctx, uint64_t bytes); /* so much more was read; from any thread */
 	void *progress_ctx;
 };

@@ -41,53 +41,99 @@ static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_resolve_fn 
 }
 
 /* Interns the stack @id with its methods replaced. Returns as resolve_method. */
-static uint32_t resolve_stack(struct sp_profile *p, uint32_t id, const uint32_t *methods,
-	size_t count, struct sp_frame_ref *frames)
+static uint32_t resolve_stack(
+	struct sp_dict *d, uint32_t id, const struct sp_resolved *r, struct sp_frame_ref *frames)
 {
-	const struct sp_stack *st = sp_dict_get_stack(p->dict, id);
+	const struct sp_stack *st = sp_dict_get_stack(d, id);
 	bool changed = false;
 
 	if (!st)
 		return id;
 	for (uint32_t i = 0; i < st->count; i++) {
+		uint32_t method = st->frames[i].method;
+
 		frames[i] = st->frames[i];
-		if (frames[i].method < count && methods[frames[i].method] != frames[i].method) {
-			frames[i].method = methods[frames[i].method];
+		if (method < r->method_count && r->methods[method] != method) {
+			frames[i].method = r->methods[method];
 			changed = true;
 		}
 	}
-	return changed ? sp_dict_stack(p->dict, frames, st->count, st->truncated) : id;
+	return changed ? sp_dict_stack(d, frames, st->count, st->truncated) : id;
+}
+
+/* Lengthens @array to @count entries, new ones zero. */
+static int lengthen(uint32_t **array, size_t *cap, size_t count)
+{
+	size_t to = count + count / 2;
+	uint32_t *p;
+
+	if (count <= *cap)
+		return 0;
+	p = reallocarray(*array, to, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	memset(p + *cap, 0, (to - *cap) * sizeof(*p));
+	*array = p;
+	*cap = to;
+	return 0;
+}
+
+/* Asks for the methods that nobody has asked for. */
+static int resolve_methods(
+	struct sp_profile *p, struct sp_resolved *r, sp_resolve_fn *find, void *ctx)
+{
+	size_t count = (size_t)sp_dict_methods(p->dict) + 1;
+
+	if (lengthen(&r->methods, &r->method_cap, count) < 0)
+		return -ENOMEM;
+	for (uint32_t i = (uint32_t)r->method_count; i < count; i++) {
+		r->methods[i] = i ? resolve_method(p, i, find, ctx) : 0;
+		if (i && r->methods[i] == 0)
+			return -ENOMEM;
+		r->named += r->methods[i] != i;
+		r->method_count = i + 1ul;
+	}
+	return 0;
+}
+
+int sp_profile_resolve_more(
+	struct sp_profile *p, struct sp_resolved *r, sp_resolve_fn *find, void *ctx)
+{
+	SP_AUTO_FREE struct sp_frame_ref *frames = NULL;
+	bool changed = false;
+
+	if (resolve_methods(p, r, find, ctx) < 0)
+		return -ENOMEM;
+	if (!r->named)
+		return 0;
+	frames = calloc(SP_DICT_MAX_FRAMES, sizeof(*frames));
+	if (!frames || lengthen(&r->stacks, &r->stack_cap, sp_dict_stacks(p->dict) + 1ul) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->row_count; i++) {
+		uint32_t id = p->rows[i].stack;
+
+		if (id && !r->stacks[id])
+			r->stacks[id] = resolve_stack(p->dict, id, r, frames);
+		if (id && !r->stacks[id])
+			return -ENOMEM;
+		changed |= r->stacks[id] != id;
+	}
+	if (changed)
+		sp_profile_replace_stacks(p, r->stacks, r->stack_cap);
+	return 0;
+}
+
+void sp_resolved_done(struct sp_resolved *r)
+{
+	free(r->methods);
+	free(r->stacks);
+	*r = (struct sp_resolved){0};
 }
 
 int sp_profile_resolve(struct sp_profile *p, sp_resolve_fn *find, void *ctx)
 {
-	size_t count = (size_t)sp_dict_methods(p->dict) + 1;
-	size_t stack_count = (size_t)sp_dict_stacks(p->dict) + 1;
-	SP_AUTO_FREE uint32_t *methods = calloc(count, sizeof(*methods));
-	SP_AUTO_FREE uint32_t *stacks = calloc(stack_count, sizeof(*stacks));
-	SP_AUTO_FREE struct sp_frame_ref *frames = calloc(SP_DICT_MAX_FRAMES, sizeof(*frames));
-	int named = 0;
+	__attribute__((cleanup(sp_resolved_done))) struct sp_resolved resolved = {0};
+	int r = sp_profile_resolve_more(p, &resolved, find, ctx);
 
-	if (!methods || !stacks || !frames)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < count; i++) {
-		methods[i] = resolve_method(p, i, find, ctx);
-		if (methods[i] == 0)
-			return -ENOMEM;
-		named += methods[i] != i;
-	}
-	if (named == 0)
-		return 0;
-	/* only those of the rows: others may share the dictionary */
-	for (size_t i = 0; i < p->row_count; i++)
-		stacks[p->rows[i].stack] = p->rows[i].stack;
-	for (uint32_t i = 1; i < stack_count; i++) {
-		if (!stacks[i])
-			continue;
-		stacks[i] = resolve_stack(p, i, methods, count, frames);
-		if (stacks[i] == 0)
-			return -ENOMEM;
-	}
-	sp_profile_replace_stacks(p, stacks, stack_count);
-	return named;
+	return r < 0 ? r : (int)resolved.named;
 }

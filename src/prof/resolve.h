@@ -18,4 +18,17 @@ typedef int sp_resolve_fn(
  * Returns: how many methods got a name, or -ENOMEM: then @p is as it was. */
 int sp_profile_resolve(struct sp_profile *p, sp_resolve_fn *find, void *ctx);
 
+/* What became of a dictionary's methods and stacks: with it, profiles that share the dictionary and
+ * are resolved one after the other ask for each once. All zero at first. */
+struct sp_resolved {
+	uint32_t *methods, *stacks; /* owned, by id; of stacks 0: not looked at */
+	size_t method_count, method_cap, stack_cap;
+	size_t named; /* methods that got a name */
+};
+void sp_resolved_done(struct sp_resolved *r);
+
+/* The same with it. Returns 0 or -ENOMEM. */
+int sp_profile_resolve_more(
+	struct sp_profile *p, struct sp_resolved *r, sp_resolve_fn *find, void *ctx);
+
 #endif

@@ -366,6 +366,44 @@ Test(resolve, names_are_put_in_and_rows_merge)
 	sp_profile_free(p);
 }
 
+static void add_address(struct sp_profile *p, const char *address)
+{
+	struct sp_method m = {.class_id = str(p, "liba.so"),
+		.name_id = str(p, address),
+		.sig_id = str(p, "()Lbeef;"),
+		.native = 1,
+		.unresolved = 1};
+	struct sp_frame_ref f = {sp_dict_method(p->dict, &m), -1, -1, SP_FRAME_NATIVE};
+	struct sp_sample s = {.stack = sp_dict_stack(p->dict, &f, 1, 0), .count = 1, .weight = 1};
+
+	cr_assert(sp_profile_add(p, &s) == 0);
+}
+
+Test(resolve, what_one_that_shares_the_dictionary_resolved_is_not_asked_again)
+{
+	static const char *const addresses[][3] = {
+		{"0x10", "0x12", "0x11"}, {"0x11", "0x12", "0x102"}};
+	struct sp_resolved resolved = {0};
+	struct sp_profile *p[2];
+	int asked = 0;
+
+	cr_assert(sp_profile_new(&p[0], 1 << 20) == 0);
+	cr_assert(sp_profile_new_with(&p[1], p[0]->dict) == 0);
+	for (int i = 0; i < 2; i++) {
+		sp_profile_event(p[i], "cpu", SP_UNIT_NS, 1, false);
+		for (int k = 0; k < 3; k++)
+			add_address(p[i], addresses[i][k]);
+		cr_assert(sp_profile_resolve_more(p[i], &resolved, find_even, &asked) == 0);
+	}
+	cr_assert(asked == 4 && resolved.named == 3);
+	cr_assert(p[0]->row_count == 2); /* low, and what has no name */
+	cr_assert(p[1]->row_count == 3 && p[1]->rows[0].stack == p[0]->rows[1].stack);
+	cr_assert(p[1]->rows[1].stack == p[0]->rows[0].stack);
+	sp_resolved_done(&resolved);
+	sp_profile_free(p[0]);
+	sp_profile_free(p[1]);
+}
+
 static uint32_t add_task(struct sp_profile *p, int32_t stage, int64_t tid)
 {
 	sp_profile_add_task(p, &(struct sp_task_run){.name = {tid, stage, 0, 0, 0}});
