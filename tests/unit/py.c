@@ -1,5 +1,6 @@
 /* The reader of CPython's memory, without a Python: recorded memory of each version, whole,
  * changing and damaged (tests/kit/pymem_record.c makes it of tests/python/targets/where.py). */
+#include "py_kit.h"
 #include "py_record.h"
 #include "py_worker.h"
 #include "py/find.h"
@@ -17,123 +18,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BLOCK = 64 };
-
-struct block {
-	uint64_t addr;
-	uint8_t bytes[BLOCK];
-};
-
-struct memory {
-	uint64_t minor, runtime;
-	struct block *blocks;
-	size_t count;
-	uint64_t bytes;		     /* read so far */
-	uint64_t torn_at, torn_with; /* a word that reads otherwise in the second copy */
-	unsigned (*torn)(size_t span, size_t n); /* NULL: never */
-};
-
-static int read_memory(void *ctx, const struct sp_pyspan *spans, size_t n)
-{
-	struct memory *m = ctx;
-
-	for (size_t i = 0; i < n; i++) {
-		uint8_t *to = spans[i].to;
-
-		m->bytes += spans[i].len;
-		for (size_t k = 0; k < spans[i].len;) {
-			uint64_t at = spans[i].addr + k;
-			size_t b = 0;
-
-			while (b < m->count && at - m->blocks[b].addr >= BLOCK)
-				b++;
-			if (b == m->count)
-				return (int)i;
-			for (; k < spans[i].len && spans[i].addr + k - m->blocks[b].addr < BLOCK;
-				k++)
-				to[k] = m->blocks[b].bytes[spans[i].addr + k - m->blocks[b].addr];
-		}
-		if (m->torn && m->torn_at >= spans[i].addr &&
-			m->torn_at + 8 <= spans[i].addr + spans[i].len && m->torn(i, n))
-			memcpy(to + (m->torn_at - spans[i].addr), &m->torn_with, 8);
-	}
-	return (int)n;
-}
-
-static struct memory load(unsigned minor)
-{
-	struct memory m = {0};
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/py/3.%u.memory", getenv("SP_DATA"), minor);
-	f = fopen(path, "r");
-	cr_assert(f, "%s", path);
-	m.blocks = calloc(4096, sizeof(*m.blocks));
-	cr_assert_eq(fread(&m, 8, 2, f), 2);
-	m.count = fread(m.blocks, sizeof(*m.blocks), 4096, f);
-	fclose(f);
-	cr_assert_eq(m.minor, minor);
-	return m;
-}
-
-static int begin(struct sp_pyreader *r, struct memory *m)
-{
-	struct sp_pymem mem = {read_memory, m};
-
-	return sp_pyreader_init(r, &mem, m->runtime, (unsigned)m->minor);
-}
-
-struct expected {
-	const char *name, *plain; /* from 3.11 on, and before */
-	int line;
-	unsigned last; /* the last minor version that has it */
-};
-
-static const struct expected where[] = {
-	{"deep", "deep", 9, 99},
-	{"deep", "deep", 11, 99},
-	{"deep", "deep", 11, 99},
-	{"steps", "steps", 17, 99},
-	/* from 3.12 on a comprehension is part of its function */
-	{"Outer.method.<locals>.<lambda>.<locals>.<listcomp>", "<listcomp>", 23, 11},
-	{"Outer.method.<locals>.<lambda>", "<lambda>", 23, 99},
-	{"Outer.method", "method", 24, 99},
-	{"<module>", "<module>", 32, 99},
-};
-
-static void check_main(const struct sp_pystack *s, unsigned minor, size_t skip)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
-		const struct expected *e = &where[i];
-
-		if (minor > e->last)
-			continue;
-		if (skip) {
-			skip--;
-			continue;
-		}
-		cr_assert_lt(n, s->count, "3.%u: frame %zu is missing", minor, n);
-		cr_assert_str_eq(s->frames[n].code->name, minor >= 11 ? e->name : e->plain);
-		cr_assert_eq(s->frames[n].line, e->line, "3.%u: %s: line %d", minor, e->name,
-			s->frames[n].line);
-		cr_assert(strstr(s->frames[n].code->file, "where.py"));
-		n++;
-	}
-	cr_assert_eq(n, s->count);
-}
-
 Test(py, each_version_has_its_threads_functions_and_lines)
 {
 	static struct sp_pystack s;
 
 	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
-		struct memory m = load(minor);
+		struct memory m = memory_load(minor);
 		struct sp_pyreader r;
 
-		cr_assert_eq(begin(&r, &m), 0, "3.%u", minor);
+		cr_assert_eq(memory_begin(&r, &m), 0, "3.%u", minor);
 		for (int again = 0; again < 3; again++) {
 			cr_assert_eq(sp_pyreader_threads(&r), 0, "3.%u", minor);
 			cr_assert_eq(r.thread_count, 2);
@@ -151,86 +44,6 @@ Test(py, each_version_has_its_threads_functions_and_lines)
 	}
 }
 
-static unsigned in_second_copy(size_t span, size_t n)
-{
-	return n > 2 && span >= n / 2;
-}
-
-/* Where a frame of the main thread keeps its code. */
-static uint64_t code_of_newest(struct sp_pyreader *r, struct memory *m)
-{
-	const struct sp_pylayout *l = &r->heap.layout;
-	uint64_t at = sp_pymem_word(&r->heap.mem, r->threads[1].addr + l->ts_frame);
-
-	if (l->ts_cframe)
-		at = sp_pymem_word(&r->heap.mem, at + l->cframe_frame);
-	return at + l->fr_code;
-}
-
-Test(py, a_frame_that_changes_is_left_out_and_its_callers_stay)
-{
-	static struct sp_pystack s;
-
-	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
-		struct memory m = load(minor);
-		struct sp_pyreader r;
-
-		cr_assert_eq(begin(&r, &m), 0);
-		cr_assert_eq(sp_pyreader_threads(&r), 0);
-		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0);
-		m.torn_at = code_of_newest(&r, &m);
-		m.torn_with = m.runtime & ~7ull;
-		m.torn = in_second_copy;
-		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0, "3.%u", minor);
-		cr_assert(s.partial, "3.%u", minor);
-		check_main(&s, minor, 1);
-		cr_assert_eq(r.partial, 1);
-		sp_pyreader_done(&r);
-		free(m.blocks);
-	}
-}
-
-static void poke(struct memory *m, uint64_t addr, uint64_t word)
-{
-	for (size_t b = 0; b < m->count; b++)
-		if (addr - m->blocks[b].addr < BLOCK)
-			memcpy(m->blocks[b].bytes + (addr - m->blocks[b].addr), &word, 8);
-}
-
-/* What both copies show alike, and never was: something else lies where the newest frame's code
- * was; the newest frame is linked to itself, or to nothing though a Python function called it. */
-Test(py, what_lies_where_a_frame_was_is_no_frame)
-{
-	static struct sp_pystack s;
-
-	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
-		struct memory m = load(minor);
-		struct sp_pyreader r;
-		uint64_t code, word, newest;
-
-		cr_assert_eq(begin(&r, &m), 0);
-		cr_assert_eq(sp_pyreader_threads(&r), 0);
-		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0);
-		code = code_of_newest(&r, &m);
-		newest = code - r.heap.layout.fr_code;
-		word = sp_pymem_word(&r.heap.mem, code);
-		poke(&m, code, m.runtime & ~7ull);
-		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), 0, "3.%u", minor);
-		cr_assert(s.partial, "3.%u", minor);
-		check_main(&s, minor, 1);
-		poke(&m, code, word);
-		m.bytes = 0;
-		poke(&m, newest + r.heap.layout.fr_back, newest);
-		cr_assert_eq(sp_pyreader_stack(&r, 1, &s), -EAGAIN, "3.%u", minor);
-		cr_assert_lt(m.bytes, 1u << 20, "3.%u", minor);
-		poke(&m, newest + r.heap.layout.fr_back, 0);
-		cr_assert_eq(
-			sp_pyreader_stack(&r, 1, &s), minor >= 11 ? -EAGAIN : 0, "3.%u", minor);
-		sp_pyreader_done(&r);
-		free(m.blocks);
-	}
-}
-
 /* One reading of everything, with whatever is there. */
 static void read_all(struct memory *m)
 {
@@ -239,7 +52,7 @@ static void read_all(struct memory *m)
 	struct sp_pytask task;
 	struct sp_pyreader r;
 
-	if (begin(&r, m) == 0 && sp_pyreader_threads(&r) == 0) {
+	if (memory_begin(&r, m) == 0 && sp_pyreader_threads(&r) == 0) {
 		for (size_t i = 0; i < r.thread_count && i < 8; i++) {
 			if (sp_pyreader_stack(&r, i, &s) < 0)
 				continue;
@@ -292,7 +105,7 @@ Test(py, damaged_memory_is_read_in_bounds_and_to_an_end)
 	uint64_t seed = 42;
 
 	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
-		struct memory whole = load(minor), m = whole;
+		struct memory whole = memory_load(minor), m = whole;
 
 		m.blocks = calloc(whole.count, sizeof(*m.blocks));
 		for (int i = 0; i < 150; i++) {
@@ -310,7 +123,7 @@ Test(py, damaged_memory_is_read_in_bounds_and_to_an_end)
 Test(py, memory_that_ends_anywhere_is_read_in_bounds)
 {
 	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
-		struct memory m = load(minor);
+		struct memory m = memory_load(minor);
 
 		for (; m.count > 0; m.count--)
 			read_all(&m);
@@ -368,8 +181,8 @@ Test(py, versions_by_paths)
 
 Test(py, unknown_versions_and_strangers_are_refused)
 {
-	struct memory m = load(13);
-	struct sp_pymem mem = {read_memory, &m};
+	struct memory m = memory_load(13);
+	struct sp_pymem mem = {memory_read, &m};
 	struct sp_pylayout l;
 
 	cr_assert_eq(sp_pylayout_get(&mem, m.runtime, 7, &l), -ENOTSUP);
