@@ -63,7 +63,7 @@ static bool in_line(const struct sp_pyreader *r, const struct sp_pythread *t,
 	return true;
 }
 
-/* Whether every frame is inside of its code, and what it waits for was called there. */
+/* Whether every frame is inside of its code, and what it waits for can have been called there. */
 static bool called(const struct sp_pyreader *r, const struct sp_pylink *chain, size_t n)
 {
 	enum { VAR_SIZE = 16, BEFORE_FIRST = 2 }; /* a frame that has not begun yet, to 3.12 */
@@ -78,9 +78,9 @@ static bool called(const struct sp_pyreader *r, const struct sp_pylink *chain, s
 			continue;
 		if (chain[i].instr >= end || chain[i].instr + (i ? 0 : BEFORE_FIRST) < begin)
 			return false;
-		if (i && !chain[i - 1].called &&
+		if (i && !chain[i - 1].called && !chain[i - 1].bare &&
 			sp_pymem_get(&r->heap.mem, sp_pycall_site(l, &chain[i]), &opcode, 1) &&
-			sp_pycall_is_call(l, opcode))
+			(sp_pycall_is_call(l, opcode) || sp_pycall_is_return(l, opcode)))
 			return false;
 	}
 	return true;

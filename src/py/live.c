@@ -5,9 +5,10 @@
  * another function has begun since. A program that goes round in the time that a copy takes shows
  * the same in every copy. But a frame tells whether it waits for a Python function: it keeps the
  * depth of its operands from behind the making of the callee's frame (3.11 to 3.13) until the
- * callee has ended, and has none while it executes. So a frame above one that executes was left
- * behind, unless C code called it; and one that C code called is in use if something on it
- * executes. */
+ * callee has ended, and has none while it executes; it is made with one too, but then it is at its
+ * first instruction, which calls no Python function. So a frame above one that executes or begins
+ * was left behind, unless C code called it; and one that C code called is in use if something on
+ * it executes or begins. */
 #include "py/walk.h"
 
 size_t sp_pylive(
@@ -23,11 +24,12 @@ size_t sp_pylive(
 			return n - i - 1;
 		if (chain[i].entry)
 			segment = n - i - 1;
-		else if (i + 1 < n && chain[i + 1].runs)
+		else if (i + 1 < n &&
+			 (chain[i + 1].runs || (chain[i + 1].begins && !chain[i].bare)))
 			return n - i - 1;
 	}
 	/* 3.14 keeps the depth around calls of C code too, so that it tells nothing here */
-	if (segment == n || l->minor >= 14 || chain[0].runs)
+	if (segment == n || l->minor >= 14 || chain[0].runs || chain[0].begins)
 		return n;
 	*ret_sure = segment == 0;
 	return segment ? segment : n;

@@ -134,6 +134,15 @@ static uint64_t newest_frame(const struct sp_pyreader *r, const struct sp_pythre
 	return t->cframe ? c->cframe_frame : 0;
 }
 
+/* Whether a frame stands before what it does first: it is made with a depth as one that waits has,
+ * and has none once it executes. */
+static bool begins(const struct sp_pylayout *l, const struct sp_pylink *k)
+{
+	uint64_t first = k->code + l->co_bytecode;
+
+	return !k->bare && (l->minor >= 13 ? k->instr == first : k->instr + 2 == first);
+}
+
 static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, const uint8_t *frame)
 {
 	enum { OWNED_BY_C = 3 };
@@ -160,6 +169,7 @@ static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, cons
 		k.instr = (uint64_t)(int64_t)at;
 	} else {
 		k.instr = sp_pyword(frame + l->fr_instr);
+		k.begins = begins(l, &k);
 	}
 	return k;
 }

@@ -12,6 +12,7 @@ enum {
 struct sp_pylink {
 	uint64_t addr, code, instr, func;
 	bool runs;   /* it executes, itself or C code that it called: it waits for no Python call */
+	bool begins; /* it is at its first instruction */
 	bool entry;  /* C code called it, or it is what C code left on its own stack for that */
 	bool bare;   /* what C code left there: it has no code of its own */
 	bool called; /* the one below it called it, as far as that can be told */
@@ -42,6 +43,8 @@ bool sp_pycall_fits(const struct sp_pylayout *l, const struct sp_pylink *callee,
 /* Where the instruction is that a waiting frame executes, and whether it would have to fit. */
 uint64_t sp_pycall_site(const struct sp_pylayout *l, const struct sp_pylink *caller);
 bool sp_pycall_is_call(const struct sp_pylayout *l, uint8_t opcode);
+/* Whether a frame at this instruction has ended, or handed over a value: it calls nothing. */
+bool sp_pycall_is_return(const struct sp_pylayout *l, uint8_t opcode);
 
 /* Whether the last @n frames of the first copy's chain, which begin at @chain and whose code is
  * read (r->walk->heads), can be a stack. */

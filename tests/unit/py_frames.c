@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Frames as letters, root first: W waits for a Python call, R executes, w and r the same of frames
- * that C code called, 0 one whose code is cleared. */
+ * that C code called, B one that waits at its first instruction, c what C code left on its own
+ * stack, 0 one whose code is cleared. */
 static size_t live(const struct sp_pylayout *l, const char *frames, bool *ret_sure)
 {
 	struct sp_pylink chain[8] = {0};
@@ -18,7 +19,9 @@ static size_t live(const struct sp_pylayout *l, const char *frames, bool *ret_su
 
 		chain[i].code = c == '0' ? 0 : 16;
 		chain[i].runs = c == 'R' || c == 'r';
-		chain[i].entry = c == 'w' || c == 'r';
+		chain[i].begins = c == 'B';
+		chain[i].bare = c == 'c';
+		chain[i].entry = c == 'w' || c == 'r' || (c == 'c' && l->minor <= 13);
 	}
 	return sp_pylive(l, chain, n, ret_sure);
 }
@@ -40,6 +43,12 @@ Test(py_frames, frames_left_behind_by_calls_that_ended)
 		{11, "wRwR", 4, true}, /* … a Python function of its own */
 		{11, "wRw", 2, false}, /* called by C code, and ended or just calling */
 		{11, "rW", 1, true},
+		{11, "wWB", 3, true},
+		{13, "cWBW", 3, true},	/* it just began: the last is of another call */
+		{13, "cWBcR", 5, true}, /* C code called while it began: a signal's handler */
+		{14, "cWBcW", 5, true},
+		{14, "cWBW", 3, true},
+		{13, "cRcB", 4, true},
 		{14, "WW0", 2, true},
 		{14, "W0W", 1, true},
 		{14, "WRW", 2, true},

@@ -80,3 +80,93 @@ Test(py_torn, what_lies_where_a_frame_was_is_no_frame)
 		free(m.blocks);
 	}
 }
+
+/* The newest frame and the one that waits for it, in memory of a version whose frames lie on a
+ * stack. */
+struct pair {
+	struct memory m;
+	struct sp_pyreader r;
+	const struct sp_pylayout *l;
+	uint64_t callee, caller;
+	uint32_t depth;
+};
+
+static void pair_open(struct pair *p, unsigned minor, struct sp_pystack *s)
+{
+	p->m = memory_load(minor);
+	cr_assert_eq(memory_begin(&p->r, &p->m), 0);
+	cr_assert_eq(sp_pyreader_threads(&p->r), 0);
+	cr_assert_eq(sp_pyreader_stack(&p->r, 1, s), 0);
+	p->l = &p->r.heap.layout;
+	p->callee = code_of_newest(&p->r, &p->m) - p->l->fr_code;
+	p->caller = sp_pymem_word(&p->r.heap.mem, p->callee + p->l->fr_back);
+	p->depth = s->count;
+}
+
+static void pair_close(struct pair *p)
+{
+	sp_pyreader_done(&p->r);
+	free(p->m.blocks);
+}
+
+/* The newest frame's address is older than what lies there: its caller has returned, was called
+ * anew, and a frame is made as one that waits. */
+Test(py_torn, a_frame_that_just_began_waits_for_nothing)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = 11; minor <= SP_PY_NEWEST; minor++) {
+		struct pair p;
+		uint64_t code;
+
+		pair_open(&p, minor, &s);
+		code = sp_pymem_word(&p.r.heap.mem, p.caller + p.l->fr_code) & ~7ull;
+		memory_poke(&p.m, p.caller + p.l->fr_instr,
+			code + p.l->co_bytecode - (minor >= 13 ? 0 : 2));
+		cr_assert_eq(sp_pyreader_stack(&p.r, 1, &s), 0, "3.%u", minor);
+		cr_expect(!s.partial, "3.%u: what is left is whole", minor);
+		cr_expect_eq(s.count, p.depth - 1, "3.%u: %u", minor, s.count);
+		pair_close(&p);
+	}
+}
+
+/* A call that leaves its caller no trace, as a property's: a frame that returned calls nothing, and
+ * one that resumes a generator waits for that only. */
+Test(py_torn, an_instruction_tells_what_it_waits_for)
+{
+	static const struct {
+		unsigned minor;
+		uint8_t opcode;
+		bool can;
+	} cases[] = {
+		{13, 200, true},  /* LOAD_ATTR_PROPERTY */
+		{13, 36, false},  /* RETURN_VALUE */
+		{13, 103, false}, /* RETURN_CONST */
+		{13, 118, false}, /* YIELD_VALUE */
+		{13, 187, false}, /* FOR_ITER_GEN */
+		{13, 208, false}, /* SEND_GEN */
+		{14, 187, true},
+		{14, 35, false},
+		{14, 120, false},
+		{14, 171, false},
+		{14, 197, false},
+	};
+	static struct sp_pystack s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned minor = cases[i].minor;
+		struct pair p;
+		uint64_t site;
+
+		pair_open(&p, minor, &s);
+		site = sp_pymem_word(&p.r.heap.mem, p.caller + p.l->fr_instr);
+		memory_poke(&p.m, p.callee + p.l->fr_func, p.m.runtime & ~7ull);
+		p.m.blocks[p.m.count++].addr =
+			site; /* not read as long as the call leaves a trace */
+		memory_poke(&p.m, site, cases[i].opcode);
+		cr_assert_eq(sp_pyreader_stack(&p.r, 1, &s), 0);
+		cr_expect_eq(s.partial, !cases[i].can, "3.%u: %u", minor, cases[i].opcode);
+		check_main(&s, minor, cases[i].can ? 0 : 1);
+		pair_close(&p);
+	}
+}
