@@ -88,7 +88,7 @@ static bool called(const struct sp_pyreader *r, const struct sp_pylink *chain, s
 
 /* C code calls the oldest frame: one that has no caller though a Python function or a generator has
  * to have one is just being linked in, or out. */
-static bool rooted(const struct sp_pyreader *r, size_t n)
+static bool rooted(const struct sp_pyreader *r, const struct sp_pylink *chain, size_t n)
 {
 	enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
 	const struct sp_pylayout *l = &r->heap.layout;
@@ -101,7 +101,7 @@ static bool rooted(const struct sp_pyreader *r, size_t n)
 	while (n-- > 0) {
 		const uint8_t *head = r->walk->heads[n];
 
-		if (is_code(r, head))
+		if (!chain[n].bare && is_code(r, head)) /* in 3.12 C code's have some too */
 			return !(number_at(head, l->co_flags) &
 				 (GENERATOR | COROUTINE | ASYNC_GENERATOR));
 	}
@@ -111,6 +111,6 @@ static bool rooted(const struct sp_pyreader *r, size_t n)
 bool sp_pycheck(const struct sp_pyreader *r, const struct sp_pythread *t,
 	const struct sp_pylink *chain, size_t n)
 {
-	return all_code(r, chain, n) && rooted(r, n) && in_line(r, t, chain, n) &&
+	return all_code(r, chain, n) && rooted(r, chain, n) && in_line(r, t, chain, n) &&
 	       called(r, chain, n);
 }

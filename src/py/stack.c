@@ -281,6 +281,14 @@ static size_t in_common(const struct sp_pycopy *a, const struct sp_pycopy *b)
 	return n;
 }
 
+/* Whether C code that begins or ends a call has no frame in its place for one, though the thread
+ * runs Python: only the place in the thread's own state may be without. */
+static bool between_frames(
+	const struct sp_pylayout *l, const struct sp_pythread *t, const struct sp_pycopy *c)
+{
+	return l->ts_cframe && c->count == 0 && t->cframe - t->addr >= SP_PY_THREAD_MAX;
+}
+
 enum verdict { CLEAN, TORN, MOVED };
 
 static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *ret_common)
@@ -297,7 +305,7 @@ static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *r
 		explore(r, t, a->missing ? a->missing : b->missing);
 		return MOVED;
 	}
-	if (!(a->ended || a->full) || !(b->ended || b->full))
+	if (!(a->ended || a->full) || !(b->ended || b->full) || between_frames(l, t, a))
 		return TORN;
 	*ret_common = in_common(a, b);
 	if (l->ts_cframe && sp_pyword(b->thread + l->ts_frame) != t->cframe)
@@ -371,10 +379,12 @@ static bool give(
 	read_heads(r, chain, n);
 	if (!sp_pycheck(r, t, chain, n))
 		return false;
+	name_frames(r, chain, n, ret);
+	if (ret->count == 0 && a->count) /* what is left runs no Python: it begins or was freed */
+		return false;
 	ret->partial = !all;
 	ret->truncated = a->full;
 	r->partial += ret->partial;
-	name_frames(r, chain, n, ret);
 	tidy(t, a->count);
 	return true;
 }

@@ -170,3 +170,72 @@ Test(py_torn, an_instruction_tells_what_it_waits_for)
 		pair_close(&p);
 	}
 }
+
+/* To 3.12 each call of the evaluator by C code has a place for its newest frame, on the C stack:
+ * that is empty when it is made. */
+Test(py_torn, a_call_without_its_frame_is_no_thread_without_python)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct pair p;
+		uint64_t place, own;
+
+		pair_open(&p, minor, &s);
+		place = sp_pymem_word(&p.r.heap.mem, p.r.threads[1].addr + p.l->ts_frame);
+		memory_poke(&p.m, place + p.l->cframe_frame, 0);
+		cr_expect_eq(sp_pyreader_stack(&p.r, 1, &s), -EAGAIN, "3.%u", minor);
+		/* the one in the thread's own state: no Python runs */
+		own = p.r.threads[1].addr + 8 - p.l->cframe_frame;
+		memory_poke(&p.m, p.r.threads[1].addr + p.l->ts_frame, own);
+		memory_poke(&p.m, own + p.l->cframe_frame, 0);
+		cr_expect_eq(sp_pyreader_stack(&p.r, 1, &s), 0, "3.%u", minor);
+		cr_expect_eq(s.count, 0);
+		pair_close(&p);
+	}
+}
+
+/* A generator that was freed: its frame is cleared and has no caller any more, as what C code
+ * calls. */
+Test(py_torn, a_frame_without_code_and_caller_is_no_stack)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = 11; minor <= 13; minor++) {
+		struct pair p;
+
+		pair_open(&p, minor, &s);
+		memory_poke(&p.m, p.callee + p.l->fr_code, 0);
+		memory_poke(&p.m, p.callee + p.l->fr_back, 0);
+		memory_poke(&p.m, p.callee + p.l->fr_top, UINT64_MAX); /* as of C code */
+		cr_expect_eq(sp_pyreader_stack(&p.r, 1, &s), -EAGAIN, "3.%u", minor);
+		pair_close(&p);
+	}
+}
+
+/* A generator is just being linked: below it is only what C code left on its own stack, which in
+ * 3.12 has code as if it were a function. */
+Test(py_torn, a_generator_is_not_the_oldest_frame)
+{
+	enum { OF_GENERATOR = 1, OF_C = 3 };
+	static struct sp_pystack s;
+
+	for (unsigned minor = 12; minor <= 13; minor++) {
+		struct pair p;
+		uint64_t generator = 0, oldest = 0;
+
+		pair_open(&p, minor, &s);
+		for (uint64_t at = p.callee; at;
+			at = sp_pymem_word(&p.r.heap.mem, at + p.l->fr_back)) {
+			uint8_t owner = 0;
+
+			cr_assert(sp_pymem_get(&p.r.heap.mem, at + p.l->fr_owner, &owner, 1));
+			generator = owner == OF_GENERATOR ? at : generator;
+			oldest = owner == OF_C ? at : 0;
+		}
+		cr_assert(generator && oldest, "3.%u", minor);
+		memory_poke(&p.m, generator + p.l->fr_back, oldest);
+		cr_expect_eq(sp_pyreader_stack(&p.r, 1, &s), -EAGAIN, "3.%u", minor);
+		pair_close(&p);
+	}
+}
