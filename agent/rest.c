@@ -28,6 +28,8 @@ struct sp_rest {
 	JavaVM *vm;
 	struct sp_threads *threads;
 	struct sp_tasks *tasks;
+	struct sp_identity_box *box;
+	uint32_t version; /* of the box's that is in id */
 	struct sp_identity id;
 	char ui[SP_REST_URL], base[SP_REST_URL]; /* base "": not found */
 	unsigned searches;
@@ -89,6 +91,9 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 
 	if (r->base[0])
 		return true;
+	/* Of a JVM that is recorded from its start, the port is known only when Spark is there. */
+	if (sp_identity_take(r->box, &r->version, &r->id))
+		r->searches = 0;
 	if (r->searches && now - r->searched_ns < AGAIN_NS << doubled)
 		return false;
 	r->searches++;
@@ -196,14 +201,16 @@ static void dispose(struct sp_rest *r)
 }
 
 int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
-	struct sp_tasks *tasks, const struct sp_identity *id, const char *ui)
+	struct sp_tasks *tasks, struct sp_identity_box *box, const char *ui)
 {
+	struct sp_identity id;
+	uint32_t version = 0;
 	struct sp_rest *r;
 	sigset_t all, old;
 	int e;
 
 	*ret = NULL;
-	if (!id->app_id[0])
+	if (!sp_identity_take(box, &version, &id) || !id.app_id[0])
 		return 0;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -211,13 +218,15 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	r->vm = vm;
 	r->threads = threads;
 	r->tasks = tasks;
-	r->id = *id;
+	r->box = box;
+	r->version = version;
+	r->id = id;
 	snprintf(r->ui, sizeof(r->ui), "%s", ui);
 	sp_buf_init(&r->text);
 	sp_buf_init(&r->running);
 	sp_buf_init(&r->jobs);
 	init_lock(r);
-	if (!sp_rest_base(id, r->ui, 0, r->base, sizeof(r->base))) {
+	if (!sp_rest_base(&id, r->ui, 0, r->base, sizeof(r->base))) {
 		dispose(r);
 		return 0;
 	}

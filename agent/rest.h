@@ -15,10 +15,11 @@ struct sp_rest;
 
 /* @ui: the address of the driver's UI, "" to look for it: on the driver's host, at the port that
  *      Spark's configuration names and the four above it.
- * Context: the JVM side has started. @threads and @tasks are borrowed until sp_rest_stop.
+ * @box: who the JVM is, as far as it is known: what comes later is heeded.
+ * Context: the JVM side has started. @threads, @tasks and @box are borrowed until sp_rest_stop.
  * Returns 0, with *ret NULL where there is nothing to ask; or -errno, nothing left. */
 int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
-	struct sp_tasks *tasks, const struct sp_identity *id, const char *ui);
+	struct sp_tasks *tasks, struct sp_identity_box *box, const char *ui);
 
 /* Returns whether there were stages to ask for, and nobody told of any. */
 bool sp_rest_stop(struct sp_rest *r);

@@ -131,11 +131,8 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 /* Not worth failing for. */
 static void ask_for_names(struct sp_session *s, JavaVM *vm)
 {
-	struct sp_identity id;
-	uint32_t version = 0;
-
-	if (sp_identity_take(&s->capture.identity, &version, &id))
-		sp_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &id, s->args.driver_ui);
+	sp_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &s->capture.identity,
+		s->args.driver_ui);
 }
 
 static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_err *err)

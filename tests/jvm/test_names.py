@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from kit import jvm
+from kit import jvm, recording
+from kit.traces import wait_until
 
 
 class Bad(http.server.BaseHTTPRequestHandler):
@@ -87,3 +88,16 @@ def test_names_of_a_ui_that_is_told(target, sparkprof, tmp_path, args):
 def test_without_an_answer_there_are_numbers(target, sparkprof, tmp_path, args):
     row = stage(target, sparkprof, tmp_path, *args)
     assert "name" not in row and "job" not in row and "sql_text" not in row
+
+
+def test_the_port_of_a_configuration_that_comes_later(target, sparkprof, tmp_path):
+    """An executor that is recorded from its start: its command line names the driver, but Spark's configuration is not there yet."""
+    t = target("org.apache.spark.SparkEnv", "later", "--executor-id", "0", "--app-id", "app-late", "--driver-url", "spark://Scheduler@127.0.0.1:9",
+               classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar", jvm=[recording.option(tmp_path / "x.jfr", event="wall")])
+    t.send("")
+
+    def named():
+        r = sparkprof("report", tmp_path / "x.jfr", "-o", "json")
+        return r.returncode == 0 and [s.get("name") for s in json.loads(r.stdout)["events"][0].get("stages", [])] == ["collect at Main.java:7"]
+    wait_until(named)
+    assert t.stderr() == ""

@@ -7,11 +7,13 @@ import java.util.Properties;
 
 /**
  * A program that has Spark's configuration only two seconds after its start, or with "now" at once, by the names and methods that Spark has
- * for it. Given "now", it also has a UI that tells names, at a port that it prints, and runs a task when a line comes in.
+ * for it. Given "now" or "later", it also has a UI that tells names, at a port that it prints and that its configuration names, and runs a
+ * task when a line comes in.
  */
 public class SparkEnv {
     static final long BEGUN = System.nanoTime();
     static long wait = 2_000_000_000L;
+    static int port;
     static final ThreadLocal<TaskContextImpl> CONTEXT = new ThreadLocal<>();
 
     public static SparkEnv get() {
@@ -47,7 +49,8 @@ public class SparkEnv {
             e.close();
         });
         server.start();
-        System.out.println("port " + server.getAddress().getPort() + ".");
+        port = server.getAddress().getPort();
+        System.out.println("port " + port + ".");
     }
 
     static void task() throws Exception {
@@ -61,7 +64,7 @@ public class SparkEnv {
 
     public static void main(String[] args) throws Exception {
         if (args.length > 0) {
-            wait = 0;
+            wait = args[0].equals("now") ? 0 : wait;
             serve();
         }
         System.out.println("ready");
@@ -72,6 +75,7 @@ public class SparkEnv {
 
 class SparkConf {
     public String get(String key, String otherwise) {
-        return Map.of("spark.app.id", "app-late", "spark.app.name", "came later", "spark.executor.id", "driver").getOrDefault(key, otherwise);
+        return Map.of("spark.app.id", "app-late", "spark.app.name", "came later", "spark.executor.id", "driver", "spark.ui.port", "" + SparkEnv.port)
+            .getOrDefault(key, otherwise);
     }
 }
