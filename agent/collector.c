@@ -392,6 +392,7 @@ static void finish(struct sp_collector *c)
 		c->engine->done(c->capture);
 	sp_collector_identify(c);
 	sp_collector_tell_python(c);
+	sp_collector_last_room(c);
 	sp_collector_piece_counts(c, &counts);
 	bytes = sp_record_bytes(c->record);
 	atomic_store(&c->bytes, c->bytes_before + bytes);

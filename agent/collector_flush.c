@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void sp_collector_identify(struct sp_collector *c)
@@ -79,6 +80,15 @@ void sp_collector_tell_python(struct sp_collector *c)
 					     "ends this recording) or a worker's own pid");
 }
 
+/* A file's last events and constants are written when it ends, and are much of it where much is
+ * sampled. */
+static uint64_t whole_size(int fd, uint64_t before)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_size > before ? (uint64_t)st.st_size : before;
+}
+
 /* Ends the file and begins the next. Samples are taken meanwhile; they wait in their rings. */
 static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err *err)
 {
@@ -90,6 +100,7 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 		return sp_record_flush(c->record, err);
 	}
 	r = sp_record_switch(c->record, fd, err);
+	bytes = whole_size(c->out_fd, bytes);
 	replace_fd(c, fd);
 	sp_pieces_ended(
 		p, bytes, c->told.samples - c->before.samples + c->told.lost - c->before.lost);
@@ -97,6 +108,21 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 	c->before = c->told;
 	c->bytes_before += bytes;
 	return r;
+}
+
+/* The oldest files go where all of them are too much. */
+static void make_room(struct sp_collector *c)
+{
+	atomic_fetch_add(&c->lost[SP_LOSS_DISK],
+		sp_pieces_fit(c->capture->pieces, sp_record_bytes(c->record)));
+}
+
+void sp_collector_last_room(struct sp_collector *c)
+{
+	struct sp_err err;
+
+	if (c->capture->pieces && sp_record_flush(c->record, &err) >= 0)
+		make_room(c);
 }
 
 static int write_out(struct sp_collector *c, struct sp_err *err)
@@ -109,7 +135,7 @@ static int write_out(struct sp_collector *c, struct sp_err *err)
 	r = sp_pieces_due(p, sp_clock_mono_ns(), sp_record_bytes(c->record))
 		    ? turn_page(c, p, err)
 		    : sp_record_flush(c->record, err);
-	atomic_fetch_add(&c->lost[SP_LOSS_DISK], sp_pieces_fit(p, sp_record_bytes(c->record)));
+	make_room(c);
 	return r;
 }
 

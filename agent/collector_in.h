@@ -55,6 +55,7 @@ struct sp_collector {
 /* collector_flush.c */
 void sp_collector_identify(struct sp_collector *c);
 void sp_collector_tell_python(struct sp_collector *c); /* says once what autostart lacks */
+void sp_collector_last_room(struct sp_collector *c);   /* for the end of the file in hand */
 void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret);
 /* Somebody may be waiting in sp_collector_flush(). */
 void sp_collector_flush_if_due(struct sp_collector *c);
