@@ -94,9 +94,16 @@ static void print_where(struct sp_buf *out, const struct sp_msg *m)
 		sp_buf_addc(out, '\n');
 }
 
+static void print_counts(struct sp_buf *out, const uint64_t *n)
+{
+	sp_buf_addf(out, ": %llu samples, %llu lost, %llu truncated, %llu unknown",
+		(unsigned long long)n[SP_PROGRESS_SAMPLES], (unsigned long long)n[SP_PROGRESS_LOST],
+		(unsigned long long)n[SP_PROGRESS_TRUNCATED],
+		(unsigned long long)n[SP_PROGRESS_UNKNOWN]);
+}
+
 static void print_text(struct sp_buf *out, const struct sp_link *l, const struct sp_msg *m)
 {
-	const uint64_t *n = m->num + SP_STATE_PROGRESS;
 	SP_AUTO_BUF struct sp_buf events = {0};
 	char when[40];
 
@@ -106,16 +113,17 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 		sp_buf_adds(out, ": nothing is being recorded\n");
 		return;
 	}
-	list_events(m->text[1], &events);
-	sp_buf_adds(out, ": recording ");
+	/* Of another build's recording nothing is known but who and since when. */
+	if (m->text[1][0])
+		list_events(m->text[1], &events);
+	sp_buf_adds(out, events.len ? ": recording " : ": recording");
 	sp_show_text(out, sp_buf_str(&events), 0);
 	sp_buf_addf(out, " since %s, by ", sp_session_when(m->num[2], when));
 	sp_show_text(out, m->text[0], 0);
-	sp_buf_adds(out, m->num[1] ? " (goes on by itself): " : ": ");
-	sp_buf_addf(out, "%llu samples, %llu lost, %llu truncated, %llu unknown\n",
-		(unsigned long long)n[SP_PROGRESS_SAMPLES], (unsigned long long)n[SP_PROGRESS_LOST],
-		(unsigned long long)n[SP_PROGRESS_TRUNCATED],
-		(unsigned long long)n[SP_PROGRESS_UNKNOWN]);
+	sp_buf_adds(out, m->num[1] ? " (goes on by itself)" : "");
+	if (m->text[1][0])
+		print_counts(out, m->num + SP_STATE_PROGRESS);
+	sp_buf_addc(out, '\n');
 	print_where(out, m);
 	if (m->text[2][0]) {
 		sp_buf_adds(out, "  ");
