@@ -168,8 +168,8 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 		g->start_ns, p->start_ns, p->duration_ns, p->bucket_ns, g->buckets);
 	sp_buf_addf(b,
 		",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64
-		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64,
-		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered);
+		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"outside\":%" PRIu64,
+		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered, p->outside);
 	json_text(b, p, "title", p->title_id);
 	json_text(b, p, "target", p->target_id);
 	json_text(b, p, "runtime", p->runtime_id);

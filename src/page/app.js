@@ -336,7 +336,7 @@ class App {
 		flame.kind = 'tree';
 		const turned = flame.icicle !== !!s.up, zoom = s.zoom ? this.tree.find(s.zoom) : this.tree.root;
 		if (!this.tree.root.total)
-			this.empty('Nothing was sampled in this selection.');
+			this.empty(`Nothing was sampled in this selection.${this.leftOut()}`);
 		flame.icicle = !!s.up;
 		if (fresh || turned || flame.zoomed !== zoom) {
 			flame.zoomed = zoom;
@@ -396,6 +396,11 @@ class App {
 			if (self[i] > 0 && (!matched || matched[i]) && (best < 0 || self[i] > self[best]))
 				best = i;
 		return best;
+	}
+	/* A driver, or an executor without a task, can be chosen all the same. */
+	leftOut() {
+		const left = this.profile.meta.outside && this.model.event.name === 'wall';
+		return left ? " Threads outside of tasks are left out of this page, a driver's too: sparkprof report --all-threads shows them, --executor driver a driver alone." : '';
 	}
 	empty(text) {
 		byId('empty').textContent = text;

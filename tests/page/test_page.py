@@ -614,6 +614,17 @@ def test_executors_can_be_chosen_by_host(browser, small):
     quiet(browser, small)
 
 
+def test_an_empty_choice_says_what_was_left_out(browser, small):
+    """A driver beside executors, whose wall is shown inside of tasks only."""
+    browser.open(small)
+    said = lambda: browser.eval("document.getElementById('empty').textContent")
+    browser.eval("sparkprof.set({event: String(sparkprof.profile.meta.events.findIndex((e) => e.name === 'wall')), executor: 'driver'})")
+    assert said() == "Nothing was sampled in this selection."
+    browser.eval("sparkprof.profile.meta.outside = 7, sparkprof.treeKey = null, sparkprof.set({executor: ''}), sparkprof.set({executor: 'driver'})")
+    assert said().startswith("Nothing was sampled in this selection.") and "--all-threads" in said()
+    quiet(browser, small)
+
+
 def test_switches_work_together(browser, small):
     """Executor, stage, task, thread and state narrow down one selection; what is in no task belongs to its executor too."""
     browser.open(small)
