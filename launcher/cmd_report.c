@@ -122,12 +122,23 @@ static bool is_filtered(const struct sp_call *call)
 	       call->min_duration_ns || call->tasks_only;
 }
 
+/* "; there are 0 (node-1), 1 (node-2) and more", where executors were asked for. */
+static void name_places(const struct sp_call *call, const struct sp_profile *p, struct sp_buf *ret)
+{
+	for (size_t i = 0; (call->executor || call->host) && i < p->placed_count && i < 20; i++)
+		sp_buf_addf(ret, "%s%s (%s)", i ? ", " : "; there are ",
+			sp_dict_get_string(p->dict, p->placed[i].executor, NULL),
+			sp_dict_get_string(p->dict, p->placed[i].host, NULL));
+	if (ret->len && p->placed_count > 20)
+		sp_buf_adds(ret, " and more");
+}
+
 /* A report with nothing in it is not what was asked for, unless there is nothing in the inputs:
  * says what is missing. Returns 0 where there is something to write, else -ENODATA. */
 static int check_found(const struct sp_call *call, const struct sp_inputs *in,
 	const struct sp_profile *p, struct sp_err *err)
 {
-	SP_AUTO_BUF struct sp_buf there = {0};
+	SP_AUTO_BUF struct sp_buf there = {0}, places = {0};
 
 	if (!finds_all(call, p))
 		name_events(call, in, &there);
@@ -142,8 +153,11 @@ static int check_found(const struct sp_call *call, const struct sp_inputs *in,
 	}
 	if (p->samples == 0 && call->stage)
 		return refuse_stage(call, in, err);
-	if (p->samples == 0 && is_filtered(call))
-		return sp_err_set(err, -ENODATA, "no samples: nothing passes the filters");
+	if (p->samples == 0 && is_filtered(call)) {
+		name_places(call, p, &places);
+		return sp_err_set(err, -ENODATA, "no samples: nothing passes the filters%s",
+			sp_buf_str(&places));
+	}
 	if (p->samples == 0)
 		sp_message_warn("no samples: there are none in what was read");
 	return 0;

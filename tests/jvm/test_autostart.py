@@ -331,6 +331,6 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
     alone = sparkprof("report", tmp_path / "all", "--all-threads", "--host", "node-4", "--by", "executor", "-o", "collapsed", "-f", "-")
     assert {line.split(";")[0] for line in alone.stdout.splitlines()} == {"[executor 4]"}, alone
     nowhere = sparkprof("report", tmp_path / "all", "--host", "node-5")
-    assert nowhere.returncode == 1 and "nothing passes the filters" in nowhere.stderr, nowhere
+    assert nowhere.returncode == 1 and "nothing passes the filters; there are 3 (node-3), 4 (node-4)" in nowhere.stderr, nowhere
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))
