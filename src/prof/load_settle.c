@@ -220,6 +220,11 @@ static int drop_empty(struct sp_profile *p)
 	return mask == all ? 0 : sp_profile_keep_events(p, mask);
 }
 
+static const char *before_id(const struct sp_spans *s)
+{
+	return s->several || strcmp(s->executor, "driver") == 0 ? "" : "executor ";
+}
+
 static int settle_roots(struct sp_loading *l)
 {
 	const struct sp_load_opts *o = l->opts;
@@ -227,8 +232,7 @@ static int settle_roots(struct sp_loading *l)
 	const char *name = l->executor[0] ? l->executor : o->executor;
 
 	if (o->by == SP_BY_EXECUTOR && l->spans->executor)
-		set_all_roots(l, strcmp(l->spans->executor, "driver") == 0 ? "" : "executor ",
-			l->spans->executor);
+		set_all_roots(l, before_id(l->spans), l->spans->executor);
 	else if (o->by == SP_BY_EXECUTOR)
 		set_all_roots(l, "", name ? name : "?");
 	else if (o->by == SP_BY_APP)
@@ -366,16 +370,18 @@ static int settle_names(struct sp_loading *l)
 static void settle_target(struct sp_loading *l)
 {
 	const struct sp_spans *s = l->spans;
-	bool driver = s->executor && strcmp(s->executor, "driver") == 0;
 	SP_AUTO_BUF struct sp_buf b = {0};
 	uint32_t id;
 
+	if (s->several)
+		sp_profile_note(l->p, "a merged recording does not tell its executors apart");
 	if (!s->executor || !s->app_id || !l->p->target_id)
 		return;
-	sp_buf_addf(&b, "%s%s of %s", driver ? "" : "executor ", s->executor, s->app_id);
+	sp_buf_addf(&b, "%s%s of %s", before_id(s), s->executor, s->app_id);
 	if (s->app_name && s->app_name[0])
 		sp_buf_addf(&b, " \"%s\"", s->app_name);
-	sp_buf_addf(&b, " (%s)", sp_dict_get_string(l->p->dict, l->p->target_id, NULL));
+	if (!s->several)
+		sp_buf_addf(&b, " (%s)", sp_dict_get_string(l->p->dict, l->p->target_id, NULL));
 	id = sp_dict_string(l->p->dict, sp_buf_str(&b), b.len);
 	l->p->target_id = id ? id : l->p->target_id;
 }

@@ -153,6 +153,24 @@ static int read_stage(struct sp_spans *s, const struct sp_jfr_event *e)
 	return r < 0 ? r : keep(e, "callSite", &x->call_site);
 }
 
+/* A recording that others were merged into is of no single executor. */
+static int keep_executor(struct sp_spans *s, const struct sp_jfr_event *e)
+{
+	SP_AUTO_FREE char *is = NULL;
+	int r = keep(e, "executorId", &is);
+
+	if (r < 0 || !is)
+		return r;
+	if (!s->executor) {
+		s->executor = sp_steal_ptr(is);
+	} else if (!s->several && strcmp(s->executor, is) != 0) {
+		s->several = true;
+		free(s->executor);
+		s->executor = strdup("several executors");
+	}
+	return s->executor ? 0 : -ENOMEM;
+}
+
 static int read_application(struct sp_spans *s, const struct sp_jfr_event *e)
 {
 	int r = keep(e, "appId", &s->app_id);
@@ -160,7 +178,7 @@ static int read_application(struct sp_spans *s, const struct sp_jfr_event *e)
 	if (r == 0)
 		r = keep(e, "appName", &s->app_name);
 	if (r == 0)
-		r = keep(e, "executorId", &s->executor);
+		r = keep_executor(s, e);
 	if (r == 0)
 		r = keep(e, "host", &s->host);
 	return r < 0 ? r : keep(e, "sparkVersion", &s->spark);

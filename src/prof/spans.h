@@ -33,6 +33,7 @@ struct sp_spans {
 	size_t stage_count;
 	struct sp_sockets sockets;
 	char *app_id, *app_name, *executor, *host, *spark; /* owned; NULL: not told */
+	bool several;					   /* executors, not told apart */
 	bool read;					   /* by sp_spans_read */
 	bool fold; /* rows need not tell tasks of a stage apart */
 	uint32_t *

@@ -332,5 +332,9 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
     assert {line.split(";")[0] for line in alone.stdout.splitlines()} == {"[executor 4]"}, alone
     nowhere = sparkprof("report", tmp_path / "all", "--host", "node-5")
     assert nowhere.returncode == 1 and "nothing passes the filters; there are 3 (node-3), 4 (node-4)" in nowhere.stderr, nowhere
+    assert sparkprof("report", tmp_path / "all", "-f", tmp_path / "merged.jfr").returncode == 0
+    merged = sparkprof("report", tmp_path / "merged.jfr", "--all-threads").stdout
+    assert "several executors of app-1" in merged and "does not tell its executors apart" in merged, merged
+    assert "[several executors];" in sparkprof("report", tmp_path / "merged.jfr", "--all-threads", "--by", "executor", "-o", "collapsed").stdout
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))
