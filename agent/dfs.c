@@ -246,6 +246,28 @@ static int open_files(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 	return r;
 }
 
+/* The new one first: a driver whose Spark has stopped keeps what it has. */
+static bool reopen(struct sp_dfs *d, JNIEnv *env)
+{
+	struct sp_hadoop *fs;
+	struct sp_err err;
+
+	if (sp_hadoop_open(&fs, env, d->path, &err) < 0)
+		return false;
+	sp_hadoop_close(d->fs, env);
+	d->fs = fs;
+	return true;
+}
+
+/* Hadoop's FileSystem.closeAll() in somebody's code closes ours too. */
+static int send_or_reopen(
+	struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
+{
+	int r = send(d, env, fds, n, err);
+
+	return r == -ESHUTDOWN && reopen(d, env) ? send(d, env, fds, n, err) : r;
+}
+
 /* Sends all that waits, many pieces at a time: each write costs several round trips. Returns 0, or
  * -errno after the first failure. */
 static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
@@ -257,7 +279,7 @@ static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 	atomic_compare_exchange_strong(&d->silent_ns, &none, sp_clock_mono_ns());
 	r = open_files(d, env, err);
 	while (r == 0 && !given_up(d) && (n = sp_pieces_take(d->pieces, fds, TOGETHER)) > 0) {
-		r = send(d, env, fds, n, err);
+		r = send_or_reopen(d, env, fds, n, err);
 		for (size_t i = 0; i < n; i++)
 			close(fds[i]);
 		if (r == 0) {

@@ -73,6 +73,9 @@ static int code_of(const char *class_name, const char *message)
 		return -EACCES;
 	if (ends_with(class_name, "QuotaExceededException"))
 		return -EDQUOT;
+	/* So say HDFS and S3A, which have no class for it either. */
+	if (strstr(message, "Filesystem closed") || strstr(message, "FileSystem is closed"))
+		return -ESHUTDOWN;
 	return -EIO;
 }
 

@@ -107,6 +107,26 @@ def test_one_file_through_every_fault(target, tmp_path):
     assert cover(app.glob("*.jfr")) > 0.97
 
 
+def test_file_systems_that_the_application_closes(target, tmp_path):
+    """FileSystem.closeAll() in a job's code, for whatever reason: another one is opened, and nobody hears of it."""
+    files, cwd, file = tmp_path / "cluster", tmp_path / "cwd", tmp_path / "cluster/app-1/profile-exec-7.jfr"
+    files.mkdir()
+    cwd.mkdir()
+    t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.fs.standin.impl=StandInFileSystem",
+               f"spark.hadoop.standin.dir={files}", jvm=[f"{AGENT}standin://{files}"], classes=spark.bare_classes(), cwd=cwd,
+               wait=False)
+    wait_until(file.exists, 120)
+    for _ in range(2):
+        t.send("")
+        size = file.stat().st_size
+        wait_until(lambda: file.stat().st_size > size, 60)
+    t.send("")
+    t.proc.stdin.close()
+    assert t.proc.wait(60) == 0 and not list(cwd.glob("*.jfr"))
+    assert "sparkprof:" not in t.stderr() and list(file.parent.glob("*.jfr")) == [file]
+    assert cover([file]) > 0.97
+
+
 def begun(f):
     return min(s.time for s in recording.Recording(f).wall())
 

@@ -1,7 +1,8 @@
 /** Spark's own SparkEnv, SparkConf and SparkHadoopUtil in a JVM without driver and tasks, as the agent finds them in an
- *  executor. Prints "ready" and waits for its standard input to end. Arguments: --app-id A --executor-id E and pairs of
+ *  executor. Prints "ready" and waits for its standard input to end; each line of it closes all of Hadoop's file systems. Arguments: --app-id A --executor-id E and pairs of
  *  configuration as "key=value". */
 import java.lang.reflect.Constructor;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 
@@ -18,8 +19,9 @@ public class BareExecutor {
         }
         SparkEnv.set((SparkEnv) make.newInstance(values));
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-        }
+        for (int c; (c = System.in.read()) >= 0;)
+            if (c == '\n')
+                FileSystem.closeAll();
         System.exit(0);
     }
 }

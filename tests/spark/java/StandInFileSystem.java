@@ -1,6 +1,6 @@
 /** Stands in for a cluster's file system whose faults are ordered by files in standin.dir: "noappend": nothing can be appended
  *  to, as on S3A; "down": nobody answers; "forbidden": who asks may not; "torn": half of what is written arrives,
- *  then the connection breaks. All else is the local disk. */
+ *  then the connection breaks. As on HDFS one that was closed does nothing any more. All else is the local disk. */
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -16,6 +16,14 @@ import org.apache.hadoop.security.AccessControlException;
 import org.apache.hadoop.util.Progressable;
 
 public class StandInFileSystem extends RawLocalFileSystem {
+    private volatile boolean closed;
+
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        super.close();
+    }
+
     @Override
     public URI getUri() {
         return URI.create("standin:///");
@@ -31,6 +39,8 @@ public class StandInFileSystem extends RawLocalFileSystem {
     }
 
     private void ask() throws IOException {
+        if (closed)
+            throw new IOException("Filesystem closed"); // HDFS's words
         if (is("down"))
             throw new IOException("the stand-in is down");
         if (is("forbidden"))
