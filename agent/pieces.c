@@ -59,18 +59,37 @@ static int refuse_link(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? -EINVAL : -EEXIST;
 }
 
+/* Made here, or made here before: what is there of somebody else's is his to read, to change and to
+ * have laid there for us, with a name that can be guessed in a directory of all. */
+static int open_own(const char *path)
+{
+	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	SP_AUTO_CLOSE int fd = open(path, flags | O_CREAT | O_EXCL, 0644);
+	struct stat st;
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd < 0 ? -errno : sp_steal_fd(&fd);
+	fd = open(path, flags);
+	if (fd < 0 && errno == ELOOP)
+		return refuse_link(path);
+	if (fd < 0)
+		return errno == EACCES ? -EEXIST : -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid != geteuid())
+		return -EEXIST;
+	return sp_steal_fd(&fd);
+}
+
 /* A file that nobody else writes to, and that is no more than an older recording: a wrong word in
  * file= costs nobody his data. */
 static int open_alone(const char *path)
 {
-	SP_AUTO_CLOSE int fd =
-		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+	SP_AUTO_CLOSE int fd = open_own(path);
 	struct stat st;
 	char magic[4];
 
-	if (fd < 0 && errno == ELOOP)
-		return refuse_link(path);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;

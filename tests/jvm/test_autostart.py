@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import zlib
 
 import pytest
@@ -149,6 +150,21 @@ def test_a_directory_that_comes_later(target, sparkprof, tmp_path):
     (tmp_path / "late").unlink()
     wait_until(lambda: (tmp_path / "late/own.jfr").exists() and state(sparkprof, t)["samples"] > 0)
     assert t.stderr().count("\n") == 1
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o644])
+def test_what_another_user_has_laid_there_is_not_written_to(target, tmp_path, mode):
+    """Also where it may be written to, and could be read and changed by him: names like /tmp/sparkprof-4711.1.jfr can be guessed."""
+    with tempfile.TemporaryDirectory() as there:  # pytest's own are nobody's but ours
+        os.chmod(there, 0o777)
+        laid = pathlib.Path(there, "own.jfr")
+        laid.write_bytes(b"FLR\0")
+        os.chown(laid, 4242, 4242)
+        laid.chmod(mode)
+        t = target("Idle", jvm=[recording.option(laid, event="wall")], user=185, cwd="/")
+        t.proc.stdin.close()
+        assert t.proc.wait(timeout=30) == 0 and t.stderr() == ""
+        assert laid.read_bytes() == b"FLR\0" and Recording(pathlib.Path(there, f"own-{t.pid}.jfr")).wall()
 
 
 def test_pieces_that_nobody_took_are_told_where_they_lie(target, tmp_path):
