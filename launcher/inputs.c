@@ -5,6 +5,7 @@
 #include "message.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +18,65 @@
 
 #define NAMED 4 /* directories that a sentence names */
 
-static int add_path(struct sp_inputs *in, const char *path, uint64_t bytes)
+/* What a file is by whatever name. */
+struct sp_input_file {
+	uint64_t dev, ino;
+	bool taken;
+};
+
+/* Where the file is in the table, or would be. */
+static struct sp_input_file *place(
+	struct sp_input_file *known, size_t cap, uint64_t dev, uint64_t ino)
 {
+	uint64_t key[2] = {dev, ino};
+	size_t i = sp_hash_bytes(key, sizeof(key)) & (cap - 1);
+
+	while (known[i].taken && (known[i].dev != dev || known[i].ino != ino))
+		i = (i + 1) & (cap - 1);
+	return &known[i];
+}
+
+/* Half of the places stay free. */
+static int make_place(struct sp_inputs *in)
+{
+	size_t cap = in->known_cap ? in->known_cap * 2 : 64;
+	struct sp_input_file *known;
+
+	if (in->n_known * 2 < in->known_cap)
+		return 0;
+	known = calloc(cap, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->known_cap; i++)
+		if (in->known[i].taken)
+			*place(known, cap, in->known[i].dev, in->known[i].ino) = in->known[i];
+	free(in->known);
+	in->known = known;
+	in->known_cap = cap;
+	return 0;
+}
+
+/* A file that is there already, by whatever name; stdin is read once anyway. An application leaves
+ * tens of thousands where each piece is a file: they are not asked for one by one. */
+static bool is_known(const struct sp_inputs *in, const struct stat *st)
+{
+	return in->known_cap && S_ISREG(st->st_mode) &&
+	       place(in->known, in->known_cap, st->st_dev, st->st_ino)->taken;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n > m && strcasecmp(name + n - m, end) == 0;
+}
+
+static int add_path(struct sp_inputs *in, const char *path, const struct stat *st)
+{
+	int r = make_place(in);
+
+	if (r < 0)
+		return r;
 	if (in->n == in->cap) {
 		size_t cap = in->cap ? in->cap * 2 : 16;
 		char **p = reallocarray(in->paths, cap, sizeof(*p));
@@ -32,15 +90,14 @@ static int add_path(struct sp_inputs *in, const char *path, uint64_t bytes)
 	if (!in->paths[in->n])
 		return -ENOMEM;
 	in->n++;
-	in->bytes += bytes;
+	in->bytes += (uint64_t)st->st_size;
+	in->halves += ends_with(path, SP_HALF_PYTHON);
+	if (S_ISREG(st->st_mode)) {
+		*place(in->known, in->known_cap, st->st_dev, st->st_ino) =
+			(struct sp_input_file){st->st_dev, st->st_ino, true};
+		in->n_known++;
+	}
 	return 0;
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t n = strlen(name), m = strlen(end);
-
-	return n > m && strcasecmp(name + n - m, end) == 0;
 }
 
 /* In a directory only files with the name of a recording are taken. */
@@ -70,19 +127,6 @@ static bool begins_as_jfr(const char *path)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 	       (memcmp(head, "FLR", 4) == 0 || memcmp(head, "\x1f\x8b", 2) == 0);
-}
-
-/* A file that is there already, by whatever name; stdin is read once anyway. */
-static bool is_known(const struct sp_inputs *in, const struct stat *st)
-{
-	for (size_t i = 0; i < in->n && S_ISREG(st->st_mode); i++) {
-		struct stat other;
-
-		if (stat(in->paths[i], &other) == 0 && other.st_ino == st->st_ino &&
-			other.st_dev == st->st_dev)
-			return true;
-	}
-	return false;
 }
 
 /* Beside recordings, text and pprof were made of them: to add these would count a run twice. */
@@ -115,7 +159,7 @@ static int add_entry(struct sp_inputs *in, const char *path, const char *name)
 	if (!st.st_size)
 		return -ENODATA;
 	if (!is_known(in, &st))
-		r = add_path(in, whole, (uint64_t)st.st_size);
+		r = add_path(in, whole, &st);
 	return r < 0 ? r : 1;
 }
 
@@ -269,14 +313,17 @@ static void drop_halves(struct sp_inputs *in)
 {
 	size_t n = 0;
 
+	if (!in->halves)
+		return;
 	for (size_t i = 0; i < in->n; i++) {
-		size_t k = 0;
+		size_t k = ends_with(in->paths[i], SP_HALF_PYTHON) ? 0 : in->n;
 
 		while (k < in->n && !(in->paths[k] && sp_halves_has(in->paths[k], in->paths[i])))
 			k++;
 		if (k < in->n) {
 			free(in->paths[i]);
 			in->paths[i] = NULL;
+			in->halves--;
 		}
 	}
 	for (size_t i = 0; i < in->n; i++)
@@ -301,7 +348,7 @@ int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 	if (S_ISDIR(st.st_mode)) {
 		r = add_directory(in, path, err);
 	} else {
-		r = add_path(in, path, (uint64_t)st.st_size);
+		r = add_path(in, path, &st);
 		if (r < 0)
 			sp_err_set(err, r, "out of memory");
 	}
@@ -314,5 +361,6 @@ void sp_inputs_done(struct sp_inputs *in)
 	for (size_t i = 0; i < in->n; i++)
 		free(in->paths[i]);
 	free(in->paths);
+	free(in->known);
 	memset(in, 0, sizeof(*in));
 }

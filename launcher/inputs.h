@@ -5,10 +5,15 @@
 #include "options.h"
 #include "prof/profile.h"
 
+struct sp_input_file;
+
 struct sp_inputs {
 	char **paths; /* owned; directories replaced by what is in them */
 	size_t n, cap;
-	uint64_t bytes; /* of all */
+	uint64_t bytes;		     /* of all */
+	struct sp_input_file *known; /* a hash table of those that were added */
+	size_t n_known, known_cap;
+	size_t halves; /* paths that may be read with another */
 };
 
 /* Adds a file, or every recording in a directory (in the order of their names; where there are JFR

@@ -476,6 +476,17 @@ def test_a_file_given_twice_counts_once(sparkprof, recordings, tmp_path):
     assert twice.returncode == 0 and twice.stdout == once.stdout and twice.stderr.count("given twice") == 2, twice.stderr
 
 
+def test_many_files_are_each_asked_for_a_few_times(tmp_path):
+    """Where each piece is a file, an application leaves tens of thousands: what is asked of the system grows as they do."""
+    there, log, n = tmp_path / "pieces", tmp_path / "calls", 300
+    there.mkdir()
+    for i in range(n):
+        (there / f"{i}.collapsed").write_text("a;b 1\n")
+    for given in ([there], list(there.iterdir())):
+        subprocess.run(["strace", "-f", "-o", log, "-e", "trace=%file", SPARKPROF, "report", "-q", *given, "-f", tmp_path / "x.txt"], check=True)
+        assert n <= log.read_text().count(f'"{there}/') < 10 * n
+
+
 def test_a_full_disk_is_told_of_the_output(recordings):
     before = sorted(os.listdir("/dev"))
     for args in (["-o", "jfr", "-f", "-"], ["-o", "jfr", "-f", "/dev/full"]):
