@@ -148,8 +148,9 @@ static jobject spark_env(JNIEnv *env)
 	jmethodID get =
 		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
 		  : NULL;
+	jobject spark = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL;
 
-	return get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL;
+	return (*env)->ExceptionCheck(env) ? NULL : spark;
 }
 
 static int enter(JNIEnv *env, struct sp_err *err)

@@ -177,8 +177,7 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 
 	if (sp_jni_failed(env) || !spark)
 		return;
-	m = (*env)->GetMethodID(env, c, "conf", "()Lorg/apache/spark/SparkConf;");
-	cf = m ? (*env)->CallObjectMethod(env, spark, m) : NULL;
+	cf = sp_jni_call(env, spark, "conf", "()Lorg/apache/spark/SparkConf;");
 	c = cf ? (*env)->GetObjectClass(env, cf) : NULL;
 	m = c ? (*env)->GetMethodID(
 			env, c, "get", "(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;")

@@ -108,12 +108,13 @@ def test_one_file_through_every_fault(target, tmp_path):
 
 
 def test_file_systems_that_the_application_closes(target, tmp_path):
-    """FileSystem.closeAll() in a job's code, for whatever reason: another one is opened, and nobody hears of it."""
+    """FileSystem.closeAll() in a job's code, for whatever reason: another one is opened, and nobody hears of it. The JVM itself looks
+    for calls that do not ask for exceptions, and would tell of them on stdout."""
     files, cwd, file = tmp_path / "cluster", tmp_path / "cwd", tmp_path / "cluster/app-1/profile-exec-7.jfr"
     files.mkdir()
     cwd.mkdir()
     t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, "spark.hadoop.fs.standin.impl=StandInFileSystem",
-               f"spark.hadoop.standin.dir={files}", jvm=[f"{AGENT}standin://{files}"], classes=spark.bare_classes(), cwd=cwd,
+               f"spark.hadoop.standin.dir={files}", jvm=["-Xcheck:jni", f"{AGENT}standin://{files}"], classes=spark.bare_classes(), cwd=cwd,
                wait=False)
     wait_until(file.exists, 120)
     for _ in range(2):
@@ -123,7 +124,8 @@ def test_file_systems_that_the_application_closes(target, tmp_path):
     t.send("")
     t.proc.stdin.close()
     assert t.proc.wait(60) == 0 and not list(cwd.glob("*.jfr"))
-    assert "sparkprof:" not in t.stderr() and list(file.parent.glob("*.jfr")) == [file]
+    assert t.stdout() == "ready\n" and "sparkprof:" not in t.stderr()
+    assert list(file.parent.glob("*.jfr")) == [file]
     assert cover([file]) > 0.97
 
 
