@@ -24,7 +24,7 @@ struct sp_threads {
 	bool hooked;
 	struct sp_thread_hooks hooks;
 	struct sp_proc_tasks proc;
-	uint64_t next_scan_ns;
+	uint64_t next_scan_ns, rest_ns; /* the next one; none before, whatever changed */
 	struct sp_namelog *old_names;
 	struct {
 		uint64_t holder;
