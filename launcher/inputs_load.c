@@ -365,7 +365,10 @@ static void tell_fold(struct job *j)
 static int leave_idle(struct job *j)
 {
 	unsigned n = j->sum->note_count;
-	int r = j->opts.several ? sp_profile_leave_idle(j->sum) : 0;
+	int r = j->opts.several ? sp_profile_join_tasks(j->sum) : 0;
+
+	if (r == 0 && j->opts.several)
+		r = sp_profile_leave_idle(j->sum);
 
 	for (; n < j->sum->note_count && !j->quiet; n++)
 		sp_message_warn(

@@ -55,6 +55,11 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 /* The event wall. Returns its number, or -1. */
 int32_t sp_profile_wall(const struct sp_profile *p);
 
+/* For a profile of all that is read: a task that went on while its recording began another file is
+ * told of by the last one; files before have it by its thread's name alone. All rows of it become
+ * the one's whose times are known. Returns 0 or -ENOMEM. */
+int sp_profile_join_tasks(struct sp_profile *p);
+
 /* For a profile of all that is read: where tasks ran in some recordings, wall of those in which
  * none ran (a driver, an executor that waits) goes too, for it would drown them; and a note says
  * what is not shown, or that all threads are. Returns 0 or -ENOMEM. */

@@ -157,3 +157,31 @@ Test(fold, what_cannot_be_told_less_apart_stays)
 	cr_expect_eq(sum_of(p), p->events[0].weight);
 	sp_profile_free(p);
 }
+
+/* Files of one recording: the first has a task by the name of its thread, the second its times. */
+Test(join_tasks, one_that_went_on_in_another_file_is_one)
+{
+	struct sp_profile *p = executor(0);
+	struct sp_task_run named = {.name = {3, 0, 0, 3, 0}}, other = {.name = {77, 0, 0, 7, 0}};
+	uint64_t samples = p->events[0].samples;
+	size_t rows = p->row_count;
+
+	for (size_t i = 0; i < p->task_count; i++)
+		p->tasks[i].app = str(p, "app-1");
+	named.app = other.app = str(p, "app-1");
+	named.executor = other.executor = p->executor_id;
+	cr_assert_eq(sp_profile_add_task(p, &named), 0);
+	cr_assert_eq(sp_profile_add_task(p, &other), 0);
+	for (size_t i = 0; i < p->row_count; i++)
+		if (p->rows[i].task == 4 && i % 2)
+			p->rows[i].task = STAGES * TASKS + 1;
+	sp_profile_reindex(p);
+	cr_assert_eq(sp_profile_join_tasks(p), 0);
+	cr_expect_eq(p->events[0].samples, samples);
+	cr_expect_eq(p->row_count, rows);
+	for (size_t i = 0; i < p->row_count; i++)
+		cr_expect_neq(p->rows[i].task, STAGES * TASKS + 1);
+	cr_expect_eq(p->tasks[STAGES * TASKS].name.task_id, -1);
+	cr_expect_eq(p->tasks[STAGES * TASKS + 1].name.task_id, 77, "nobody told when it was");
+	sp_profile_free(p);
+}
