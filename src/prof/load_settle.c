@@ -298,6 +298,9 @@ static int settle_filter(struct sp_loading *l)
 	f.tasks_only |= f.event >= 0;
 	for (size_t i = 0; i < p->row_count && !ran; i++)
 		ran = p->rows[i].task != 0;
+	/* of several recordings one that is idle is not what was asked for */
+	if (l->opts->tasks_only == SP_TASKS_ONLY && l->opts->several)
+		ran = true;
 	if (l->opts->tasks_only == SP_TASKS_ONLY && !ran && !asked)
 		sp_profile_note(p, "no task ran while this was recorded: all threads are shown");
 	f.tasks_only &= ran;

@@ -439,6 +439,8 @@ def test_threads_of_a_driver_do_not_drown_the_tasks(sparkprof, tmp_path):
     assert weight == pytest.approx(60, rel=0.05), said
     assert said.count("wall shows threads inside of tasks only, 1.7 % of all threads' time") == 1 and said.count("wall shows") == 1, said
     assert "no task ran" not in said
+    weight, said = shown("--tasks-only")
+    assert weight == pytest.approx(60, rel=0.05) and "no task ran" not in said, said
     assert shown("--all-threads")[0] == pytest.approx(3500, rel=0.05)
     weight, said = shown("--executor", "driver")
     assert weight == pytest.approx(2000, rel=0.05) and "wall shows" not in said and "left out" not in said
