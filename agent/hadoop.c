@@ -18,6 +18,7 @@
 #define MODE_TYPE  "L" FS "permission/FsPermission;"
 #define COPY_BYTES (1 << 20)
 #define FRAME_REFS 64
+#define HELD_MS	   86400000
 
 struct sp_hadoop {
 	jobject fs; /* global */
@@ -142,6 +143,24 @@ static jobject new_file_system(
 		"(Ljava/net/URI;" CONF_TYPE "Ljava/lang/String;)" FS_TYPE, uri, conf, name);
 }
 
+/* YARN cancels the tokens of an application that is over, in client mode before its driver has
+ * ended, and Hadoop takes a token before a ticket. A connection that is there is not asked again:
+ * a driver's stays, one of an application. */
+static bool hold_connection(JNIEnv *env, jobject spark, jobject conf)
+{
+	jstring key;
+	jmethodID m;
+
+	if (!is_driver(env, spark) || !is_secure(env))
+		return false;
+	m = (*env)->GetMethodID(
+		env, (*env)->GetObjectClass(env, conf), "setInt", "(Ljava/lang/String;I)V");
+	key = m ? (*env)->NewStringUTF(env, "ipc.client.connection.maxidletime") : NULL;
+	if (key)
+		(*env)->CallVoidMethod(env, conf, m, key, HELD_MS);
+	return !sp_jni_failed(env);
+}
+
 static jobject spark_env(JNIEnv *env)
 {
 	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
@@ -180,7 +199,8 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 {
 	struct sp_hadoop *h = calloc(1, sizeof(*h));
 	jobject spark, path, conf, fs = NULL;
-	bool early = false;
+	bool early = false, held = false;
+	uint64_t length;
 	int r = h ? enter(env, err) : -ENOMEM;
 
 	if (r < 0) {
@@ -191,6 +211,7 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 	if (spark) {
 		path = new_path(env, uri);
 		conf = path ? configuration(env, spark, uri) : NULL;
+		held = conf && hold_connection(env, spark, conf);
 		fs = conf ? new_file_system(env, spark, path, conf, &early) : NULL;
 		h->fs = fs ? (*env)->NewGlobalRef(env, fs) : NULL;
 	}
@@ -202,6 +223,8 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 		free(h);
 		return r;
 	}
+	if (held) /* any question makes the connection; what comes of it is told later */
+		sp_hadoop_length(h, env, uri, &length, NULL);
 	*ret = h;
 	return 0;
 }
