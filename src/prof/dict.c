@@ -1,21 +1,22 @@
 /* The dictionary of strings, methods, stacks and threads: see dict.h. Everything lives in one
- * capped arena: nodes hang in hash buckets and are found by id through blocks of pointers; a bucket
- * array that grows leaves the old one behind (at most as much again). Called by the collector and
- * by the report readers, never by a signal handler. */
+ * capped arena: nodes are found by their hash through slots, and by id through blocks of pointers;
+ * an array of slots that grows leaves the old one behind (at most as much again). Called by the
+ * collector and by the report readers, never by a signal handler. */
 #include "prof/dict.h"
 
 #include "base/arena.h"
 #include "base/hash.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK 256u /* ids a block of pointers holds */
+#define ALIGN 16u  /* of what an arena gives */
 
 struct node {
-	struct node *next;
-	uint32_t hash, id;
+	uint32_t id;
 	uint32_t len; /* bytes of data[] */
 	uint16_t marks;
 	uint8_t truncated;
@@ -27,10 +28,16 @@ struct block {
 	uint8_t marks[BLOCK];
 };
 
+/* With the hash beside it a node that is not the one need not be looked at. */
+struct slot {
+	uint32_t hash;
+	uint32_t at; /* of the node in the arena, in units of ALIGN; 0: free */
+};
+
 struct pool {
-	struct node **buckets;
+	struct slot *slots;
 	struct block **blocks;
-	uint32_t bucket_count, block_cap, count;
+	uint32_t slot_count, block_cap, count;
 };
 
 struct sp_dict {
@@ -93,25 +100,35 @@ void sp_dict_reset(struct sp_dict *d)
 	memset(&d->threads, 0, sizeof(d->threads));
 }
 
-/* Doubles the buckets; a full arena leaves longer chains, which is slower and not wrong. */
-static void grow_buckets(struct sp_dict *d, struct pool *p)
+/* Doubles the slots. In an arena that is almost full they stay as they are, to be filled further,
+ * which is slower and not wrong. */
+static void grow_slots(struct sp_dict *d, struct pool *p)
 {
-	uint32_t count = p->bucket_count ? p->bucket_count * 2 : 64;
-	struct node **to = NULL;
+	uint32_t count = p->slot_count ? p->slot_count * 2 : 64, mask = count - 1;
+	struct slot *to = NULL;
 
-	if (count * sizeof(*to) <= (d->arena.cap - d->arena.used) / 2 || !p->bucket_count)
+	if (count * sizeof(*to) <= (d->arena.cap - d->arena.used) / 2 || !p->slot_count)
 		to = sp_arena_alloc(&d->arena, count * sizeof(*to));
 	if (!to)
 		return;
-	for (uint32_t b = 0; b < p->bucket_count; b++) {
-		for (struct node *n = p->buckets[b], *next; n; n = next) {
-			next = n->next;
-			n->next = to[n->hash & (count - 1)];
-			to[n->hash & (count - 1)] = n;
-		}
+	for (uint32_t i = 0; i < p->slot_count; i++) {
+		uint32_t at = p->slots[i].hash & mask;
+
+		while (to[at].at)
+			at = (at + 1) & mask;
+		if (p->slots[i].at)
+			to[at] = p->slots[i];
 	}
-	p->buckets = to;
-	p->bucket_count = count;
+	p->slots = to;
+	p->slot_count = count;
+}
+
+/* Whether there is a free slot for one more, and some besides, for those that are looked for. */
+static bool has_slot(struct sp_dict *d, struct pool *p)
+{
+	if (p->count >= p->slot_count / 4 * 3)
+		grow_slots(d, p);
+	return p->count < p->slot_count / 16 * 15;
 }
 
 /* The place for the pointer of the next id, or NULL when full. */
@@ -142,26 +159,29 @@ static struct node *find_id(const struct pool *p, uint32_t id)
 	return p->blocks[(id - 1) / BLOCK]->nodes[(id - 1) % BLOCK];
 }
 
+static const struct node *node_at(const struct sp_dict *d, uint32_t at)
+{
+	return (const void *)(d->arena.base + (size_t)at * ALIGN);
+}
+
 static uint32_t insert(struct sp_dict *d, struct pool *p, uint32_t hash, const void *data,
 	uint32_t len, uint8_t truncated)
 {
-	struct node **slot, *n;
+	struct node **by_id = has_slot(d, p) ? next_slot(d, p) : NULL;
+	struct node *n = by_id ? sp_arena_alloc(&d->arena, sizeof(*n) + len + 1) : NULL;
+	uint32_t mask = p->slot_count - 1, i = hash & mask;
 
-	if (p->count >= p->bucket_count)
-		grow_buckets(d, p);
-	slot = p->bucket_count ? next_slot(d, p) : NULL;
-	n = slot ? sp_arena_alloc(&d->arena, sizeof(*n) + len + 1) : NULL;
 	if (!n) {
 		d->refused++;
 		return 0;
 	}
-	n->hash = hash;
 	n->len = len;
 	n->truncated = truncated;
 	memcpy(n->data, data, len);
-	n->next = p->buckets[hash & (p->bucket_count - 1)];
-	p->buckets[hash & (p->bucket_count - 1)] = n;
-	*slot = n;
+	while (p->slots[i].at)
+		i = (i + 1) & mask;
+	p->slots[i] = (struct slot){hash, (uint32_t)((size_t)((char *)n - d->arena.base) / ALIGN)};
+	*by_id = n;
 	n->id = ++p->count;
 	return p->count;
 }
@@ -170,20 +190,18 @@ static uint32_t intern(
 	struct sp_dict *d, struct pool *p, const void *data, size_t len, uint8_t truncated)
 {
 	uint64_t full = sp_hash_bytes(data, len) + truncated;
-	uint32_t hash = (uint32_t)(full ^ (full >> 32));
+	uint32_t hash = (uint32_t)(full ^ (full >> 32)), mask = p->slot_count - 1;
 
 	if (len > UINT32_MAX / 2) {
 		d->refused++;
 		return 0;
 	}
-	if (p->bucket_count) {
-		struct node *n = p->buckets[hash & (p->bucket_count - 1)];
+	for (uint32_t i = hash & mask; p->slot_count && p->slots[i].at; i = (i + 1) & mask) {
+		const struct node *n = node_at(d, p->slots[i].at);
 
-		for (; n; n = n->next) {
-			if (n->hash == hash && n->len == len && n->truncated == truncated &&
-				memcmp(n->data, data, len) == 0)
-				return n->id;
-		}
+		if (p->slots[i].hash == hash && n->len == len && n->truncated == truncated &&
+			memcmp(n->data, data, len) == 0)
+			return n->id;
 	}
 	return insert(d, p, hash, data, (uint32_t)len, truncated);
 }
