@@ -171,10 +171,11 @@ static bool count_alike(struct sp_profile *p, const struct sp_sample *s, size_t 
 	uint64_t all = p->count | e->weight;
 
 	for (size_t i = 0; i < count; i++) {
-		uint8_t verdict = verdict_of(p, s[i].stack);
+		uint8_t verdict;
 
 		if (s[i].event != s->event)
 			return false;
+		verdict = verdict_of(p, s[i].stack);
 		all |= s[i].count | s[i].weight;
 		sum.count += s[i].count;
 		sum.weight += s[i].weight;
@@ -203,14 +204,18 @@ static bool count_alike(struct sp_profile *p, const struct sp_sample *s, size_t 
 /* Counts any, cut to what fits. */
 static void count_each(struct sp_profile *p, struct sp_sample *s, size_t count)
 {
+	uint32_t met = 0; /* a bit for each event */
+
 	for (size_t i = 0; i < count; i++) {
 		struct sp_event *e = &p->events[s[i].event];
 
 		s[i].count = sp_sat_fitting(p->count, s[i].count);
 		s[i].weight = sp_sat_fitting(e->weight, s[i].weight);
 		count_sample(p, e, &s[i]);
-		count_samples(p, e);
+		met |= 1u << s[i].event;
 	}
+	for (; met; met &= met - 1) /* divides: once for all of them */
+		count_samples(p, &p->events[__builtin_ctz(met)]);
 }
 
 int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count)
