@@ -45,8 +45,10 @@ struct sp_jfr_resolver {
 	uint8_t states[64];	 /* by key: what it became, + 1 */
 	uint8_t frame_types[64]; /* the same */
 	uint8_t *packed;	 /* a stack that is being read */
-	struct sp_buf scratch;	 /* text of an event that had to be converted: reserve before */
-	struct sp_buf constant;	 /* the same for a constant */
+	uint32_t *methods;	 /* owned: what small keys became, + 1; 0: not asked for yet */
+	size_t method_count, method_cap;
+	struct sp_buf scratch;	/* text of an event that had to be converted: reserve before */
+	struct sp_buf constant; /* the same for a constant */
 };
 
 /* The role of a field, OTHER where it has none or is not encoded as its role needs it. The types in
