@@ -73,6 +73,15 @@ static int begin(const struct sp_identity *id, struct sp_err *err)
 	return record(pieces, autostart.options, fd, err);
 }
 
+/* Why there is no recording, and that there is none. */
+static void say_none(const char *why)
+{
+	struct sp_err line;
+
+	sp_err_set(&line, 0, "%.600s; nothing is recorded", why);
+	sp_autostart_say(line.text);
+}
+
 /* A directory that comes later (a volume that is mounted, a mount that is made writable) is waited
  * for: every second in the first minute, then every ten. */
 static void *wait_and_begin(void *arg)
@@ -89,7 +98,7 @@ static void *wait_and_begin(void *arg)
 		r = begin(&id, &err);
 	}
 	if (r < 0)
-		sp_autostart_say(err.text);
+		say_none(err.text);
 	else if (autostart.args.timeout_ns)
 		sp_recording_leave(&autostart.seat);
 	return NULL;
@@ -176,7 +185,7 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		return;
 	r = begin(&id, &err);
 	if (r < 0) {
-		sp_autostart_say(err.text);
+		say_none(err.text);
 	} else if (r == 0) {
 		sp_err_set(&line, 0, "%.600s; trying again until it works", err.text);
 		sp_autostart_say(line.text);
@@ -285,7 +294,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	}
 	autostart.vm = vm;
 	if (parse(options, &err) < 0 || (*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
-		sp_autostart_say(err.text[0] ? err.text : "this JVM has no tool interface");
+		say_none(err.text[0] ? err.text : "this JVM has no tool interface");
 		return 0;
 	}
 	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));

@@ -248,6 +248,7 @@ def test_names_of_files(target, tmp_path, file, made):
 def test_a_wrong_word_is_named_and_the_jvm_runs_on(target, tmp_path, words, env, said):
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}={words}"], env={**os.environ, "SPARKPROF_OPTS": env}, cwd=tmp_path)
     assert t.stderr().count("\n") == 1 and t.stderr().startswith(f"sparkprof: {said}"), t.stderr()
+    assert t.stderr().endswith("; nothing is recorded\n"), t.stderr()
     assert not our_threads(t) and not list(tmp_path.iterdir())
     t.proc.stdin.close()
     assert t.proc.wait(timeout=30) == 0
