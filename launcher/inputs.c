@@ -300,11 +300,18 @@ static int add_below(struct sp_inputs *in, const char *path, struct sp_err *err)
 		path);
 }
 
-static int add_directory(struct sp_inputs *in, const char *path, struct sp_err *err)
+/* @given: may end as a shell completes it, "app/". */
+static int add_directory(struct sp_inputs *in, const char *given, struct sp_err *err)
 {
-	size_t found;
-	int r = add_files(in, path, &found, err);
+	SP_AUTO_FREE char *path = strdup(given);
+	size_t found, len = path ? strlen(path) : 0;
+	int r;
 
+	if (!path)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = 0;
+	r = add_files(in, path, &found, err);
 	return r < 0 || found ? r : add_below(in, path, err);
 }
 
