@@ -44,9 +44,11 @@ def free_ports(n):
 
 
 class Cluster:
-    """One node of everything, or of HDFS only, in a directory of its own. @env is for its daemons and applications."""
+    """One node of everything, or of HDFS only, in a directory of its own. @env is for its daemons and applications; @node_env: variables of the
+    NodeManager's own environment that containers inherit, as yarn-env.sh and yarn.nodemanager.env-whitelist give them; @site: more of yarn-site.xml."""
 
-    def __init__(self, daemons=tuple(DAEMONS), env=None):
+    def __init__(self, daemons=tuple(DAEMONS), env=None, node_env=None, site=None):
+        self.node_env, self.more_site = node_env or {}, site or {}
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="syarn"))
         self.conf = self.dir / "conf"
         self.procs = {}
@@ -66,7 +68,7 @@ class Cluster:
         self.conf.mkdir()
         d, local = self.dir, [f"127.0.0.1:{p}" for p in free_ports(16)]
         at = iter(local)
-        self.files, self.web = local[:2]
+        self.files, self.web, self.rm_web = local[0], local[1], local[9]
         self._site("core-site", {"fs.defaultFS": f"hdfs://{next(at)}", "hadoop.tmp.dir": f"{d}/tmp",
                                  "hadoop.http.staticuser.user": "root"})
         self._site("hdfs-site", {
@@ -84,8 +86,8 @@ class Cluster:
             f"{nm}.local-dirs": f"{d}/local", f"{nm}.log-dirs": f"{d}/containers",
             f"{nm}.resource.memory-mb": 6144, f"{nm}.resource.cpu-vcores": 8, "yarn.scheduler.minimum-allocation-mb": 128,
             f"{nm}.delete.debug-delay-sec": 3600,  # what a container leaves can be looked at
-            f"{nm}.vmem-check-enabled": "false", f"{nm}.env-whitelist": "JAVA_HOME,PATH,LANG,TZ",
-            f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5})
+            f"{nm}.vmem-check-enabled": "false", f"{nm}.env-whitelist": ",".join(["JAVA_HOME", "PATH", "LANG", "TZ", *self.node_env]),
+            f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5, **self.more_site})
         queue = "yarn.scheduler.capacity"
         self._site("capacity-scheduler", {f"{queue}.root.queues": "default", f"{queue}.root.default.capacity": 100,
                                           f"{queue}.maximum-am-resource-percent": 1.0})
@@ -99,7 +101,7 @@ class Cluster:
         java = [*JAVA, "-cp", f"{self.conf}:{self.jars}/*"]
         with open(self.dir / f"{name}.log", "wb") as log:
             return subprocess.Popen([parts.jdk(17) / "bin/java", *java, main, *args], stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, cwd=self.dir, env={**os.environ, **self.env})
+                                    stderr=log, cwd=self.dir, env={**os.environ, **self.env, **(self.node_env if name == "nodemanager" else {})})
 
     def _wait_up(self, timeout=240):
         end = time.monotonic() + timeout
@@ -121,12 +123,12 @@ class Cluster:
         env = {**self.env, "SPARK_HOME": str(home), **kw.pop("env", {})}
         return spark.App(master="yarn", conf=conf, env=env, **kw)
 
-    def submit(self, script, name, version="4.3.0", timeout=240):
+    def submit(self, script, name, version="4.3.0", timeout=240, conf=None):
         """A Python script as an application in cluster mode, its driver in a container; returns its id once it runs. It ends with the cluster."""
         venv = parts.pyspark(version)
         home = next(venv.glob("lib/python*/site-packages/pyspark"))
         conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.executor.memory": "512m", "spark.driver.memory": "512m",
-                "spark.executor.cores": 2, "spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON": "/usr/bin/python3"}
+                "spark.executor.cores": 2, "spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON": "/usr/bin/python3", **(conf or {})}
         r = subprocess.run([venv / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", "--name", name,
                             *(x for k, v in conf.items() for x in ("--conf", f"{k}={v}")), script], cwd=self.dir, capture_output=True, text=True,
                            timeout=timeout, env={**os.environ, **self.env, "SPARK_HOME": str(home), "JAVA_HOME": str(parts.jdk(17)),
@@ -170,6 +172,12 @@ class Cluster:
         for name in self.ls(path):
             with self._web(f"{path}/{name}", "OPEN") as r:
                 (to / name).write_bytes(r.read())
+
+    def kill_app(self, app_id):
+        """As `yarn application -kill` does it, by the ResourceManager."""
+        url = f"http://{self.rm_web}/ws/v1/cluster/apps/{app_id}/state?user.name=root"
+        ask = urllib.request.Request(url, b'{"state": "KILLED"}', {"Content-Type": "application/json"}, method="PUT")
+        urllib.request.urlopen(ask, timeout=60).close()
 
     def stop(self, name):
         """Kills a daemon."""

@@ -366,17 +366,18 @@ def test_data_node_that_is_full_for_a_while(hdfs, target, tmp_path):
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_driver_in_cluster_mode(hadoop, sparkprof, tmp_path):
-    """The library travels as a file of the application; YARN ends the containers. There is no UI: what is known of stages comes from
-    the tasks themselves."""
+    """The library travels as a file of the application, its words in the containers' environment; YARN ends the containers. There is no
+    UI: what is known of stages comes from the tasks themselves."""
     (tmp_path / "job.py").write_text("from pyspark.sql import SparkSession\n"
                                      "s = SparkSession.builder.getOrCreate()\n"
                                      "s.sparkContext.setJobGroup('nightly', 'sums of hashes')\n"
                                      "s.range(0, 300000000, 1, 8).selectExpr('sum(hash(id))').collect()\ns.stop()\n")
     home = next(parts.pyspark().glob("lib/python*/site-packages/pyspark"))
-    agent = AGENT.replace(str(recording.AGENT), f"./{recording.AGENT.name}") + "hdfs:///profiles"
+    agent, words = f"-agentpath:./{recording.AGENT.name}", AGENT.partition("=")[2] + "hdfs:///profiles"
     python = parts.pyspark() / "bin/python"
     conf = {"spark.yarn.jars": f"local:{home}/jars/*", "spark.executor.instances": 1, "spark.executor.memory": "512m",
             "spark.ui.enabled": "false", "spark.driver.memory": "512m", "spark.executor.extraJavaOptions": agent, "spark.driver.extraJavaOptions": agent,
+            "spark.yarn.appMasterEnv.SPARKPROF_OPTS": words, "spark.executorEnv.SPARKPROF_OPTS": words,
             "spark.yarn.appMasterEnv.PYSPARK_PYTHON": python, "spark.executorEnv.PYSPARK_PYTHON": python}
     r = subprocess.run([home / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", "--files", recording.AGENT,
                         *[x for k, v in conf.items() for x in ("--conf", f"{k}={v}")], tmp_path / "job.py"],
@@ -399,20 +400,18 @@ def test_driver_in_cluster_mode(hadoop, sparkprof, tmp_path):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version, jdk", [("3.5.7", 17), ("4.3.0", 17), ("4.3.0", 25)])
 def test_executors_that_come_and_go(hadoop, sparkprof, tmp_path, version, jdk):
-    """Dynamic allocation, and a stage that is tried again because its executor died."""
+    """Dynamic allocation, and a stage that is tried again because its executor died. Speculation needs two hosts: test_standalone.py."""
     conf = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
             "spark.dynamicAllocation.minExecutors": 1, "spark.dynamicAllocation.maxExecutors": 3,
-            "spark.dynamicAllocation.executorIdleTimeout": "600s", "spark.speculation": "true",
+            "spark.dynamicAllocation.executorIdleTimeout": "600s",
             "spark.shuffle.readHostLocalDisk": "false",  # the files of a lost executor are on this host, and found
-            "spark.speculation.quantile": 0.5, "spark.executorEnv.JAVA_HOME": parts.jdk(jdk),
+            "spark.executorEnv.JAVA_HOME": parts.jdk(jdk),
             "spark.yarn.appMasterEnv.JAVA_HOME": parts.jdk(jdk)}
     with hadoop.app(jvm=f"{AGENT}hdfs:///profiles", timeout=300, version=version, jdk=jdk, conf=conf, args=(1_000_000,)) as app:
         there = f"/profiles/{app.id}"
-        app.tell("import time; from pyspark import TaskContext; sc = spark.sparkContext")
+        app.tell("import time; sc = spark.sparkContext")
         app.tell("sc.parallelize(range(40), 40).foreach(lambda x: time.sleep(1))")  # tasks that wait call for executors
         wait_until(lambda: len(hadoop.ls(there)) == 3, 120)
-        app.tell("slow = lambda i, it: (time.sleep(20 if i == 0 and TaskContext.get().attemptNumber() == 0 else 1), [i])[1]")
-        app.tell("sc.parallelize(range(100), 6).mapPartitionsWithIndex(slow).collect()")
         app.tell("pairs = sc.parallelize(range(60), 60).map(lambda x: (time.sleep(0.2), (x % 36, x))[1]).groupByKey(36)")  # by all of them
         app.tell("print('reducing', flush=True); t = threading.Thread(target=lambda: pairs.mapPartitionsWithIndex("
                  "lambda i, it: (time.sleep(2), list(it))[1]).collect()); t.start(); time.sleep(10); print('now', flush=True)")

@@ -11,21 +11,22 @@ from kit import recording, yarn
 from kit.recording import Recording
 from kit.traces import wait_until
 
-WORDS = "start,event=cpu,interval=10ms,wall=20ms,dfsinterval=1,file=hdfs:///profiles"
+WORDS, FILE = "start,event=cpu,interval=10ms,wall=20ms,dfsinterval=1", "file=hdfs:///profiles"
 
 
 @pytest.fixture(scope="module")
 def hadoop():
-    with yarn.Cluster() as c:
+    """What is said once for all of its containers: words in the NodeManager's environment. They load nothing."""
+    with yarn.Cluster(node_env={"SPARKPROF_OPTS": WORDS}) as c:
         yield c
 
 
 @pytest.fixture(scope="module")
 def app(hadoop):
-    """The library goes to executors as a file of the application."""
-    conf = {"spark.driver.extraJavaOptions": f"-agentpath:{recording.AGENT}={WORDS}",
+    """The library goes to executors as a file of the application, and so do the words that are of this one."""
+    conf = {"spark.driver.extraJavaOptions": f"-agentpath:{recording.AGENT}={WORDS},{FILE}",
             "spark.yarn.dist.files": recording.AGENT}
-    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={WORDS}", timeout=280) as a:
+    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={FILE}", timeout=280) as a:
         yield a
 
 
@@ -114,6 +115,7 @@ def test_launchers_and_a_recording_that_goes_to_hdfs(hadoop, app, executor, spar
     assert len(unnamed) < 0.1 * len(libjvm), (unnamed, len(libjvm))
     r = sparkprof("start", "-e", "wall", "-f", tmp_path / "next.jfr", executor)
     assert r.returncode == 0, r.stderr
+    wait_until(lambda: json.loads(sparkprof("status", "--json", executor).stdout)[0]["samples"] > 0, 60)
     assert sparkprof("stop", executor).returncode == 0 and Recording(tmp_path / "next.jfr").wall()
 
 
