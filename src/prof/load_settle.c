@@ -323,23 +323,19 @@ static int settle_filter(struct sp_loading *l)
 	return r < 0 || l->opts->several ? r : sp_profile_leave_idle(p);
 }
 
-static bool is_asked_for(const char *is, const char *asked)
-{
-	return !asked || strcmp(is, asked) == 0;
-}
-
 /* Everything of another executor, or of another host, goes. */
 static int settle_place(struct sp_loading *l)
 {
-	const char *host = l->spans->host ? l->spans->host : "";
-	const char *is = l->spans->executor  ? l->spans->executor
-			 : l->executor[0]    ? l->executor
-			 : l->opts->executor ? l->opts->executor
-					     : "";
+	const struct sp_load_opts *o = l->opts;
+	const char *is = l->spans->executor ? l->spans->executor
+			 : l->executor[0]   ? l->executor
+			 : o->executor	    ? o->executor
+					    : "";
 
 	if (strncmp(is, "executor ", 9) == 0)
 		is += 9;
-	if (is_asked_for(is, l->opts->executor_id) && is_asked_for(host, l->opts->host))
+	if ((!o->executor_id || strcmp(is, o->executor_id) == 0) &&
+		(!o->host || (l->spans->host && strcmp(l->spans->host, o->host) == 0)))
 		return 0;
 	l->p->outside = l->p->outside_weight = 0;
 	l->p->idle = SP_IDLE_NONE;
