@@ -313,6 +313,7 @@ def test_one_that_is_stopped_is_called_so(sparkprof):
     with python.Process(PYTHONS["debian"], WHERE) as p:
         assert "is stopped" not in sparkprof("stack", p.pid).stdout
         os.kill(p.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, p.pid, os.WSTOPPED)  # all of its threads: on a busy machine that takes a while
         words = "is stopped (SIGSTOP)", f"kill -CONT {p.pid}"
         try:
             out = sparkprof("stack", p.pid)
