@@ -21,8 +21,10 @@ static jobjectArray all_threads(JNIEnv *env, jclass c, jobject self, jint *ret_n
 	jmethodID list =
 		count ? (*env)->GetMethodID(env, g, "enumerate", "([Ljava/lang/Thread;)I") : NULL;
 	jint n = list ? (*env)->CallIntMethod(env, group, count) + ROOM : 0;
-	jobjectArray all = n > 0 ? (*env)->NewObjectArray(env, n, c, NULL) : NULL;
+	jobjectArray all = NULL;
 
+	if (n > 0 && !(*env)->ExceptionCheck(env))
+		all = (*env)->NewObjectArray(env, n, c, NULL);
 	*ret_n = all ? (*env)->CallIntMethod(env, group, list, all) : 0;
 	return (*env)->ExceptionCheck(env) ? NULL : all;
 }

@@ -110,7 +110,7 @@ def test_who_writes(hadoop, realm, tmp_path, args, jdk, owner):
 
 def bare(hdfs, target, tmp_path, env, where="/profiles"):
     """A JVM with Spark's SparkEnv, in a directory of its own."""
-    return target("BareExecutor", "--app-id", tmp_path.name, "--executor-id", 7, jvm=[agent(where)], classes=f"{hdfs.conf}:{spark.bare_classes()}",
+    return target("BareExecutor", "--app-id", tmp_path.name, "--executor-id", 7, jvm=["-Xcheck:jni", agent(where)], classes=f"{hdfs.conf}:{spark.bare_classes()}",
                   cwd=tmp_path, env={**os.environ, **env}, wait=False)
 
 
@@ -131,6 +131,7 @@ def test_everything_encrypted(hdfs, realm, target, tmp_path):
     wait_until(lambda: sizes.add(hdfs.ls(f"/profiles/{tmp_path.name}").get("profile-exec-7.jfr", 0)) or len(sizes) > 3, 180)
     t.proc.terminate()
     assert t.proc.wait(60) == 143 and "sparkprof:" not in t.stderr() and not list(tmp_path.glob("sparkprof-*.jfr")), t.stderr()
+    assert "WARNING in native method" not in t.stdout()
     hdfs.fetch(f"/profiles/{tmp_path.name}", tmp_path / "got")
     assert recording.Recording(tmp_path / "got/profile-exec-7.jfr").wall()
 
