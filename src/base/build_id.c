@@ -1,5 +1,5 @@
 /* See build_id.h; notes as in gABI "Note Section". */
-#include "wire/build_id.h"
+#include "base/build_id.h"
 
 #include <elf.h>
 #include <stddef.h>

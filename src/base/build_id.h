@@ -1,6 +1,6 @@
 /* The build id of an ELF image: launcher and agent name themselves by it. */
-#ifndef SP_WIRE_BUILD_ID_H
-#define SP_WIRE_BUILD_ID_H
+#ifndef SP_BASE_BUILD_ID_H
+#define SP_BASE_BUILD_ID_H
 
 #define SP_BUILD_ID_HEX 40
 

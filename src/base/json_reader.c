@@ -1,5 +1,5 @@
-/* See jsontext.h. Depth is bounded, broken text gives no values. */
-#include "in/jsontext.h"
+/* See json_reader.h. Depth is bounded, broken text gives no values. */
+#include "base/json_reader.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -59,17 +59,17 @@ static const char *skip(const char *p, const char *end)
 	return p;
 }
 
-struct sp_json sp_json_value(const char *p, const char *end)
+struct sp_json_reader sp_json_reader_value(const char *p, const char *end)
 {
-	struct sp_json v = {blanks(p, end), NULL};
+	struct sp_json_reader v = {blanks(p, end), NULL};
 
 	v.end = skip(v.p, end);
-	return v.end ? v : (struct sp_json){NULL, NULL};
+	return v.end ? v : (struct sp_json_reader){NULL, NULL};
 }
 
-struct sp_json sp_json_get(struct sp_json object, const char *key)
+struct sp_json_reader sp_json_reader_get(struct sp_json_reader object, const char *key)
 {
-	const struct sp_json none = {NULL, NULL};
+	const struct sp_json_reader none = {NULL, NULL};
 	size_t n = strlen(key);
 	const char *p;
 
@@ -78,7 +78,7 @@ struct sp_json sp_json_get(struct sp_json object, const char *key)
 	p = blanks(object.p + 1, object.end);
 	while (p < object.end && *p == '"') {
 		const char *name = p + 1;
-		struct sp_json v;
+		struct sp_json_reader v;
 
 		p = skip_string(p, object.end);
 		if (!p)
@@ -88,8 +88,8 @@ struct sp_json sp_json_get(struct sp_json object, const char *key)
 		if (p >= object.end || *p != ':')
 			return none;
 		if ((size_t)(v.end - name) == n + 1 && memcmp(name, key, n) == 0)
-			return sp_json_value(p + 1, object.end);
-		v = sp_json_value(p + 1, object.end);
+			return sp_json_reader_value(p + 1, object.end);
+		v = sp_json_reader_value(p + 1, object.end);
 		if (!v.p)
 			return none;
 		p = blanks(v.end, object.end);
@@ -100,10 +100,10 @@ struct sp_json sp_json_get(struct sp_json object, const char *key)
 	return none;
 }
 
-struct sp_json sp_json_next(struct sp_json array, size_t *at)
+struct sp_json_reader sp_json_reader_next(struct sp_json_reader array, size_t *at)
 {
-	const struct sp_json none = {NULL, NULL};
-	struct sp_json v;
+	const struct sp_json_reader none = {NULL, NULL};
+	struct sp_json_reader v;
 	const char *p;
 
 	if (!array.p || *array.p != '[')
@@ -111,13 +111,13 @@ struct sp_json sp_json_next(struct sp_json array, size_t *at)
 	p = blanks(array.p + (*at ? *at : 1), array.end);
 	if (p < array.end && *p == ',' && *at)
 		p++;
-	v = sp_json_value(p, array.end);
+	v = sp_json_reader_value(p, array.end);
 	if (v.p)
 		*at = (size_t)(v.end - array.p);
 	return v;
 }
 
-int64_t sp_json_int(struct sp_json v, int64_t otherwise)
+int64_t sp_json_reader_int(struct sp_json_reader v, int64_t otherwise)
 {
 	const char *p = v.p;
 	char *end;
@@ -194,7 +194,7 @@ static const char *put_escape(const char *p, const char *end, char *to, size_t *
 	return p;
 }
 
-char *sp_json_text(struct sp_json v)
+char *sp_json_reader_text(struct sp_json_reader v)
 {
 	const char *p, *end;
 	char *to;

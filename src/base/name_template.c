@@ -1,6 +1,6 @@
-/* Patterns in output names: see pattern.h. One reader finds the sequences; checking and replacing
- * are two users of it, so that they cannot disagree. */
-#include "base/pattern.h"
+/* Patterns in output names: see name_template.h. One reader finds the sequences; checking and
+ * replacing are two users of it, so that they cannot disagree. */
+#include "base/name_template.h"
 
 #include "base/units.h"
 
@@ -125,7 +125,7 @@ static int read_piece(const char *s, struct piece *ret, struct sp_err *err)
 	}
 }
 
-int sp_pattern_check(const char *path, struct sp_err *err)
+int sp_name_template_check(const char *path, struct sp_err *err)
 {
 	struct piece piece;
 
@@ -151,17 +151,17 @@ static bool has_either(const char *path, enum kind a, enum kind b)
 	return false;
 }
 
-bool sp_pattern_differs(const char *path)
+bool sp_name_template_differs(const char *path)
 {
 	return has_either(path, PID, EXECUTOR_ID);
 }
 
-bool sp_pattern_has_round(const char *path)
+bool sp_name_template_has_round(const char *path)
 {
 	return has_either(path, ROUND, TIME);
 }
 
-uint64_t sp_pattern_rounds(const char *path)
+uint64_t sp_name_template_rounds(const char *path)
 {
 	struct piece piece;
 
@@ -174,12 +174,12 @@ uint64_t sp_pattern_rounds(const char *path)
 	return 0;
 }
 
-bool sp_pattern_has_ids(const char *path)
+bool sp_name_template_has_ids(const char *path)
 {
 	return has_either(path, APP_ID, EXECUTOR_ID);
 }
 
-bool sp_pattern_has_event(const char *path)
+bool sp_name_template_has_event(const char *path)
 {
 	return strstr(path, event_word) != NULL;
 }
@@ -245,7 +245,7 @@ static void add_time(struct sp_buf *b, time_t t)
 }
 
 static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
-	const struct sp_pattern_vars *vars, struct sp_err *err)
+	const struct sp_name_template_vars *vars, struct sp_err *err)
 {
 	uint64_t round = vars->round ? vars->round : 1;
 
@@ -282,7 +282,7 @@ static int add_piece(struct sp_buf *b, const char *s, const struct piece *piece,
 	return -EINVAL;
 }
 
-int sp_pattern_set_event(const char *path, const char *event, struct sp_buf *ret_name)
+int sp_name_template_set_event(const char *path, const char *event, struct sp_buf *ret_name)
 {
 	for (const char *at; (at = strstr(path, event_word)); path = at + strlen(event_word)) {
 		sp_buf_add(ret_name, path, (size_t)(at - path));
@@ -292,8 +292,8 @@ int sp_pattern_set_event(const char *path, const char *event, struct sp_buf *ret
 	return ret_name->failed ? -ENOMEM : 0;
 }
 
-int sp_pattern_expand(const char *path, const struct sp_pattern_vars *vars, struct sp_buf *ret_name,
-	struct sp_err *err)
+int sp_name_template_expand(const char *path, const struct sp_name_template_vars *vars,
+	struct sp_buf *ret_name, struct sp_err *err)
 {
 	struct piece piece;
 

@@ -1,5 +1,5 @@
-/* Moments: see when.h. */
-#include "base/when.h"
+/* Moments: see time_spec.h. */
+#include "base/time_spec.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ static int parse_clock(const char *s, uint64_t *ret_ns, const char **ret_end)
 	return 0;
 }
 
-static int parse_date(const char *s, struct sp_when *ret)
+static int parse_date(const char *s, struct sp_time_spec *ret)
 {
 	struct tm tm = {.tm_isdst = -1};
 	uint64_t clock = 0;
@@ -61,27 +61,27 @@ static int parse_date(const char *s, struct sp_when *ret)
 	day = utc ? timegm(&tm) : mktime(&tm);
 	if (day < 0)
 		return -EINVAL;
-	*ret = (struct sp_when){SP_WHEN_DATE, (uint64_t)day * SECOND + clock};
+	*ret = (struct sp_time_spec){SP_TIME_SPEC_DATE, (uint64_t)day * SECOND + clock};
 	return 0;
 }
 
-int sp_when_parse(const char *text, struct sp_when *ret)
+int sp_time_spec_parse(const char *text, struct sp_time_spec *ret)
 {
 	bool negative = *text == '-';
 	const char *end;
 	uint64_t ns;
 
 	if (strlen(text) == 13 && strspn(text, "0123456789") == 13) {
-		*ret = (struct sp_when){SP_WHEN_DATE, strtoull(text, NULL, 10) * 1000000};
+		*ret = (struct sp_time_spec){SP_TIME_SPEC_DATE, strtoull(text, NULL, 10) * 1000000};
 		return 0;
 	}
 	if (sp_duration_parse(text + negative, SECOND, &ns) == 0) {
-		ret->kind = negative ? SP_WHEN_BEFORE_END : SP_WHEN_AFTER_START;
+		ret->kind = negative ? SP_TIME_SPEC_BEFORE_END : SP_TIME_SPEC_AFTER_START;
 		ret->ns = ns;
 		return 0;
 	}
 	if (parse_clock(text, &ns, &end) == 0 && *end == '\0') {
-		*ret = (struct sp_when){SP_WHEN_CLOCK, ns};
+		*ret = (struct sp_time_spec){SP_TIME_SPEC_CLOCK, ns};
 		return 0;
 	}
 	return parse_date(text, ret);
@@ -100,16 +100,16 @@ static uint64_t midnight(uint64_t ns)
 	return (uint64_t)mktime(&tm) * SECOND;
 }
 
-uint64_t sp_when_resolve(const struct sp_when *w, uint64_t start_ns, uint64_t end_ns)
+uint64_t sp_time_spec_resolve(const struct sp_time_spec *w, uint64_t start_ns, uint64_t end_ns)
 {
 	switch (w->kind) {
-	case SP_WHEN_AFTER_START:
+	case SP_TIME_SPEC_AFTER_START:
 		return start_ns + w->ns;
-	case SP_WHEN_BEFORE_END:
+	case SP_TIME_SPEC_BEFORE_END:
 		return end_ns > w->ns ? end_ns - w->ns : 1;
-	case SP_WHEN_CLOCK:
+	case SP_TIME_SPEC_CLOCK:
 		return midnight(start_ns) + w->ns;
-	case SP_WHEN_DATE:
+	case SP_TIME_SPEC_DATE:
 		return w->ns;
 	default:
 		return 0;

@@ -2,7 +2,7 @@
  * capped arena: nodes are found by their hash through slots, and by id through blocks of pointers;
  * an array of slots that grows leaves the old one behind (at most as much again). Called by the
  * collector and by the report readers, never by a signal handler. */
-#include "prof/dict.h"
+#include "dict/dict.h"
 
 #include "base/arena.h"
 #include "base/hash.h"

@@ -3,8 +3,8 @@
  * is new at each flush; the JFR reader fills another and the report writers read it. Id 0 means
  * "none": it is also what an interning call returns when the arena is full, and then the caller
  * counts a dropped sample. */
-#ifndef SP_PROF_DICT_H
-#define SP_PROF_DICT_H
+#ifndef SP_DICT_DICT_H
+#define SP_DICT_DICT_H
 
 #include <stddef.h>
 #include <stdint.h>

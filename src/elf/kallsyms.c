@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "elf/table.h"
+#include "elf/symtab_table.h"
 
 #define KALLSYMS_MAX (64u << 20)
 

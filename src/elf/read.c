@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/table.h"
+#include "elf/symtab_table.h"
 #include "elf/xz.h"
 
 #define SECTIONS_MAX 70000

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
 
+#include "base/boot_id.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "elf/kallsyms.h"
@@ -28,10 +29,13 @@ struct module {
 	char *name, *build_id;	 /* owned; "" unknown */
 	struct sp_symtab *table; /* owned */
 	char *problem;		 /* owned: why there is none */
+	bool given;		 /* by sp_symbols_set_vdso */
+	bool refused;		 /* because this machine's is another one */
 };
 
 struct sp_symbols {
 	int root_fd, host_fd;
+	bool elsewhere;
 	struct mapping *mappings;
 	struct module *modules;
 	size_t mapping_count, mapping_cap, module_count, module_cap;
@@ -47,6 +51,11 @@ int sp_symbols_new(struct sp_symbols **ret, int root_fd, struct sp_err *err)
 	s->host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	*ret = s;
 	return 0;
+}
+
+void sp_symbols_elsewhere(struct sp_symbols *s)
+{
+	s->elsewhere = true;
 }
 
 static void module_done(struct module *m)
@@ -169,6 +178,7 @@ int sp_symbols_set_vdso(struct sp_symbols *s, const void *image, size_t len, str
 		return sp_err_set(err, -ENOMEM, "not enough memory for symbols");
 	}
 	m->table = t;
+	m->given = true;
 	return 0;
 }
 
@@ -202,6 +212,9 @@ static int open_file(struct sp_symbols *s, struct module *m, struct sp_err *err)
 		.root_fd = s->root_fd, .host_fd = s->host_fd, .build_id = m->build_id};
 	int r = -ENOENT;
 
+	if (s->elsewhere && !m->build_id[0])
+		return sp_err_set(err, -ESTALE,
+			"%s has no build id: whether it is the recorded one is not known", m->name);
 	sp_err_set(err, r, "%s: where this module lies is not known", m->name);
 	for (size_t i = 0; i < s->mapping_count; i++) {
 		if (!is_called(s->mappings[i].path, m->name))
@@ -220,33 +233,83 @@ static int open_file(struct sp_symbols *s, struct module *m, struct sp_err *err)
 	return sp_symtab_open(&src, &m->table, err);
 }
 
+/* Addresses of one boot say nothing in another. */
+static int open_kernel(struct module *m, struct sp_err *err)
+{
+	char here[SP_BOOT_ID];
+
+	if (!m->build_id[0])
+		return sp_err_set(err, -ESTALE,
+			"the recording does not say of which run of which machine its kernel is");
+	if (sp_boot_id(here) < 0 || strcmp(here, m->build_id) != 0)
+		return sp_err_set(err, -ESTALE,
+			"recorded on another machine, or before this one was last started");
+	return sp_kallsyms_open(NULL, &m->table, err);
+}
+
+static int open_vdso(struct module *m, struct sp_err *err)
+{
+	int r = open_own_vdso(&m->table, err);
+
+	if (r < 0 || !m->build_id[0] || strcmp(m->build_id, sp_symtab_build_id(m->table)) == 0)
+		return r;
+	sp_symtab_free(m->table);
+	m->table = NULL;
+	return sp_err_set(err, -ESTALE, "[vdso]: this kernel's is another one");
+}
+
 static int open_table(struct sp_symbols *s, struct module *m, struct sp_err *err)
 {
 	if (strcmp(m->name, "[kernel]") == 0)
-		return sp_kallsyms_open(NULL, &m->table, err);
+		return open_kernel(m, err);
 	if (strcmp(m->name, "[vdso]") == 0)
-		return open_own_vdso(&m->table, err);
+		return open_vdso(m, err);
 	return open_file(s, m, err);
+}
+
+static struct module *module_of(struct sp_symbols *s, const char *name, const char *build_id)
+{
+	const char *id = build_id ? build_id : "";
+	uint64_t hash = hash_module(name, id), given = hash_module(name, "");
+	bool vdso = strcmp(name, "[vdso]") == 0; /* the target's own, if it was given, is it */
+	struct sp_err err = {""};
+	struct module *m;
+	int r;
+
+	for (size_t i = 0; i < s->module_count; i++) {
+		m = &s->modules[i];
+		if ((m->hash == hash && strcmp(m->name, name) == 0 &&
+			    strcmp(m->build_id, id) == 0) ||
+			(vdso && m->given && m->hash == given))
+			return m;
+	}
+	m = add_module(s, name, id);
+	if (!m)
+		return NULL;
+	r = open_table(s, m, &err);
+	if (r < 0)
+		m->problem = strdup(err.text);
+	m->refused = r == -ESTALE;
+	return m;
 }
 
 static const struct sp_symtab *table_of(
 	struct sp_symbols *s, const char *name, const char *build_id)
 {
-	/* there is one vdso: what its note says is of no interest */
-	const char *id = build_id && name[0] != '[' ? build_id : "";
-	uint64_t hash = hash_module(name, id);
-	struct sp_err err = {""};
-	struct module *m;
+	const struct module *m = module_of(s, name, build_id);
 
-	for (size_t i = 0; i < s->module_count; i++) {
-		m = &s->modules[i];
-		if (m->hash == hash && strcmp(m->name, name) == 0 && strcmp(m->build_id, id) == 0)
-			return m->table;
-	}
-	m = add_module(s, name, id);
-	if (m && open_table(s, m, &err) < 0)
-		m->problem = strdup(err.text);
 	return m ? m->table : NULL;
+}
+
+bool sp_symbols_refused(
+	struct sp_symbols *s, const char *module, const char *build_id, const char **ret_why)
+{
+	const struct module *m = module_of(s, module, build_id);
+
+	if (!m || !m->refused || !m->problem)
+		return false;
+	*ret_why = m->problem;
+	return true;
 }
 
 int sp_symbols_find(struct sp_symbols *s, const char *module, const char *build_id, uint64_t addr,

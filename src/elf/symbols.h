@@ -18,6 +18,10 @@ struct sp_symbols;
 int sp_symbols_new(struct sp_symbols **ret, int root_fd, struct sp_err *err);
 void sp_symbols_free(struct sp_symbols *s);
 
+/* The target is gone, or was on another machine: modules are believed by build id only, and no
+ * longer because they are the file of a device and inode number. */
+void sp_symbols_elsewhere(struct sp_symbols *s);
+
 /* Learns the target's modules from the text of its /proc/PID/maps: path, device, inode. Executable
  * mappings of files count. May be called again; what is known stays.
  * Returns: 0 or -ENOMEM. */
@@ -33,7 +37,8 @@ int sp_symbols_set_vdso(struct sp_symbols *s, const void *image, size_t len, str
 
 /* Finds the function at @addr, an address as the module's ELF file has it (pc - load bias).
  * @module:   path, or its last part where maps were given; "[vdso]"; "[kernel]" (@addr absolute).
- * @build_id: hex as recorded, NULL or "": unknown. Two modules of one name are told apart by it.
+ * @build_id: hex as recorded, NULL or "": unknown. Two modules of one name are told apart by it. Of
+ *            the kernel its boot id, without which there are no names: see base/boot_id.h.
  * Owner:     *ret_name is borrowed until sp_symbols_free; it is as the file has it (mangled).
  * Returns:   0; -ENOENT: no name there, or the module could not be read (sp_symbols_problem). */
 int sp_symbols_find(struct sp_symbols *s, const char *module, const char *build_id, uint64_t addr,
@@ -42,6 +47,11 @@ int sp_symbols_find(struct sp_symbols *s, const char *module, const char *build_
 /* The same from an offset in the file (pc - mapping start + mapping offset). */
 int sp_symbols_find_offset(struct sp_symbols *s, const char *module, const char *build_id,
 	uint64_t file_offset, const char **ret_name);
+
+/* Whether that module was refused because it is not the recorded one: *ret_why, borrowed, says it
+ * in a sentence. */
+bool sp_symbols_refused(
+	struct sp_symbols *s, const char *module, const char *build_id, const char **ret_why);
 
 /* What went wrong with the nth module that was asked for and could not be read, in a sentence with
  * the path; NULL beyond the last. Borrowed. To be said once, at the end. */

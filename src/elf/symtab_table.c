@@ -1,5 +1,5 @@
 /* The sorted table of functions: filling, putting in order, searching. No ELF in here. */
-#include "elf/table.h"
+#include "elf/symtab_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

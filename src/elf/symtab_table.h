@@ -1,6 +1,6 @@
 /* Inside of src/elf: what the readers fill and symtab.h searches. */
-#ifndef SP_ELF_TABLE_H
-#define SP_ELF_TABLE_H
+#ifndef SP_ELF_SYMTAB_TABLE_H
+#define SP_ELF_SYMTAB_TABLE_H
 
 #include "base/buf.h"
 #include "elf/symtab.h"

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SP_MSG_MAX   16384 /* bytes of one message, head included */
-#define SP_MSG_NUMS  9
-#define SP_MSG_TEXTS 4
-#define SP_MSG_FDS   250 /* descriptors with one message: what Linux allows, nearly (SCM_MAX_FD) */
+#define SP_MSG_MAX	  16384 /* bytes of one message, head included */
+#define SP_MSG_NUMS	  9
+#define SP_MSG_TEXTS	  4
+#define SP_FLUSHED_PIECES 64 /* of a recording, with FLUSHED */
+#define SP_MSG_FDS	  250 /* descriptors with one message: what Linux allows, nearly (SCM_MAX_FD) */
 
 enum sp_msg_type {
 	SP_MSG_HELLO = 1, /* agent: here I am. enum sp_hello_num; text: build id, JDK, version */
@@ -22,8 +23,8 @@ enum sp_msg_type {
 	SP_MSG_PROBE,	/* launcher: which events can be had here? */
 	SP_MSG_ROW,	/* agent: num: group, state; text: name, note */
 	SP_MSG_PROBED,	/* agent: that was the table */
-	SP_MSG_START,	/* launcher: text: options (agent/args.h), who, outputs (kept for a later
-			 * launcher, not read); fd: the output */
+	SP_MSG_START,	/* launcher: text: options (agent/options/args.h), who, outputs (kept for a
+			 * later   launcher, not read); fd: the output */
 	SP_MSG_STARTED, /* agent */
 	SP_MSG_PROGRESS, /* agent: enum sp_progress_num; text: Spark stages that run now */
 	SP_MSG_STOP,	 /* launcher */
@@ -31,8 +32,10 @@ enum sp_msg_type {
 			  * never seen ("": all was); fd: the recording, for a launcher that did not
 			  * start it */
 	SP_MSG_FLUSH,	 /* launcher: make everything sampled so far durable */
-	SP_MSG_FLUSHED,	 /* agent: enum sp_progress_num; text: outputs; fd: as with STOPPED */
-	SP_MSG_DETACH,	 /* launcher: go on without me */
+	SP_MSG_FLUSHED,	 /* agent: enum sp_progress_num; text: outputs, what is not here any more;
+			  * fds: as with STOPPED, then pieces before it, oldest first */
+	SP_MSG_DETACH,	 /* launcher: go on without me; once more after DETACHED, which has no
+			  * answer: one that ends before that ends its recording */
 	SP_MSG_DETACHED, /* agent */
 	SP_MSG_STATUS,	 /* launcher */
 	SP_MSG_STATE,  /* agent: num: recording 0/1, detached 0/1, since and its end by itself (wall
@@ -46,6 +49,8 @@ enum sp_msg_type {
 	SP_MSG_MEMORY_WANTED, /* launcher: open the memory of a process below you for me. num: its
 			       * pid, as you count */
 	SP_MSG_MEMORY,	      /* agent: num: pid, errno; fd: /proc/PID/mem, none with an errno */
+	SP_MSG_OWNERS_WANTED, /* launcher: which Java threads wait for a lock, and who has it? */
+	SP_MSG_OWNERS,	      /* agent: text: a line each (agent/vm/lock_owners.h) */
 	SP_MSG_TYPES
 };
 

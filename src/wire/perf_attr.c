@@ -1,5 +1,5 @@
-/* See perf.h. */
-#include "wire/perf.h"
+/* See perf_attr.h. */
+#include "wire/perf_attr.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void use_monotonic(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-uint32_t sp_perf_window(uint64_t depth, uint64_t most)
+uint32_t sp_perf_attr_window(uint64_t depth, uint64_t most)
 {
 	static const uint32_t sizes[] = {8u << 10, 16u << 10, 32u << 10};
 
@@ -24,7 +24,7 @@ uint32_t sp_perf_window(uint64_t depth, uint64_t most)
 	return SP_PERF_WINDOW_MAX;
 }
 
-void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns)
+void sp_perf_attr_clock(struct perf_event_attr *ret, uint64_t interval_ns)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->size = sizeof(*ret);
@@ -35,7 +35,7 @@ void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns)
 	use_monotonic(ret);
 }
 
-void sp_perf_ring_attr(struct perf_event_attr *attr, uint32_t window)
+void sp_perf_attr_ring(struct perf_event_attr *attr, uint32_t window)
 {
 	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
 			    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -44,7 +44,7 @@ void sp_perf_ring_attr(struct perf_event_attr *attr, uint32_t window)
 	attr->exclude_callchain_user = 1;
 }
 
-void sp_perf_owner_attr(struct perf_event_attr *ret)
+void sp_perf_attr_owner(struct perf_event_attr *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->size = sizeof(*ret);
@@ -54,7 +54,7 @@ void sp_perf_owner_attr(struct perf_event_attr *ret)
 	use_monotonic(ret);
 }
 
-int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu)
+int sp_perf_attr_open(struct perf_event_attr *attr, int32_t tid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 

@@ -1,8 +1,8 @@
 /* What a perf event that writes into a ring of sparkprof's looks like. The agent reads the records
  * and opens the events itself where it may; else the launcher opens them and passes the
  * descriptors: so both must mean the same. Pure functions, any thread. */
-#ifndef SP_WIRE_PERF_H
-#define SP_WIRE_PERF_H
+#ifndef SP_WIRE_PERF_ATTR_H
+#define SP_WIRE_PERF_ATTR_H
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -12,19 +12,19 @@
 
 /* Bytes of user stack in a record that shall hold @depth: of the sizes there are the smallest that
  * does, or the largest up to @most. */
-uint32_t sp_perf_window(uint64_t depth, uint64_t most);
+uint32_t sp_perf_attr_window(uint64_t depth, uint64_t most);
 
 /* A time-driven event on CPU time, every @interval_ns, kernel included. */
-void sp_perf_clock_attr(struct perf_event_attr *ret, uint64_t interval_ns);
+void sp_perf_attr_clock(struct perf_event_attr *ret, uint64_t interval_ns);
 
 /* Makes @attr write records of TID, TIME, PERIOD, kernel CALLCHAIN, REGS_USER and @window bytes of
  * STACK_USER. */
-void sp_perf_ring_attr(struct perf_event_attr *attr, uint32_t window);
+void sp_perf_attr_ring(struct perf_event_attr *attr, uint32_t window);
 
 /* An event that counts nothing and owns a ring. */
-void sp_perf_owner_attr(struct perf_event_attr *ret);
+void sp_perf_attr_owner(struct perf_event_attr *ret);
 
 /* perf_event_open(2) with close-on-exec. Returns a descriptor or -errno. */
-int sp_perf_open(struct perf_event_attr *attr, int32_t tid, int cpu);
+int sp_perf_attr_open(struct perf_event_attr *attr, int32_t tid, int cpu);
 
 #endif

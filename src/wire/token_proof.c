@@ -1,8 +1,8 @@
-/* The proof of the token: see proof.h. */
-#include "wire/proof.h"
+/* The proof of the token: see token_proof.h. */
+#include "wire/token_proof.h"
+#include "base/cleanup.h"
 #include "wire/chan.h"
 #include "wire/sha256.h"
-#include "base/cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ int sp_token_parse(const char *s, size_t n, struct sp_token *ret)
 	return 0;
 }
 
-void sp_proof_make(const struct sp_token *t, char side, const uint8_t nonce_a[SP_NONCE_BYTES],
+void sp_token_proof_make(const struct sp_token *t, char side, const uint8_t nonce_a[SP_NONCE_BYTES],
 	const uint8_t nonce_l[SP_NONCE_BYTES], uint8_t ret[32])
 {
 	uint8_t in[SP_TOKEN_BYTES + 1 + 2 * SP_NONCE_BYTES];
@@ -84,7 +84,7 @@ static bool same(const uint8_t a[32], const uint8_t b[32])
 	return diff == 0;
 }
 
-int sp_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns)
+int sp_token_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns)
 {
 	uint8_t nonce[SP_NONCE_BYTES], want[32], mine[32];
 	struct answer a;
@@ -93,14 +93,14 @@ int sp_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns)
 	if (r < 0 || (r = sp_chan_send_raw(fd, nonce, sizeof(nonce), deadline_ns)) < 0 ||
 		(r = sp_chan_recv_raw(fd, &a, sizeof(a), deadline_ns)) < 0)
 		return r;
-	sp_proof_make(t, 'L', nonce, a.nonce, want);
+	sp_token_proof_make(t, 'L', nonce, a.nonce, want);
 	if (!same(want, a.proof))
 		return -EACCES;
-	sp_proof_make(t, 'A', nonce, a.nonce, mine);
+	sp_token_proof_make(t, 'A', nonce, a.nonce, mine);
 	return sp_chan_send_raw(fd, mine, sizeof(mine), deadline_ns);
 }
 
-int sp_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns)
+int sp_token_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns)
 {
 	uint8_t nonce[SP_NONCE_BYTES], got[32], want[32];
 	struct answer a;
@@ -108,10 +108,10 @@ int sp_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns)
 
 	if (r < 0 || (r = sp_random(a.nonce, sizeof(a.nonce))) < 0)
 		return r;
-	sp_proof_make(t, 'L', nonce, a.nonce, a.proof);
+	sp_token_proof_make(t, 'L', nonce, a.nonce, a.proof);
 	if ((r = sp_chan_send_raw(fd, &a, sizeof(a), deadline_ns)) < 0 ||
 		(r = sp_chan_recv_raw(fd, got, sizeof(got), deadline_ns)) < 0)
 		return r;
-	sp_proof_make(t, 'A', nonce, a.nonce, want);
+	sp_token_proof_make(t, 'A', nonce, a.nonce, want);
 	return same(want, got) ? 0 : -EACCES;
 }

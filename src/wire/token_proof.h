@@ -11,8 +11,8 @@
  * challenge cannot stop is a relay that passes every byte on; for that both sides ask the kernel
  * who the peer is (SO_PEERCRED): the launcher's door child listens with the target's own uid, and
  * the agent's pid is the target's. */
-#ifndef SP_WIRE_PROOF_H
-#define SP_WIRE_PROOF_H
+#ifndef SP_WIRE_TOKEN_PROOF_H
+#define SP_WIRE_TOKEN_PROOF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,12 +34,12 @@ void sp_token_format(const struct sp_token *t, char ret[SP_TOKEN_HEX + 1]);
 int sp_token_parse(const char *s, size_t n, struct sp_token *ret);
 
 /* The proof that side 'L' or 'A' sends. Pure. */
-void sp_proof_make(const struct sp_token *t, char side, const uint8_t nonce_a[SP_NONCE_BYTES],
+void sp_token_proof_make(const struct sp_token *t, char side, const uint8_t nonce_a[SP_NONCE_BYTES],
 	const uint8_t nonce_l[SP_NONCE_BYTES], uint8_t ret[32]);
 
 /* Both halves over a connected SOCK_SEQPACKET socket, each step within @deadline_ns (monotonic).
  * Returns 0, -EACCES if the peer does not know the token, -ETIMEDOUT, or -errno. */
-int sp_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns);
-int sp_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns);
+int sp_token_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns);
+int sp_token_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns);
 
 #endif
