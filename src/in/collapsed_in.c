@@ -1,7 +1,7 @@
 /* "frame;frame N", one stack a line: what flamegraph.pl's scripts, async-profiler, py-spy and
  * sparkprof write. A first frame "[name tid=N]" is the thread; "[lost: reason]" lines are counted
  * as lost. */
-#include "in/in.h"
+#include "in/input.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "in/lines.h"
-#include "in/stack.h"
+#include "in/line_reader.h"
+#include "in/stack_builder.h"
 
 struct reading {
 	struct sp_profile *p;
 	const struct sp_load_opts *opts;
-	struct sp_in_stack stack;
+	struct sp_stack_builder stack;
 	uint32_t event;
 	uint64_t bad; /* lines that are none of ours */
 	uint64_t bad_at;
@@ -54,24 +54,24 @@ static int add_stack(struct reading *r, char *line, uint64_t value)
 	struct sp_sample s = {.event = r->event, .count = value, .weight = value};
 	bool first = true;
 
-	sp_in_stack_clear(&r->stack);
+	sp_stack_builder_clear(&r->stack);
 	for (char *at = line; *at;) {
 		size_t n = strcspn(at, ";");
-		uint32_t thread = first ? sp_in_thread(r->p->dict, at, n) : 0;
+		uint32_t thread = first ? sp_stack_builder_thread(r->p->dict, at, n) : 0;
 
 		if (thread)
 			s.thread = thread;
 		else if (n == strlen("[truncated]") && memcmp(at, "[truncated]", n) == 0)
 			r->stack.truncated = true;
 		else if (n)
-			sp_in_stack_printed(&r->stack, at, n);
+			sp_stack_builder_printed(&r->stack, at, n);
 		first = false;
 		at += n + (at[n] == ';');
 	}
 	if (!thread_wanted(r, s.thread))
 		return 0;
-	sp_in_stack_reverse(&r->stack);
-	s.stack = sp_in_stack_id(&r->stack);
+	sp_stack_builder_reverse(&r->stack);
+	s.stack = sp_stack_builder_id(&r->stack);
 	return s.stack ? sp_profile_add(r->p, &s) : -ENOMEM;
 }
 
@@ -94,25 +94,25 @@ static int take_line(struct reading *r, char *line, size_t len, uint64_t offset)
 	return value ? add_stack(r, line, value) : 0;
 }
 
-int sp_in_collapsed(
+int sp_input_collapsed(
 	int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err)
 {
 	struct reading r = {.p = p, .opts = opts};
 	int event = sp_profile_event(p, "samples", SP_UNIT_COUNT, 0, false);
-	struct sp_lines lines;
+	struct sp_line_reader lines;
 	size_t len;
 	char *line;
-	int n = event < 0 ? event : sp_in_stack_init(&r.stack, p->dict);
+	int n = event < 0 ? event : sp_stack_builder_init(&r.stack, p->dict);
 
 	if (n < 0)
 		return sp_err_set(err, n, "not enough memory");
 	r.event = (uint32_t)event;
-	sp_lines_init(&lines, fd);
-	while (n == 0 && (line = sp_lines_next(&lines, &len)))
+	sp_line_reader_init(&lines, fd);
+	while (n == 0 && (line = sp_line_reader_next(&lines, &len)))
 		n = take_line(&r, line, len, lines.line_offset);
 	n = n < 0 ? n : lines.error;
-	sp_lines_done(&lines);
-	sp_in_stack_done(&r.stack);
+	sp_line_reader_done(&lines);
+	sp_stack_builder_done(&r.stack);
 	if (n == -E2BIG)
 		return sp_err_set(
 			err, -EBADMSG, "a line at offset %" PRIu64 " is too long", lines.offset);

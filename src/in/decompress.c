@@ -1,7 +1,7 @@
-/* See unpack.h. Every length is checked against what is there. Formats: RFC 8878 (by libzstd), the
- * LZ4 block format and net.jpountz.lz4.LZ4BlockOutputStream around it, Snappy's format description
- * and org.xerial.snappy.SnappyOutputStream around it. */
-#include "in/unpack.h"
+/* See decompress.h. Every length is checked against what is there. Formats: RFC 8878 (by libzstd),
+ * the LZ4 block format and net.jpountz.lz4.LZ4BlockOutputStream around it, Snappy's format
+ * description and org.xerial.snappy.SnappyOutputStream around it. */
+#include "in/decompress.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -92,7 +92,7 @@ static bool lz4_length(const uint8_t **p, const uint8_t *end, size_t *n)
 	return true;
 }
 
-int sp_unpack_lz4(const uint8_t *from, size_t len, uint8_t *to, size_t *ret_len)
+int sp_decompress_lz4(const uint8_t *from, size_t len, uint8_t *to, size_t *ret_len)
 {
 	const uint8_t *p = from, *end = from + len;
 	size_t at = 0, cap = *ret_len;
@@ -143,7 +143,7 @@ static bool snappy_literal(
 	return copy_in(to, at, cap, p, end, (bytes ? v : n) + 1);
 }
 
-int sp_unpack_snappy(const uint8_t *from, size_t len, uint8_t *to, size_t *ret_len)
+int sp_decompress_snappy(const uint8_t *from, size_t len, uint8_t *to, size_t *ret_len)
 {
 	const uint8_t *p = from, *end = from + len;
 	size_t at = 0, cap = *ret_len, whole;
@@ -232,7 +232,7 @@ static int unlz4(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		if ((h[8] & 0xf0) == RAW && packed == whole)
 			r = put(to, from + at, packed);
 		else if ((h[8] & 0xf0) == PACKED &&
-			 sp_unpack_lz4(from + at, packed, buf, &n) == 0 && n == whole)
+			 sp_decompress_lz4(from + at, packed, buf, &n) == 0 && n == whole)
 			r = put(to, buf, n);
 		else if (whole)
 			r = damaged("lz4", err);
@@ -265,14 +265,14 @@ static int unsnappy(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		if (!snappy_length(&p, p + packed, &n) ||
 			!make_room(&buf, &cap, n, packed, SNAPPY_RATIO))
 			return damaged("snappy", err);
-		r = sp_unpack_snappy(from + at, packed, buf, &n);
+		r = sp_decompress_snappy(from + at, packed, buf, &n);
 		r = r < 0 ? damaged("snappy", err) : put(to, buf, n);
 		at += packed;
 	}
 	return r;
 }
 
-int sp_unpack(const uint8_t *from, size_t len, int to, struct sp_err *err)
+int sp_decompress(const uint8_t *from, size_t len, int to, struct sp_err *err)
 {
 	if (len >= 4 && le32(from) == ZSTD_MAGICNUMBER)
 		return unzstd(from, len, to, err);

@@ -1,4 +1,4 @@
-/* See eventlog.h. Of the many kinds of events four are looked at; the others are told by the start
+/* See eventlog.h. Of the many kinds of events a few are looked at; the others are told by the start
  * of their line and cost no more than that. */
 #include "in/eventlog.h"
 
@@ -13,10 +13,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "in/jsontext.h"
-#include "in/lines.h"
-#include "in/temporary.h"
-#include "in/unpack.h"
+#include "base/file_error.h"
+#include "base/json_reader.h"
+#include "in/decompress.h"
+#include "in/line_reader.h"
+#include "in/plan_shape.h"
+#include "in/tmpfile.h"
+
+#define SQL "org.apache.spark.sql.execution.ui."
 
 struct reading {
 	struct sp_stage_names *names;
@@ -24,9 +28,9 @@ struct reading {
 };
 
 /* Keeps a text in *to, where there is one. */
-static void keep(struct sp_json v, char **to)
+static void keep(struct sp_json_reader v, char **to)
 {
-	char *s = sp_json_text(v);
+	char *s = sp_json_reader_text(v);
 
 	if (!s)
 		return;
@@ -34,11 +38,11 @@ static void keep(struct sp_json v, char **to)
 	*to = s;
 }
 
-static int read_stage(struct reading *r, struct sp_json e)
+static int read_stage(struct reading *r, struct sp_json_reader e)
 {
-	struct sp_json info = sp_json_get(e, "Stage Info");
-	int64_t id = sp_json_int(sp_json_get(info, "Stage ID"), -1);
-	int64_t attempt = sp_json_int(sp_json_get(info, "Stage Attempt ID"), 0);
+	struct sp_json_reader info = sp_json_reader_get(e, "Stage Info");
+	int64_t id = sp_json_reader_int(sp_json_reader_get(info, "Stage ID"), -1);
+	int64_t attempt = sp_json_reader_int(sp_json_reader_get(info, "Stage Attempt ID"), 0);
 	struct sp_stage_name *s;
 
 	if (id < 0 || id > INT32_MAX || attempt < 0 || attempt > INT32_MAX)
@@ -46,19 +50,22 @@ static int read_stage(struct reading *r, struct sp_json e)
 	s = sp_stage_names_add(r->names, (int32_t)id, (int32_t)attempt);
 	if (!s)
 		return -ENOMEM;
-	keep(sp_json_get(info, "Stage Name"), &s->name);
+	keep(sp_json_reader_get(info, "Stage Name"), &s->name);
+	if (!s->operators)
+		s->operators = sp_stage_operators(sp_json_reader_get(info, "RDD Info"));
 	return 0;
 }
 
-static int read_job(struct reading *r, struct sp_json e)
+static int read_job(struct reading *r, struct sp_json_reader e)
 {
-	struct sp_json ids = sp_json_get(e, "Stage IDs"), props = sp_json_get(e, "Properties"), id;
-	int64_t job = sp_json_int(sp_json_get(e, "Job ID"), -1);
-	int64_t sql = sp_json_int(sp_json_get(props, "spark.sql.execution.id"), -1);
+	struct sp_json_reader ids = sp_json_reader_get(e, "Stage IDs"),
+			      props = sp_json_reader_get(e, "Properties"), id;
+	int64_t job = sp_json_reader_int(sp_json_reader_get(e, "Job ID"), -1);
+	int64_t sql = sp_json_reader_int(sp_json_reader_get(props, "spark.sql.execution.id"), -1);
 	size_t at = 0;
 
-	while ((id = sp_json_next(ids, &at)).p) {
-		int64_t stage = sp_json_int(id, -1);
+	while ((id = sp_json_reader_next(ids, &at)).p) {
+		int64_t stage = sp_json_reader_int(id, -1);
 		struct sp_stage_name *s;
 
 		if (stage < 0 || stage > INT32_MAX)
@@ -70,9 +77,77 @@ static int read_job(struct reading *r, struct sp_json e)
 			continue; /* the first job runs a stage, later ones find its output */
 		s->job = job;
 		s->sql = sql;
-		keep(sp_json_get(props, "spark.job.description"), &s->description);
-		keep(sp_json_get(props, "spark.jobGroup.id"), &s->group);
+		keep(sp_json_reader_get(props, "spark.job.description"), &s->description);
+		keep(sp_json_reader_get(props, "spark.jobGroup.id"), &s->group);
 	}
+	return 0;
+}
+
+static bool is_true(struct sp_json_reader v)
+{
+	return v.p && v.end - v.p >= 4 && memcmp(v.p, "true", 4) == 0;
+}
+
+/* Of a line that is long, only its first part: metrics and accumulables stand behind. */
+static int read_task(struct reading *r, struct sp_json_reader e)
+{
+	static const char key[] = "\"Task Info\":";
+	const char *at = memmem(e.p, (size_t)(e.end - e.p), key, sizeof(key) - 1);
+	struct sp_json_reader info;
+	struct sp_task_time t;
+
+	if (!at)
+		return 0;
+	info = sp_json_reader_value(at + sizeof(key) - 1, e.end);
+	t = (struct sp_task_time){
+		.task_id = sp_json_reader_int(sp_json_reader_get(info, "Task ID"), -1),
+		.launch_ms = sp_json_reader_int(sp_json_reader_get(info, "Launch Time"), 0),
+		.finish_ms = sp_json_reader_int(sp_json_reader_get(info, "Finish Time"), 0),
+		.stage = (int32_t)sp_json_reader_int(sp_json_reader_get(e, "Stage ID"), -1),
+		.attempt =
+			(int32_t)sp_json_reader_int(sp_json_reader_get(e, "Stage Attempt ID"), 0),
+		.failed = is_true(sp_json_reader_get(info, "Failed")) ||
+			  is_true(sp_json_reader_get(info, "Killed"))};
+	if (t.task_id < 0 || t.stage < 0 || t.attempt < 0)
+		return 0;
+	return sp_stage_names_task(r->names, &t);
+}
+
+static int read_sql(struct reading *r, struct sp_json_reader e)
+{
+	int64_t sql = sp_json_reader_int(sp_json_reader_get(e, "executionId"), -1);
+	char *shape = sql < 0 ? NULL : sp_plan_shape(sp_json_reader_get(e, "sparkPlanInfo"));
+
+	return shape ? sp_stage_names_plan(r->names, sql, shape) : 0;
+}
+
+static uint64_t ms_to_ns(struct sp_json_reader v)
+{
+	int64_t ms = sp_json_reader_int(v, 0);
+
+	return ms > 0 && ms < INT64_MAX / 1000000 ? (uint64_t)ms * 1000000 : 0;
+}
+
+/* The start or the end of a SQL execution or a job, by the keys that those events have. */
+static int read_query(
+	struct reading *r, struct sp_json_reader e, bool job, const char *start, const char *end)
+{
+	int64_t id = sp_json_reader_int(sp_json_reader_get(e, job ? "Job ID" : "executionId"), -1);
+	struct sp_json_reader props = sp_json_reader_get(e, "Properties");
+	struct sp_stage_query *q = id < 0 ? NULL : sp_stage_names_query(r->names, job, id);
+
+	if (!q)
+		return id < 0 ? 0 : -ENOMEM;
+	if (end) {
+		q->end_ns = ms_to_ns(sp_json_reader_get(e, end));
+		return 0;
+	}
+	q->start_ns = ms_to_ns(sp_json_reader_get(e, start));
+	if (job)
+		q->sql =
+			sp_json_reader_int(sp_json_reader_get(props, "spark.sql.execution.id"), -1);
+	else
+		keep(sp_json_reader_get(e, "description"), &q->name);
 	return 0;
 }
 
@@ -80,7 +155,7 @@ static int read_event(struct reading *r, const char *line, size_t len)
 {
 	static const char start[] = "{\"Event\":\"";
 	const char *kind = line + sizeof(start) - 1;
-	struct sp_json e = {line, line + len};
+	struct sp_json_reader e = {line, line + len};
 
 	if (len < sizeof(start) || memcmp(line, start, sizeof(start) - 1) != 0)
 		return 0;
@@ -88,11 +163,20 @@ static int read_event(struct reading *r, const char *line, size_t len)
 #define IS(name) (strncmp(kind, name "\"", sizeof(name)) == 0)
 	if (IS("SparkListenerStageSubmitted") || IS("SparkListenerStageCompleted"))
 		return read_stage(r, e);
+	if (IS("SparkListenerTaskStart") || IS("SparkListenerTaskEnd"))
+		return read_task(r, e);
 	if (IS("SparkListenerJobStart"))
-		return read_job(r, e);
+		return read_query(r, e, true, "Submission Time", NULL) < 0 ? -ENOMEM
+									   : read_job(r, e);
+	if (IS("SparkListenerJobEnd"))
+		return read_query(r, e, true, NULL, "Completion Time");
+	if (IS(SQL "SparkListenerSQLExecutionStart"))
+		return read_query(r, e, false, "time", NULL) < 0 ? -ENOMEM : read_sql(r, e);
+	if (IS(SQL "SparkListenerSQLExecutionEnd"))
+		return read_query(r, e, false, NULL, "time");
 	if (IS("SparkListenerApplicationStart")) {
-		keep(sp_json_get(e, "App ID"), &r->names->app_id);
-		keep(sp_json_get(e, "App Name"), &r->names->app_name);
+		keep(sp_json_reader_get(e, "App ID"), &r->names->app_id);
+		keep(sp_json_reader_get(e, "App Name"), &r->names->app_name);
 	}
 	if (IS("SparkListenerApplicationEnd"))
 		r->names->ended = true;
@@ -102,17 +186,17 @@ static int read_event(struct reading *r, const char *line, size_t len)
 
 static int read_lines(struct reading *r, int fd, struct sp_err *err)
 {
-	struct sp_lines l;
+	struct sp_line_reader l;
 	size_t len;
 	char *line;
 	int n = 0;
 
-	sp_lines_init(&l, fd);
-	while (n == 0 && (line = sp_lines_next(&l, &len)))
+	sp_line_reader_init(&l, fd);
+	while (n == 0 && (line = sp_line_reader_next(&l, &len)))
 		n = read_event(r, line, len);
 	if (n == 0 && l.error)
 		n = l.error;
-	sp_lines_done(&l);
+	sp_line_reader_done(&l);
 	return n < 0 ? sp_err_set(err, n, "cannot be read: %s", strerror(-n)) : 0;
 }
 
@@ -133,8 +217,8 @@ static int read_file(struct reading *r, int dir, const char *name, struct sp_err
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
-	plain = sp_in_temporary();
-	n = plain < 0 ? plain : sp_unpack(data, (size_t)st.st_size, plain, &cut);
+	plain = sp_tmpfile_open();
+	n = plain < 0 ? plain : sp_decompress(data, (size_t)st.st_size, plain, &cut);
 	munmap(data, (size_t)st.st_size);
 	if (n == -EBADMSG) /* one in progress always is */
 		r->names->cut = true;
@@ -194,14 +278,21 @@ int sp_eventlog_read(const char *path, struct sp_stage_names *ret, struct sp_err
 	struct stat st;
 	int n;
 
-	if (stat(path, &st) < 0)
-		return sp_err_set(err, -errno, "--event-log: %s: %s", path, strerror(errno));
+	if (stat(path, &st) < 0) {
+		n = sp_err_read(err, -errno, path);
+		return sp_err_prefix(err, n, "--event-log");
+	}
 	n = S_ISDIR(st.st_mode) ? read_rolling(&r, path, err) : read_file(&r, AT_FDCWD, path, err);
 	if (n < 0)
 		return sp_err_prefix(err, n, "--event-log: %s", path);
 	if (r.events == 0)
 		return sp_err_set(err, -EBADMSG, "--event-log: %s: %s", path,
-			ret->cut ? "is cut or damaged before the end of its first event"
-				 : "has no events of Spark");
+			ret->cut ? "is cut or damaged before the end of its first event; copy it "
+				   "again"
+				 : "has no events of Spark; give the file that spark.eventLog.dir "
+				   "has of "
+				   "the application");
+	if (sp_stage_names_settle(ret) < 0)
+		return sp_err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

@@ -1,9 +1,10 @@
-/* Spark's event logs: what the driver called its stages, jobs and SQL executions. Launcher side. */
+/* Spark's event logs: what the driver called its stages, jobs and SQL executions, and when tasks
+ * ran. Launcher side. */
 #ifndef SP_IN_EVENTLOG_H
 #define SP_IN_EVENTLOG_H
 
 #include "base/err.h"
-#include "prof/stagenames.h"
+#include "prof/spark/stage_names.h"
 
 /* Reads a log: a file (plain, zstd, lz4 or snappy, finished or still being written) or the
  * directory of a rolling one (eventlog_v2_…). Adds to @ret, which the caller frees in any case.

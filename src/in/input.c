@@ -1,5 +1,5 @@
-/* Inputs of reports: see in.h. */
-#include "in/in.h"
+/* Inputs of reports: see input.h. */
+#include "in/input.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #include "base/cleanup.h"
 #include "in/gzip.h"
-#include "in/temporary.h"
 #include "in/proto.h"
+#include "in/tmpfile.h"
 
 enum { HEAD = 64 << 10, GZIP_DEPTH = 2 };
 
@@ -67,8 +67,8 @@ static int settle(int fd, int *ret, struct sp_err *err)
 				: 0;
 	}
 	if (is_endless(fd, &st))
-		return sp_err_set(err, -EINVAL, "is a device, not a recording");
-	*ret = sp_in_temporary();
+		return sp_err_set(err, -EINVAL, "is a device, not a recording; give a file");
+	*ret = sp_tmpfile_open();
 	r = *ret < 0 ? -errno : copy(fd, *ret);
 	return r < 0 ? sp_err_set(err, r, "cannot be read: %s", strerror(-r)) : 0;
 }
@@ -146,23 +146,23 @@ static bool is_collapsed(const char *s, ssize_t n)
 	return stacks && stacks >= others;
 }
 
-static enum sp_in_kind kind_of(const char *s, ssize_t n)
+static enum sp_input_kind kind_of(const char *s, ssize_t n)
 {
 	if (n >= 4 && memcmp(s, "FLR", 4) == 0)
-		return SP_IN_JFR;
+		return SP_INPUT_JFR;
 	if (is_text(s, n))
-		return is_perf(s, n)	    ? SP_IN_PERF
-		       : is_collapsed(s, n) ? SP_IN_COLLAPSED
-					    : SP_IN_UNKNOWN;
+		return is_perf(s, n)	    ? SP_INPUT_PERF
+		       : is_collapsed(s, n) ? SP_INPUT_COLLAPSED
+					    : SP_INPUT_UNKNOWN;
 	if (is_pprof(s, n))
-		return SP_IN_PPROF;
+		return SP_INPUT_PPROF;
 	/* a damaged start: the reader finds the next chunk, or says that there is none */
-	return n >= 4 && memmem(s, (size_t)n, "FLR\0\0", 5) ? SP_IN_JFR : SP_IN_UNKNOWN;
+	return n >= 4 && memmem(s, (size_t)n, "FLR\0\0", 5) ? SP_INPUT_JFR : SP_INPUT_UNKNOWN;
 }
 
 static int unpack(int *fd, struct sp_err *note, struct sp_err *err)
 {
-	int to = sp_in_temporary(), r;
+	int to = sp_tmpfile_open(), r;
 	struct stat st;
 
 	if (to < 0)
@@ -183,8 +183,8 @@ static int unpack(int *fd, struct sp_err *note, struct sp_err *err)
 	return 0;
 }
 
-int sp_in_open(
-	int fd, int *ret_fd, enum sp_in_kind *ret_kind, struct sp_err *ret_note, struct sp_err *err)
+int sp_input_open(int fd, int *ret_fd, enum sp_input_kind *ret_kind, struct sp_err *ret_note,
+	struct sp_err *err)
 {
 	SP_AUTO_FREE char *head = malloc(HEAD);
 	SP_AUTO_CLOSE int own = -1;
@@ -205,26 +205,27 @@ int sp_in_open(
 	if (r < 0)
 		return r;
 	*ret_kind = kind_of(head, n);
-	if (*ret_kind == SP_IN_UNKNOWN)
+	if (*ret_kind == SP_INPUT_UNKNOWN)
 		return sp_err_set(err, -EBADMSG,
-			n == 0 ? "is empty"
-			       : "is neither a JFR recording nor collapsed "
-				 "text, pprof or perf script");
+			n == 0 ? "is empty; record or copy it again"
+			       : "is neither a JFR recording nor collapsed text, pprof or perf "
+				 "script; give a file that a profiler wrote");
 	lseek(own, 0, SEEK_SET);
 	*ret_fd = sp_steal_fd(&own);
 	return 0;
 }
 
-static void note_filters(struct sp_profile *p, enum sp_in_kind kind, const struct sp_load_opts *o)
+static void note_filters(
+	struct sp_profile *p, enum sp_input_kind kind, const struct sp_load_opts *o)
 {
 	if (o->from_ns || o->to_ns)
 		sp_profile_note(p, "--from and --to leave this input whole: only recordings have "
 				   "times that can be compared");
-	if (o->states && kind != SP_IN_PPROF)
+	if (o->states && kind != SP_INPUT_PPROF)
 		sp_profile_note(p, "--state leaves this input whole: it has no thread states");
 	if (o->min_duration_ns)
 		sp_profile_note(p, "--min-duration leaves this input whole: it has no durations");
-	if (o->event_count && kind == SP_IN_COLLAPSED)
+	if (o->event_count && kind == SP_INPUT_COLLAPSED)
 		sp_profile_note(p, "-e leaves this input whole: collapsed text does not say what "
 				   "was sampled");
 	if (o->by == SP_BY_STAGE || o->by == SP_BY_TASK)
@@ -244,20 +245,20 @@ static void set_executor(struct sp_profile *p, const struct sp_load_opts *o)
 	sp_profile_reindex(p);
 }
 
-int sp_in_read(int fd, enum sp_in_kind kind, const struct sp_load_opts *opts,
+int sp_input_read(int fd, enum sp_input_kind kind, const struct sp_load_opts *opts,
 	struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err)
 {
 	struct sp_profile *p;
 	int r;
 
-	if (kind == SP_IN_JFR)
+	if (kind == SP_INPUT_JFR)
 		return sp_load_with(fd, opts, symbols, ret, err);
 	r = sp_profile_new(&p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory");
-	r = kind == SP_IN_PPROF	 ? sp_in_pprof(fd, p, opts, err)
-	    : kind == SP_IN_PERF ? sp_in_perf(fd, p, opts, err)
-				 : sp_in_collapsed(fd, p, opts, err);
+	r = kind == SP_INPUT_PPROF  ? sp_input_pprof(fd, p, opts, err)
+	    : kind == SP_INPUT_PERF ? sp_input_perf(fd, p, opts, err)
+				    : sp_input_collapsed(fd, p, opts, err);
 	if (r == -EBADMSG && p->samples > 0) {
 		sp_profile_note(p, err->text);
 		r = 0;

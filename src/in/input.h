@@ -1,17 +1,17 @@
 /* Inputs of reports: JFR recordings, collapsed text, pprof, `perf script` text, and gzipped forms
  * of these, told apart by their contents. One reader each. Launcher side. */
-#ifndef SP_IN_IN_H
-#define SP_IN_IN_H
+#ifndef SP_IN_INPUT_H
+#define SP_IN_INPUT_H
 
 #include "base/err.h"
-#include "prof/load.h"
+#include "prof/load/load.h"
 
-enum sp_in_kind {
-	SP_IN_UNKNOWN,
-	SP_IN_JFR,
-	SP_IN_COLLAPSED,
-	SP_IN_PPROF,
-	SP_IN_PERF,
+enum sp_input_kind {
+	SP_INPUT_UNKNOWN,
+	SP_INPUT_JFR,
+	SP_INPUT_COLLAPSED,
+	SP_INPUT_PPROF,
+	SP_INPUT_PERF,
 };
 
 /* Unpacks @fd if it is gzipped, and tells what it is. A pipe is copied first.
@@ -20,19 +20,21 @@ enum sp_in_kind {
  * Returns: 0; -EBADMSG with a sentence if it is none of ours or the packing is damaged at its
  *          start; another -errno. *ret_note (may be NULL): set where the packing is damaged later
  *          on; everything before is there. */
-int sp_in_open(int fd, int *ret_fd, enum sp_in_kind *ret_kind, struct sp_err *ret_note,
+int sp_input_open(int fd, int *ret_fd, enum sp_input_kind *ret_kind, struct sp_err *ret_note,
 	struct sp_err *err);
 
 /* Reads an input into a new profile, as sp_load does. Filters that the kind has nothing for (times
  * in collapsed text) leave it whole, with a note in the profile. */
-int sp_in_read(int fd, enum sp_in_kind kind, const struct sp_load_opts *opts,
+int sp_input_read(int fd, enum sp_input_kind kind, const struct sp_load_opts *opts,
 	struct sp_symbols *symbols, struct sp_profile **ret, struct sp_err *err);
 
 /* The readers. They add to @p and return 0; -EBADMSG with a sentence that names the first damaged
  * place, after everything readable was added; or another -errno. */
-int sp_in_collapsed(
+int sp_input_collapsed(
 	int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err);
-int sp_in_pprof(int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err);
-int sp_in_perf(int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err);
+int sp_input_pprof(
+	int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err);
+int sp_input_perf(
+	int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Lines of a file: see lines.h. */
-#include "in/lines.h"
+/* Lines of a file: see line_reader.h. */
+#include "in/line_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 
 #define PIECE (256u << 10)
 
-void sp_lines_init(struct sp_lines *l, int fd)
+void sp_line_reader_init(struct sp_line_reader *l, int fd)
 {
 	memset(l, 0, sizeof(*l));
 	l->fd = fd;
 }
 
-void sp_lines_done(struct sp_lines *l)
+void sp_line_reader_done(struct sp_line_reader *l)
 {
 	free(l->data);
 }
 
 /* Reads more behind what is there. False: nothing more. */
-static bool fill(struct sp_lines *l)
+static bool fill(struct sp_line_reader *l)
 {
 	ssize_t n;
 
@@ -55,7 +55,7 @@ static bool fill(struct sp_lines *l)
 	return true;
 }
 
-char *sp_lines_next(struct sp_lines *l, size_t *ret_len)
+char *sp_line_reader_next(struct sp_line_reader *l, size_t *ret_len)
 {
 	size_t seen = 0;
 	char *line, *nl;

@@ -1,6 +1,6 @@
 /* The text of `perf script`: a line for each sample ("comm pid/tid [cpu] time: period event:"),
  * then its frames, leaf first and indented ("addr symbol+0xoff (module)"), then an empty line. */
-#include "in/in.h"
+#include "in/input.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "in/lines.h"
-#include "in/stack.h"
+#include "in/line_reader.h"
+#include "in/stack_builder.h"
 
 struct reading {
 	struct sp_profile *p;
 	const struct sp_load_opts *opts;
-	struct sp_in_stack stack;
+	struct sp_stack_builder stack;
 	struct sp_sample sample;
 	bool open, wanted;
 	uint64_t bad, bad_at;
@@ -121,7 +121,7 @@ static int finish_sample(struct reading *r)
 	r->open = false;
 	if (!r->wanted)
 		return 0;
-	r->sample.stack = sp_in_stack_id(&r->stack);
+	r->sample.stack = sp_stack_builder_id(&r->stack);
 	return r->sample.stack ? sp_profile_add(r->p, &r->sample) : -ENOMEM;
 }
 
@@ -152,12 +152,13 @@ static bool take_frame(struct reading *r, char *line)
 		(module[0] == '[' && strstr(module, ".ko")))
 		type = SP_FRAME_KERNEL;
 	if (strcmp(at, "[unknown]") == 0 || end == at)
-		sp_in_stack_native(&r->stack, module, "", 0, type);
+		sp_stack_builder_native(&r->stack, module, "", 0, type);
 	else if (strstr(module, "/perf-") && strstr(module, ".map"))
-		sp_in_stack_add(&r->stack, sp_in_method(r->p->dict, at, (size_t)(end - at), true),
-			-1, SP_FRAME_C2);
+		sp_stack_builder_add(&r->stack,
+			sp_stack_builder_method(r->p->dict, at, (size_t)(end - at), true), -1,
+			SP_FRAME_C2);
 	else
-		sp_in_stack_native(&r->stack, module, at, (size_t)(end - at), type);
+		sp_stack_builder_native(&r->stack, module, at, (size_t)(end - at), type);
 	return true;
 }
 
@@ -178,7 +179,7 @@ static int take_head(struct reading *r, char *line, char *time)
 	r->last_ns = r->last_ns > ns ? r->last_ns : ns;
 	r->wanted = is_wanted(r, event);
 	r->open = true;
-	sp_in_stack_clear(&r->stack);
+	sp_stack_builder_clear(&r->stack);
 	if (rest[strspn(rest, " \t")])
 		take_frame(r, rest); /* perf record without -g: the one frame is on the same line */
 	return 0;
@@ -207,24 +208,24 @@ static int take_line(struct reading *r, char *line, size_t len, uint64_t offset)
 	return 0;
 }
 
-int sp_in_perf(int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err)
+int sp_input_perf(int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err)
 {
 	struct reading r = {.p = p, .opts = opts};
-	struct sp_lines lines;
+	struct sp_line_reader lines;
 	size_t len;
 	char *line;
-	int n = sp_in_stack_init(&r.stack, p->dict);
+	int n = sp_stack_builder_init(&r.stack, p->dict);
 
 	if (n < 0)
 		return sp_err_set(err, n, "not enough memory");
-	sp_lines_init(&lines, fd);
-	while (n == 0 && (line = sp_lines_next(&lines, &len)))
+	sp_line_reader_init(&lines, fd);
+	while (n == 0 && (line = sp_line_reader_next(&lines, &len)))
 		n = take_line(&r, line, len, lines.line_offset);
 	if (n == 0)
 		n = finish_sample(&r);
 	n = n < 0 ? n : lines.error;
-	sp_lines_done(&lines);
-	sp_in_stack_done(&r.stack);
+	sp_line_reader_done(&lines);
+	sp_stack_builder_done(&r.stack);
 	p->duration_ns = r.last_ns - r.first_ns;
 	if (n < 0)
 		return sp_err_set(err, n, "cannot be read at offset %" PRIu64 ": %s", lines.offset,

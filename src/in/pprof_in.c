@@ -1,7 +1,7 @@
 /* pprof's profile.proto. Read twice: strings, functions and locations first, since samples may
  * stand before them; then the samples. Each kind of value that is no plain count is an event, and
  * the count before it is its number of samples. */
-#include "in/in.h"
+#include "in/input.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "in/proto.h"
-#include "in/stack.h"
+#include "in/stack_builder.h"
 
 #define FILE_MAX (1ull << 31)
 
@@ -53,7 +53,7 @@ struct value_type {
 struct reading {
 	struct sp_profile *p;
 	const struct sp_load_opts *opts;
-	struct sp_in_stack stack;
+	struct sp_stack_builder stack;
 	struct text *strings;
 	size_t string_count, string_cap;
 	struct table functions, locations, mappings;
@@ -234,14 +234,14 @@ static uint32_t method_of(struct reading *r, uint64_t id)
 	struct text name = {"[unknown]", 9};
 
 	if (!e)
-		return sp_in_method(r->p->dict, name.s, name.len, false);
+		return sp_stack_builder_method(r->p->dict, name.s, name.len, false);
 	if (e->method)
 		return e->method;
 	m = e->message;
 	while (sp_proto_next(&m, &f))
 		if (f.number == 2 && f.wire == 0)
 			name = string(r, f.value);
-	return e->method = sp_in_method(r->p->dict, name.s, name.len, false);
+	return e->method = sp_stack_builder_method(r->p->dict, name.s, name.len, false);
 }
 
 /* The name of the file behind a mapping, for locations without a function. */
@@ -273,7 +273,7 @@ static void add_line(struct reading *r, struct sp_proto m)
 	}
 	method = method_of(r, function);
 	x = sp_dict_get_method(r->p->dict, method);
-	sp_in_stack_add(&r->stack, method, line && line <= INT32_MAX ? (int32_t)line : -1,
+	sp_stack_builder_add(&r->stack, method, line && line <= INT32_MAX ? (int32_t)line : -1,
 		x && !x->native ? SP_FRAME_C2 : SP_FRAME_NATIVE);
 }
 
@@ -297,7 +297,7 @@ static void add_location(struct reading *r, uint64_t id)
 		struct text module = module_of(r, mapping);
 		SP_AUTO_FREE char *name = strndup(module.s, module.len);
 
-		sp_in_stack_native(&r->stack, name ? name : "", "", 0, SP_FRAME_NATIVE);
+		sp_stack_builder_native(&r->stack, name ? name : "", "", 0, SP_FRAME_NATIVE);
 	}
 }
 
@@ -319,7 +319,7 @@ static void take_label(struct reading *r, struct sp_proto m, struct sp_sample *s
 	if (equals(key, "state")) {
 		s->state = sp_dict_string(r->p->dict, value.s, value.len);
 	} else if (equals(key, "thread")) {
-		s->thread = sp_in_thread(r->p->dict, value.s, value.len);
+		s->thread = sp_stack_builder_thread(r->p->dict, value.s, value.len);
 		if (s->thread)
 			return;
 		t.name_id = sp_dict_string(r->p->dict, value.s, value.len);
@@ -370,7 +370,7 @@ static int add_sample(struct reading *r, struct sp_proto m)
 	struct sp_proto_field f;
 	size_t n = 0;
 
-	sp_in_stack_clear(&r->stack);
+	sp_stack_builder_clear(&r->stack);
 	while (sp_proto_next(&m, &f)) {
 		if (f.number == 1)
 			while (sp_proto_number(&f, &v))
@@ -383,7 +383,7 @@ static int add_sample(struct reading *r, struct sp_proto m)
 	}
 	if (!sample_wanted(r, &s))
 		return 0;
-	s.stack = sp_in_stack_id(&r->stack);
+	s.stack = sp_stack_builder_id(&r->stack);
 	return s.stack ? add_values(r, &s, values, n) : -ENOMEM;
 }
 
@@ -393,10 +393,11 @@ static void reading_done(struct reading *r)
 	free(r->functions.list);
 	free(r->locations.list);
 	free(r->mappings.list);
-	sp_in_stack_done(&r->stack);
+	sp_stack_builder_done(&r->stack);
 }
 
-int sp_in_pprof(int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err)
+int sp_input_pprof(
+	int fd, struct sp_profile *p, const struct sp_load_opts *opts, struct sp_err *err)
 {
 	__attribute__((cleanup(reading_done))) struct reading r = {.p = p, .opts = opts};
 	SP_AUTO_BUF struct sp_buf all;
@@ -407,7 +408,7 @@ int sp_in_pprof(int fd, struct sp_profile *p, const struct sp_load_opts *opts, s
 	sp_buf_init(&all);
 	n = sp_buf_read_fd(&all, fd, FILE_MAX);
 	if (n == 0)
-		n = sp_in_stack_init(&r.stack, p->dict);
+		n = sp_stack_builder_init(&r.stack, p->dict);
 	whole = m = (struct sp_proto){
 		.p = (const uint8_t *)all.data, .end = (const uint8_t *)all.data + all.len};
 	if (n == 0)

@@ -1,12 +1,12 @@
-/* Stacks out of printed names: see stack.h. */
-#include "in/stack.h"
+/* Stacks out of printed names: see stack_builder.h. */
+#include "in/stack_builder.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int sp_in_stack_init(struct sp_in_stack *s, struct sp_dict *dict)
+int sp_stack_builder_init(struct sp_stack_builder *s, struct sp_dict *dict)
 {
 	memset(s, 0, sizeof(*s));
 	s->dict = dict;
@@ -14,18 +14,19 @@ int sp_in_stack_init(struct sp_in_stack *s, struct sp_dict *dict)
 	return s->frames ? 0 : -ENOMEM;
 }
 
-void sp_in_stack_done(struct sp_in_stack *s)
+void sp_stack_builder_done(struct sp_stack_builder *s)
 {
 	free(s->frames);
 }
 
-void sp_in_stack_clear(struct sp_in_stack *s)
+void sp_stack_builder_clear(struct sp_stack_builder *s)
 {
 	s->count = 0;
 	s->truncated = s->failed = false;
 }
 
-void sp_in_stack_add(struct sp_in_stack *s, uint32_t method, int32_t line, enum sp_frame_type type)
+void sp_stack_builder_add(
+	struct sp_stack_builder *s, uint32_t method, int32_t line, enum sp_frame_type type)
 {
 	s->failed |= method == 0;
 	if (s->count < SP_DICT_MAX_FRAMES)
@@ -70,7 +71,7 @@ static const char *java_dot(const char *name, size_t len)
 	return dot;
 }
 
-uint32_t sp_in_method(struct sp_dict *d, const char *name, size_t len, bool java)
+uint32_t sp_stack_builder_method(struct sp_dict *d, const char *name, size_t len, bool java)
 {
 	const char *dot = java_dot(name, len);
 	struct sp_method m = {.native = java || dot ? 0 : SP_NATIVE_FINAL};
@@ -86,7 +87,7 @@ uint32_t sp_in_method(struct sp_dict *d, const char *name, size_t len, bool java
 	return m.name_id ? sp_dict_method(d, &m) : 0;
 }
 
-void sp_in_stack_printed(struct sp_in_stack *s, const char *name, size_t len)
+void sp_stack_builder_printed(struct sp_stack_builder *s, const char *name, size_t len)
 {
 	enum sp_frame_type type = type_of_suffix(name, len);
 	bool java = type <= SP_FRAME_INLINED;
@@ -95,20 +96,20 @@ void sp_in_stack_printed(struct sp_in_stack *s, const char *name, size_t len)
 		len -= 4;
 	else
 		type = java_dot(name, len) ? SP_FRAME_C2 : SP_FRAME_NATIVE;
-	sp_in_stack_add(s, sp_in_method(s->dict, name, len, java), -1, type);
+	sp_stack_builder_add(s, sp_stack_builder_method(s->dict, name, len, java), -1, type);
 }
 
-void sp_in_stack_native(struct sp_in_stack *s, const char *module, const char *name, size_t len,
-	enum sp_frame_type type)
+void sp_stack_builder_native(struct sp_stack_builder *s, const char *module, const char *name,
+	size_t len, enum sp_frame_type type)
 {
 	struct sp_method m = {.native = 1};
 
 	m.class_id = module[0] ? sp_dict_string(s->dict, module, strlen(module)) : 0;
 	m.name_id = sp_dict_string(s->dict, name, len);
-	sp_in_stack_add(s, m.name_id ? sp_dict_method(s->dict, &m) : 0, -1, type);
+	sp_stack_builder_add(s, m.name_id ? sp_dict_method(s->dict, &m) : 0, -1, type);
 }
 
-void sp_in_stack_reverse(struct sp_in_stack *s)
+void sp_stack_builder_reverse(struct sp_stack_builder *s)
 {
 	for (uint32_t i = 0; i < s->count / 2; i++) {
 		struct sp_frame_ref f = s->frames[i];
@@ -118,12 +119,12 @@ void sp_in_stack_reverse(struct sp_in_stack *s)
 	}
 }
 
-uint32_t sp_in_stack_id(struct sp_in_stack *s)
+uint32_t sp_stack_builder_id(struct sp_stack_builder *s)
 {
 	return s->failed ? 0 : sp_dict_stack(s->dict, s->frames, s->count, s->truncated);
 }
 
-uint32_t sp_in_thread(struct sp_dict *d, const char *text, size_t len)
+uint32_t sp_stack_builder_thread(struct sp_dict *d, const char *text, size_t len)
 {
 	struct sp_thread t = {0};
 	size_t digits = 0;

@@ -1,5 +1,5 @@
-/* See temporary.h. */
-#include "in/temporary.h"
+/* See tmpfile.h. */
+#include "in/tmpfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-int sp_in_temporary(void)
+int sp_tmpfile_open(void)
 {
 	const char *dirs[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
 

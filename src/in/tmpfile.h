@@ -1,8 +1,8 @@
 /* A file without a name, for what is unpacked. Inside of src/in. */
-#ifndef SP_IN_TEMPORARY_H
-#define SP_IN_TEMPORARY_H
+#ifndef SP_IN_TMPFILE_H
+#define SP_IN_TMPFILE_H
 
 /* Open for reading and writing, the caller's to close. Returns it or -errno. */
-int sp_in_temporary(void);
+int sp_tmpfile_open(void);
 
 #endif

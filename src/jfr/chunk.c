@@ -1,7 +1,7 @@
 /* A chunk in memory: see chunk.h. Finds constants without decoding them. */
 #include "jfr/chunk.h"
 
-#include "jfr/put.h"
+#include "jfr/encode.h"
 #include "jfr/types.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ static uint32_t pass_constant(
 	uint32_t id = 0;
 
 	if (c->known && type == c->stack)
-		id = sp_jfr_known_stack(c->known, key, cur->p, left, &len);
+		id = sp_jfr_stack_cache_stack(c->known, key, cur->p, left, &len);
 	if (!id) {
 		sp_jfr_schema_skip(&c->schema, cur, type);
 		return 0;

@@ -3,8 +3,8 @@
 #define SP_JFR_CHUNK_H
 
 #include "base/err.h"
-#include "jfr/known.h"
 #include "jfr/schema.h"
+#include "jfr/stack_cache.h"
 
 struct sp_jfr_const {
 	uint64_t key;
@@ -33,7 +33,7 @@ struct sp_jfr_chunk_data {
 	struct sp_jfr_schema schema;
 	struct sp_jfr_table *tables; /* by index of the type */
 	/* Borrowed; NULL: none. Stacks that are known have their ids as soon as they are found. */
-	const struct sp_jfr_known *known;
+	const struct sp_jfr_stack_cache *known;
 	int stack; /* index of their type */
 };
 

@@ -1,6 +1,6 @@
 /* Where the chunks of a file start, read from their headers alone: see reader.h. */
 #include "jfr/chunk.h"
-#include "jfr/put.h"
+#include "jfr/encode.h"
 #include "jfr/reader.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
-/* A recording's bytes: see source.h. A chunk that its writer has finished is mapped, so that memory
- * does not grow with it. One that may still be written to is read instead: its file may become
- * shorter, and a mapping would then kill the reader. */
-#include "jfr/source.h"
+/* A recording's bytes: see chunk_source.h. A chunk that its writer has finished is mapped, so that
+ * memory does not grow with it. One that may still be written to is read instead: its file may
+ * become shorter, and a mapping would then kill the reader. */
+#include "jfr/chunk_source.h"
 
 #include "jfr/cursor.h"
-#include "jfr/put.h"
+#include "jfr/encode.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define HOLE	 (1l << 20)
 #define READ_MAX (512ull << 20) /* no chunk is as large: its header is damaged */
 
-int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
+int sp_jfr_chunk_source_open(struct sp_jfr_chunk_source *s, int fd, struct sp_err *err)
 {
 	struct stat st;
 	int r;
@@ -42,21 +42,21 @@ int sp_jfr_source_open(struct sp_jfr_source *s, int fd, struct sp_err *err)
 	return r < 0 ? sp_err_set(err, r, "the recording cannot be read: %s", strerror(-r)) : 0;
 }
 
-static void unmap(struct sp_jfr_source *s)
+static void unmap(struct sp_jfr_chunk_source *s)
 {
 	if (s->map)
 		munmap(s->map, s->map_len);
 	s->map = NULL;
 }
 
-void sp_jfr_source_relax(struct sp_jfr_source *s)
+void sp_jfr_chunk_source_relax(struct sp_jfr_chunk_source *s)
 {
 	if (s->map && s->map_len > SMALL)
 		madvise(s->map, s->map_len, MADV_DONTNEED);
 }
 
 /* Maps @len bytes at @offset. Returns NULL where that cannot be. */
-static const uint8_t *map(struct sp_jfr_source *s, uint64_t offset, uint64_t len)
+static const uint8_t *map(struct sp_jfr_chunk_source *s, uint64_t offset, uint64_t len)
 {
 	uint64_t start = offset & ~(uint64_t)(PAGE - 1);
 	void *p = mmap(NULL, len + (offset - start), PROT_READ, MAP_PRIVATE, s->fd, (off_t)start);
@@ -68,7 +68,7 @@ static const uint8_t *map(struct sp_jfr_source *s, uint64_t offset, uint64_t len
 	return (const uint8_t *)p + (offset - start);
 }
 
-void sp_jfr_source_done(struct sp_jfr_source *s)
+void sp_jfr_chunk_source_done(struct sp_jfr_chunk_source *s)
 {
 	unmap(s);
 	sp_buf_done(&s->all);
@@ -77,7 +77,7 @@ void sp_jfr_source_done(struct sp_jfr_source *s)
 
 /* Where the first long hole behind @at begins, or the file's end. Copies may have short ones, where
  * a chunk has zeros. */
-static uint64_t hole_from(const struct sp_jfr_source *s, uint64_t at)
+static uint64_t hole_from(const struct sp_jfr_chunk_source *s, uint64_t at)
 {
 	off_t hole, data = (off_t)at;
 
@@ -92,7 +92,7 @@ static uint64_t hole_from(const struct sp_jfr_source *s, uint64_t at)
 
 /* @len bytes at @offset, fewer if the file has become shorter. Returns how many, or -errno. */
 static int64_t source_get(
-	struct sp_jfr_source *s, uint64_t offset, uint64_t len, const uint8_t **ret)
+	struct sp_jfr_chunk_source *s, uint64_t offset, uint64_t len, const uint8_t **ret)
 {
 	uint64_t got = 0;
 
@@ -123,7 +123,7 @@ static int64_t source_get(
 	return (int64_t)got;
 }
 
-int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at)
+int64_t sp_jfr_chunk_source_find(struct sp_jfr_chunk_source *s, uint64_t at)
 {
 	const uint8_t *p = NULL, *hit;
 
@@ -150,7 +150,7 @@ int64_t sp_jfr_source_find(struct sp_jfr_source *s, uint64_t at)
 	return (int64_t)s->size;
 }
 
-int64_t sp_jfr_source_chunk(struct sp_jfr_source *s, uint64_t at, const uint8_t **ret)
+int64_t sp_jfr_chunk_source_chunk(struct sp_jfr_chunk_source *s, uint64_t at, const uint8_t **ret)
 {
 	struct sp_jfr_cursor h;
 	int64_t got;

@@ -1,5 +1,5 @@
-/* Reading a few fields of many events: see plan.h. */
-#include "jfr/plan.h"
+/* Reading a few fields of many events: see decode_plan.h. */
+#include "jfr/decode_plan.h"
 
 #include "base/cleanup.h"
 
@@ -64,12 +64,12 @@ static bool is_compressed(const struct sp_jfr_resolver *r, const struct sp_jfr_m
 	       (!r->chunk->raw && !m->array && prim >= SP_JFR_P_CHAR && prim <= SP_JFR_P_LONG);
 }
 
-static struct sp_jfr_step step_for(
+static struct sp_jfr_decode_step step_for(
 	const struct sp_jfr_resolver *r, uint32_t member, const char *const *fields)
 {
 	const struct sp_jfr_schema *s = &r->chunk->schema;
 	const struct sp_jfr_member *m = &s->members[member];
-	struct sp_jfr_step step = {.member = member};
+	struct sp_jfr_decode_step step = {.member = member};
 
 	step.op = (uint8_t)op_of_role(r->roles[member], is_compressed(r, m) ? SKIP_NUMBER : SKIP);
 	for (uint8_t i = 0; fields[i] && i < SP_JFR_PICKS && step.op >= SKIP_NUMBER; i++) {
@@ -82,7 +82,7 @@ static struct sp_jfr_step step_for(
 }
 
 /* Returns false where there are more of a kind than have a place. */
-static bool sort_steps(struct sp_jfr_plan *p)
+static bool sort_steps(struct sp_jfr_decode_plan *p)
 {
 	uint8_t *places[] = {[START] = &p->start,
 		[THREAD] = &p->thread,
@@ -109,7 +109,7 @@ static bool sort_steps(struct sp_jfr_plan *p)
 	return true;
 }
 
-bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
+bool sp_jfr_decode_plan_make(struct sp_jfr_decode_plan *p, const struct sp_jfr_resolver *r,
 	const struct sp_jfr_decl *t, const char *const *fields)
 {
 	uint8_t last = 0;
@@ -130,8 +130,8 @@ bool sp_jfr_plan_make(struct sp_jfr_plan *p, const struct sp_jfr_resolver *r,
 }
 
 /* What a number of the event stands for. */
-static inline void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *r, uint64_t v,
-	struct sp_jfr_event *e)
+static inline void take(const struct sp_jfr_decode_step *step, struct sp_jfr_resolver *r,
+	uint64_t v, struct sp_jfr_event *e)
 {
 	const struct sp_jfr_chunk_data *chunk = r->chunk;
 	const struct sp_jfr_member *m = &chunk->schema.members[step->member];
@@ -171,7 +171,7 @@ static inline void take(const struct sp_jfr_step *step, struct sp_jfr_resolver *
 }
 
 /* Numbers alone, with room for them in the chunk: whether they end in time is asked once. */
-static void read_numbers(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
+static void read_numbers(const struct sp_jfr_decode_plan *p, struct sp_jfr_resolver *r,
 	struct sp_jfr_cursor *c, struct sp_jfr_event *e)
 {
 	struct sp_jfr_cursor at = *c;
@@ -196,7 +196,7 @@ static void read_numbers(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 		take(&p->steps[p->others[i]], r, numbers[p->others[i]], e);
 }
 
-void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
+void sp_jfr_decode_plan_read(const struct sp_jfr_decode_plan *p, struct sp_jfr_resolver *r,
 	struct sp_jfr_cursor *c, struct sp_jfr_event *e)
 {
 	const struct sp_jfr_schema *s = &r->chunk->schema;
@@ -206,7 +206,7 @@ void sp_jfr_plan_read(const struct sp_jfr_plan *p, struct sp_jfr_resolver *r,
 		return;
 	}
 	for (uint8_t i = 0; i < p->count && !c->bad; i++) {
-		const struct sp_jfr_step *step = &p->steps[i];
+		const struct sp_jfr_decode_step *step = &p->steps[i];
 
 		if (step->op == SKIP)
 			sp_jfr_schema_skip_member(s, c, &s->members[step->member]);

@@ -1,7 +1,7 @@
 /* How JFR writes numbers and strings: compressed integers (LEB128 of at most nine bytes, the last
  * one whole), header fields and floats big-endian. Each function returns the place behind. */
-#ifndef SP_JFR_PUT_H
-#define SP_JFR_PUT_H
+#ifndef SP_JFR_ENCODE_H
+#define SP_JFR_ENCODE_H
 
 #include <stdint.h>
 #include <string.h>

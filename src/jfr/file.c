@@ -2,7 +2,7 @@
  * file valid, also when a write in it fails. */
 #include "jfr/file.h"
 
-#include "jfr/put.h"
+#include "jfr/encode.h"
 #include "jfr/types.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The writer's staging buffer: see sink.h. */
-#include "jfr/sink.h"
+/* The writer's staging buffer: see jfr_sink.h. */
+#include "jfr/jfr_sink.h"
 
 #include <errno.h>
 

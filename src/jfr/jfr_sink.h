@@ -1,10 +1,10 @@
 /* Where the writer's bytes go on their way: a staging buffer that spills to a file at an offset, or
  * memory alone (for streams). Earlier bytes may be patched. Sticky error, asked once. */
-#ifndef SP_JFR_SINK_H
-#define SP_JFR_SINK_H
+#ifndef SP_JFR_JFR_SINK_H
+#define SP_JFR_JFR_SINK_H
 
+#include "jfr/encode.h"
 #include "jfr/file.h"
-#include "jfr/put.h"
 
 struct sp_jfr_sink {
 	uint8_t *buf; /* borrowed */

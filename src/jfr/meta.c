@@ -3,7 +3,7 @@
 #include "jfr/meta.h"
 
 #include "base/cleanup.h"
-#include "jfr/put.h"
+#include "jfr/encode.h"
 #include "jfr/types.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #ifndef SP_JFR_POOLS_H
 #define SP_JFR_POOLS_H
 
-#include "jfr/sink.h"
+#include "dict/dict.h"
+#include "jfr/jfr_sink.h"
 #include "jfr/types.h"
-#include "prof/dict.h"
 
 #define SP_JFR_PENDING 1024u
 

@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "jfr/plan.h"
-#include "jfr/put.h"
+#include "jfr/chunk_source.h"
+#include "jfr/decode_plan.h"
+#include "jfr/encode.h"
 #include "jfr/resolve.h"
-#include "jfr/source.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,13 +19,13 @@
 #define RELAX (4u << 20) /* bytes of events after which memory is given back */
 
 struct reader {
-	struct sp_jfr_source src;
+	struct sp_jfr_chunk_source src;
 	struct sp_jfr_resolver res;
 	const struct sp_jfr_visitor *v;
 	struct sp_jfr_stats stats;
 	struct sp_jfr_value values[SP_JFR_VALUES];
 	struct sp_jfr_event event;
-	struct sp_jfr_plan plans[PLANS];
+	struct sp_jfr_decode_plan plans[PLANS];
 	uint8_t plan_count;
 	struct sp_err first; /* the first damage */
 	bool damaged;
@@ -185,7 +185,7 @@ static int read_event(struct reader *r, struct sp_jfr_cursor *c, const struct sp
 {
 	if (t->plan) {
 		r->event = (struct sp_jfr_event){.type = t->name, .wanted = t->wanted};
-		sp_jfr_plan_read(&r->plans[t->plan - 1], &r->res, c, &r->event);
+		sp_jfr_decode_plan_read(&r->plans[t->plan - 1], &r->res, c, &r->event);
 		if (c->bad)
 			return -EBADMSG;
 		r->stats.events++;
@@ -225,7 +225,7 @@ static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_
 		}
 		start = at;
 		if (at - relaxed > RELAX) {
-			sp_jfr_source_relax(&r->src);
+			sp_jfr_chunk_source_relax(&r->src);
 			relaxed = at;
 		}
 	}
@@ -250,7 +250,7 @@ static int choose_types(struct reader *r, struct sp_jfr_schema *s)
 			return t->wanted;
 		fields = t->wanted && r->v->fields ? r->v->fields(r->v->ctx, t->wanted) : NULL;
 		if (fields && r->plan_count < PLANS &&
-			sp_jfr_plan_make(&r->plans[r->plan_count], &r->res, t, fields))
+			sp_jfr_decode_plan_make(&r->plans[r->plan_count], &r->res, t, fields))
 			t->plan = ++r->plan_count;
 	}
 	return 0;
@@ -315,7 +315,7 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 	if (n == -EBADMSG)
 		note_damage(r, err);
 	if (n == 0 || (n == -EBADMSG && c->tables)) {
-		sp_jfr_source_relax(&r->src);
+		sp_jfr_chunk_source_relax(&r->src);
 		sp_jfr_resolver_compare(&r->res);
 		n = read_events(r, c, err);
 		if (n == -EBADMSG)
@@ -327,12 +327,12 @@ static int read_chunk(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_e
 
 static int read_all(struct reader *r, uint64_t at, uint64_t to, struct sp_err *err)
 {
-	struct sp_jfr_source *s = &r->src;
+	struct sp_jfr_chunk_source *s = &r->src;
 
 	while (at < s->size && at < to) {
 		struct sp_jfr_chunk_data c;
 		const uint8_t *data;
-		int64_t got = sp_jfr_source_chunk(s, at, &data), next;
+		int64_t got = sp_jfr_chunk_source_chunk(s, at, &data), next;
 		bool killed;
 		int n;
 
@@ -343,13 +343,13 @@ static int read_all(struct reader *r, uint64_t at, uint64_t to, struct sp_err *e
 		killed = n == 0 && c.unfinished;
 		if (n < 0) {
 			note_damage(r, err);
-			next = sp_jfr_source_find(s, at + 1);
+			next = sp_jfr_chunk_source_find(s, at + 1);
 		} else {
 			n = read_chunk(r, &c, err);
 			if (n != 0)
 				return n;
 			at += c.len;
-			next = killed ? sp_jfr_source_find(s, at) : (int64_t)at;
+			next = killed ? sp_jfr_chunk_source_find(s, at) : (int64_t)at;
 		}
 		if (next < 0)
 			return sp_err_set(err, (int)next, "the recording cannot be read");
@@ -371,7 +371,7 @@ int sp_jfr_read_part(int fd, uint64_t from, uint64_t to, struct sp_dict *dict,
 	if (!r)
 		return sp_err_set(err, -ENOMEM, "no memory for reading the recording");
 	r->v = v;
-	n = sp_jfr_source_open(&r->src, fd, err);
+	n = sp_jfr_chunk_source_open(&r->src, fd, err);
 	if (n == 0 && r->src.size < SP_JFR_HEADER)
 		n = sp_err_set(err, -EBADMSG, "not a recording: only %llu bytes",
 			(unsigned long long)r->src.size);
@@ -391,7 +391,7 @@ int sp_jfr_read_part(int fd, uint64_t from, uint64_t to, struct sp_dict *dict,
 	if (ret)
 		*ret = r->stats;
 	sp_jfr_resolver_done(&r->res);
-	sp_jfr_source_done(&r->src);
+	sp_jfr_chunk_source_done(&r->src);
 	free(r);
 	return n;
 }

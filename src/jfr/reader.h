@@ -6,9 +6,9 @@
 #define SP_JFR_READER_H
 
 #include "base/err.h"
-#include "jfr/known.h"
+#include "dict/dict.h"
+#include "jfr/stack_cache.h"
 #include "jfr/types.h"
-#include "prof/dict.h"
 
 #include <stdbool.h>
 
@@ -61,9 +61,9 @@ struct sp_jfr_visitor {
 	int (*event)(void *ctx, const struct sp_jfr_event *e);
 	/* Wanted events are few: chunks that hold none are not read beyond that. */
 	bool rare;
-	/* Optional, borrowed: remembers stacks from one chunk to the next (known.h); for one
+	/* Optional, borrowed: remembers stacks from one chunk to the next (stack_cache.h); for one
 	 * dictionary and one reader at a time. */
-	struct sp_jfr_known *known;
+	struct sp_jfr_stack_cache *known;
 };
 
 /* What was in the file. */

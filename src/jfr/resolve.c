@@ -1,10 +1,10 @@
 /* Constants into the dictionary: see resolve.h. What a constant became is kept beside its key.
- * Stacks are in stacks.c. */
+ * Stacks are in resolve_stack.c. */
 #include "jfr/resolve.h"
 
 #include "base/cleanup.h"
-#include "jfr/put.h"
-#include "jfr/text.h"
+#include "jfr/encode.h"
+#include "jfr/string_decode.h"
 #include "jfr/types.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static const char *text_of(struct sp_jfr_resolver *r, struct sp_buf *b, const st
 	case SP_JFR_STR_NULL:
 		return NULL;
 	default:
-		return sp_jfr_text_utf8(b, t, ret_len);
+		return sp_jfr_string_utf8(b, t, ret_len);
 	}
 }
 

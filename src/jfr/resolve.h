@@ -3,9 +3,9 @@
 #define SP_JFR_RESOLVE_H
 
 #include "base/buf.h"
+#include "dict/dict.h"
 #include "jfr/chunk.h"
-#include "jfr/known.h"
-#include "prof/dict.h"
+#include "jfr/stack_cache.h"
 
 /* What a field means to us, whoever wrote the recording. */
 enum sp_jfr_role {
@@ -33,11 +33,11 @@ enum sp_jfr_role {
 };
 
 struct sp_jfr_resolver {
-	struct sp_jfr_chunk_data *chunk; /* borrowed */
-	struct sp_dict *dict;		 /* borrowed */
-	struct sp_jfr_known *known;	 /* borrowed; NULL: none */
-	uint64_t round;			 /* see there */
-	uint8_t *roles;			 /* by index of the member */
+	struct sp_jfr_chunk_data *chunk;  /* borrowed */
+	struct sp_dict *dict;		  /* borrowed */
+	struct sp_jfr_stack_cache *known; /* borrowed; NULL: none */
+	uint64_t round;			  /* see there */
+	uint8_t *roles;			  /* by index of the member */
 	bool ours; /* sparkprof wrote the chunk: names of functions are as their libraries have them
 		    */
 	const struct sp_jfr_decl *plain; /* frames: four numbers in the usual order; NULL: others */
@@ -61,7 +61,7 @@ int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
 
 /* A chunk whose types are read; then, once its constants are. Return 0 or -ENOMEM. */
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
-void sp_jfr_resolver_expect(struct sp_jfr_resolver *r); /* its part in stacks.c */
+void sp_jfr_resolver_expect(struct sp_jfr_resolver *r); /* its part in resolve_stack.c */
 void sp_jfr_resolver_compare(struct sp_jfr_resolver *r);
 void sp_jfr_resolver_done(struct sp_jfr_resolver *r);
 

@@ -180,7 +180,7 @@ void sp_jfr_resolver_expect(struct sp_jfr_resolver *r)
 	r->plain = plain_frame(r);
 	if (!r->known || r->method < 0 || !t || !t->tail || c->raw)
 		return;
-	r->round = sp_jfr_known_enter(
+	r->round = sp_jfr_stack_cache_enter(
 		r->known, hash_layout(r, r->stack, (uint64_t)t->lead << 32 | t->tail));
 	c->known = r->known;
 	c->stack = r->stack;
@@ -205,13 +205,13 @@ void sp_jfr_resolver_compare(struct sp_jfr_resolver *r)
 		kinds = (kinds ^ resolve_frame_type(r, key)) * 0xc4ceb9fe1a85ec53ull;
 		kinds ^= kinds >> 29;
 	}
-	sp_jfr_known_kinds(r->known, kinds);
+	sp_jfr_stack_cache_kinds(r->known, kinds);
 	methods = &r->chunk->tables[r->method];
 	for (uint32_t i = 0; methods->slots && i <= methods->mask; i++)
 		if (methods->slots[i].at)
-			sp_jfr_known_method(r->known, methods->slots[i].key,
+			sp_jfr_stack_cache_method(r->known, methods->slots[i].key,
 				resolve_method(r, methods->slots[i].key));
-	if (!sp_jfr_known_since(r->known, r->round))
+	if (!sp_jfr_stack_cache_since(r->known, r->round))
 		forget_stacks(&r->chunk->tables[r->stack]);
 }
 
@@ -322,6 +322,6 @@ uint32_t sp_jfr_read_stack(struct sp_jfr_resolver *r, uint64_t key)
 		return 0;
 	k->id = read_stack(r, k->at, &len) + 1;
 	if (len && r->chunk->known)
-		sp_jfr_known_keep(r->known, key, r->chunk->data + k->at, len, k->id - 1);
+		sp_jfr_stack_cache_keep(r->known, key, r->chunk->data + k->at, len, k->id - 1);
 	return k->id - 1;
 }

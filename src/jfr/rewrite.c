@@ -6,8 +6,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "jfr/chunk.h"
-#include "jfr/put.h"
-#include "jfr/source.h"
+#include "jfr/chunk_source.h"
+#include "jfr/encode.h"
+#include "jfr/redact_jfr.h"
 #include "jfr/types.h"
 
 #include <ctype.h>
@@ -29,6 +30,7 @@ struct rewriter {
 	uint64_t last_checkpoint;     /* in the output chunk, 0 none */
 	struct sp_jfr_chunk_data *c;
 	int symbol, cls, method;
+	bool redact;
 	sp_jfr_name_fn *name;
 	void *ctx;
 	struct sp_jfr_rewrite_stats stats;
@@ -158,7 +160,23 @@ static void read_method(struct rewriter *w, struct sp_jfr_cursor *c, struct meth
 	}
 }
 
-/* The new name of a method that is module + offset, or NULL. */
+/* The readable name of a native function, or NULL. Native functions have no descriptor; a Java
+ * method's is never empty. */
+static const char *readable_name(struct rewriter *w, const struct method *m)
+{
+	char module[256], name[1024];
+	const char *found;
+
+	if (!get_name(w, m->name_type, m->name, name, sizeof(name), 0) || name[0] != '_' ||
+		(name[1] != 'Z' && name[1] != 'R') ||
+		!get_name(w, m->cls_type, m->cls, module, sizeof(module), 0))
+		return NULL;
+	found = w->name(w->ctx, module, 0, "", name);
+	w->stats.renamed += found != NULL;
+	return found;
+}
+
+/* The new name of a method that is module + offset, or mangled, or NULL. */
 static const char *new_name(struct rewriter *w, const struct method *m)
 {
 	char module[256], name[64], descriptor[160], *end;
@@ -170,6 +188,8 @@ static const char *new_name(struct rewriter *w, const struct method *m)
 		return NULL;
 	if (!get_name(w, m->descriptor_type, m->descriptor, descriptor, sizeof(descriptor), 0))
 		return NULL;
+	if (strcmp(descriptor, "()L;") == 0 || !descriptor[0])
+		return readable_name(w, m);
 	len = strlen(descriptor);
 	if (len < 5 || strncmp(descriptor, "()L", 3) != 0 || descriptor[len - 1] != ';')
 		return NULL;
@@ -182,7 +202,7 @@ static const char *new_name(struct rewriter *w, const struct method *m)
 	offset = strtoull(name, &end, 16);
 	if (strncmp(name, "0x", 2) != 0 || *end)
 		return NULL;
-	found = w->name(w->ctx, module, offset, descriptor + 3);
+	found = w->name(w->ctx, module, offset, descriptor + 3, NULL);
 	w->stats.renamed += found != NULL;
 	w->stats.kept += found == NULL;
 	return found;
@@ -299,6 +319,17 @@ static int copy_checkpoint(struct rewriter *w, uint64_t chunk, struct sp_jfr_cur
 	return w->error;
 }
 
+/* What cannot be read is left out: nobody knows what is in it. */
+static void copy_redacted(struct rewriter *w, struct sp_jfr_cursor c, uint64_t type)
+{
+	int r = sp_jfr_redact_event(&w->c->schema, c, type, &w->buf);
+
+	if (r == -ENOMEM)
+		w->error = w->error ? w->error : r;
+	if (w->buf.len >= SPILL)
+		spill(w);
+}
+
 static void copy_event(struct rewriter *w, uint64_t from, uint64_t to, uint64_t type)
 {
 	/* An empty chunk that a writer had swallowed when it was killed is nothing. */
@@ -319,6 +350,8 @@ static int copy_events(struct rewriter *w, uint64_t chunk, uint64_t *ret_meta)
 			r = copy_checkpoint(w, chunk, &c);
 			if (r < 0)
 				break;
+		} else if (w->redact && sp_jfr_redact_wants(&w->c->schema, type)) {
+			copy_redacted(w, c, type);
 		} else if (type != SP_JFR_METADATA) {
 			copy_event(w, start, at, type);
 		} else if (start == w->c->meta) {
@@ -370,7 +403,7 @@ static void copy_chunk(struct rewriter *w)
 	put(w, w->c->data, w->c->len);
 }
 
-static int rewrite_all(struct rewriter *w, struct sp_jfr_source *s, struct sp_err *err)
+static int rewrite_all(struct rewriter *w, struct sp_jfr_chunk_source *s, struct sp_err *err)
 {
 	int damage = 0;
 
@@ -378,7 +411,7 @@ static int rewrite_all(struct rewriter *w, struct sp_jfr_source *s, struct sp_er
 		struct sp_jfr_chunk_data c;
 		struct sp_err own;
 		const uint8_t *data;
-		int64_t got = sp_jfr_source_chunk(s, at, &data), next;
+		int64_t got = sp_jfr_chunk_source_chunk(s, at, &data), next;
 		int r;
 
 		if (got < 0)
@@ -402,7 +435,7 @@ static int rewrite_all(struct rewriter *w, struct sp_jfr_source *s, struct sp_er
 			damage = r;
 			*err = own;
 		}
-		next = sp_jfr_source_find(s, (uint64_t)next);
+		next = sp_jfr_chunk_source_find(s, (uint64_t)next);
 		if (next < 0)
 			return sp_err_set(err, (int)next, "the recording cannot be read");
 		at = (uint64_t)next;
@@ -410,11 +443,15 @@ static int rewrite_all(struct rewriter *w, struct sp_jfr_source *s, struct sp_er
 	return damage;
 }
 
-int sp_jfr_rewrite(int in, int out, sp_jfr_name_fn *name, void *ctx,
+int sp_jfr_rewrite(int in, int out, unsigned flags, sp_jfr_name_fn *name, void *ctx,
 	struct sp_jfr_rewrite_stats *ret, struct sp_err *err)
 {
-	struct rewriter w = {.out = out, .name = name, .ctx = ctx, .next_key = NEW_KEY};
-	struct sp_jfr_source s;
+	struct rewriter w = {.out = out,
+		.name = name,
+		.ctx = ctx,
+		.next_key = NEW_KEY,
+		.redact = flags & SP_JFR_REWRITE_REDACT};
+	struct sp_jfr_chunk_source s;
 	struct sp_err own;
 	int r;
 
@@ -423,7 +460,7 @@ int sp_jfr_rewrite(int in, int out, sp_jfr_name_fn *name, void *ctx,
 	sp_buf_init(&w.buf);
 	sp_buf_init(&w.pools);
 	sp_buf_init(&w.symbols);
-	r = sp_jfr_source_open(&s, in, err);
+	r = sp_jfr_chunk_source_open(&s, in, err);
 	if (r == 0)
 		r = rewrite_all(&w, &s, err);
 	spill(&w);
@@ -432,7 +469,7 @@ int sp_jfr_rewrite(int in, int out, sp_jfr_name_fn *name, void *ctx,
 			err, w.error, "the recording cannot be written: %s", strerror(-w.error));
 	if (ret)
 		*ret = w.stats;
-	sp_jfr_source_done(&s);
+	sp_jfr_chunk_source_done(&s);
 	sp_buf_done(&w.buf);
 	sp_buf_done(&w.pools);
 	sp_buf_done(&w.symbols);

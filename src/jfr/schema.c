@@ -2,7 +2,7 @@
  * allocated: by the bytes of the event. */
 #include "jfr/schema.h"
 
-#include "jfr/put.h"
+#include "jfr/encode.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Stacks known from earlier chunks: see known.h. Two tables by key; the bytes of a stack are kept
- * as their length and a 64-bit hash. */
-#include "jfr/known.h"
+/* Stacks known from earlier chunks: see stack_cache.h. Two tables by key; the bytes of a stack are
+ * kept as their length and a 64-bit hash. */
+#include "jfr/stack_cache.h"
 
 #include "base/hash.h"
 
@@ -18,15 +18,15 @@ struct table {
 	uint32_t count, size;
 };
 
-struct sp_jfr_known {
+struct sp_jfr_stack_cache {
 	struct table methods, stacks;
 	uint64_t layout, kinds;
 	uint64_t round; /* how often all stacks became unknown */
 };
 
-struct sp_jfr_known *sp_jfr_known_new(void)
+struct sp_jfr_stack_cache *sp_jfr_stack_cache_new(void)
 {
-	return calloc(1, sizeof(struct sp_jfr_known));
+	return calloc(1, sizeof(struct sp_jfr_stack_cache));
 }
 
 static void clear(struct table *t)
@@ -35,7 +35,7 @@ static void clear(struct table *t)
 	*t = (struct table){0};
 }
 
-void sp_jfr_known_free(struct sp_jfr_known *k)
+void sp_jfr_stack_cache_free(struct sp_jfr_stack_cache *k)
 {
 	if (!k)
 		return;
@@ -72,13 +72,13 @@ static struct entry *find_room(struct table *t, uint64_t key)
 	return find(t, key);
 }
 
-static void forget(struct sp_jfr_known *k)
+static void forget(struct sp_jfr_stack_cache *k)
 {
 	clear(&k->stacks);
 	k->round++;
 }
 
-uint64_t sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout)
+uint64_t sp_jfr_stack_cache_enter(struct sp_jfr_stack_cache *k, uint64_t layout)
 {
 	if (k->layout != layout)
 		forget(k);
@@ -86,19 +86,19 @@ uint64_t sp_jfr_known_enter(struct sp_jfr_known *k, uint64_t layout)
 	return k->round;
 }
 
-void sp_jfr_known_kinds(struct sp_jfr_known *k, uint64_t kinds)
+void sp_jfr_stack_cache_kinds(struct sp_jfr_stack_cache *k, uint64_t kinds)
 {
 	if (k->kinds != kinds)
 		forget(k);
 	k->kinds = kinds;
 }
 
-bool sp_jfr_known_since(const struct sp_jfr_known *k, uint64_t round)
+bool sp_jfr_stack_cache_since(const struct sp_jfr_stack_cache *k, uint64_t round)
 {
 	return k->round == round;
 }
 
-void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
+void sp_jfr_stack_cache_method(struct sp_jfr_stack_cache *k, uint64_t key, uint32_t id)
 {
 	struct entry *e = find_room(&k->methods, key);
 
@@ -113,8 +113,8 @@ void sp_jfr_known_method(struct sp_jfr_known *k, uint64_t key, uint32_t id)
 	k->methods.count++;
 }
 
-uint32_t sp_jfr_known_stack(const struct sp_jfr_known *k, uint64_t key, const uint8_t *data,
-	size_t left, size_t *ret_len)
+uint32_t sp_jfr_stack_cache_stack(const struct sp_jfr_stack_cache *k, uint64_t key,
+	const uint8_t *data, size_t left, size_t *ret_len)
 {
 	const struct entry *e = k->stacks.size ? find(&k->stacks, key) : NULL;
 
@@ -124,8 +124,8 @@ uint32_t sp_jfr_known_stack(const struct sp_jfr_known *k, uint64_t key, const ui
 	return e->id;
 }
 
-void sp_jfr_known_keep(
-	struct sp_jfr_known *k, uint64_t key, const uint8_t *data, size_t len, uint32_t id)
+void sp_jfr_stack_cache_keep(
+	struct sp_jfr_stack_cache *k, uint64_t key, const uint8_t *data, size_t len, uint32_t id)
 {
 	struct entry *e = id && len <= UINT32_MAX ? find_room(&k->stacks, key) : NULL;
 

@@ -1,7 +1,7 @@
-/* Strings of recordings in UTF-8: see text.h. */
-#include "jfr/text.h"
+/* Strings of recordings in UTF-8: see string_decode.h. */
+#include "jfr/string_decode.h"
 
-#include "jfr/put.h"
+#include "jfr/encode.h"
 
 static void put_utf8(struct sp_buf *b, uint32_t ch)
 {
@@ -104,7 +104,7 @@ static bool is_ascii(const uint8_t *p, size_t len)
 	return any < 0x80;
 }
 
-const char *sp_jfr_text_utf8(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len)
+const char *sp_jfr_string_utf8(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len)
 {
 	if (t->encoding == SP_JFR_STR_UTF16 || !is_ascii(t->data, t->len))
 		return convert(b, t, ret_len);

@@ -1,6 +1,6 @@
 /* Strings of recordings, whatever their encoding, in UTF-8. */
-#ifndef SP_JFR_TEXT_H
-#define SP_JFR_TEXT_H
+#ifndef SP_JFR_STRING_DECODE_H
+#define SP_JFR_STRING_DECODE_H
 
 #include "base/buf.h"
 #include "jfr/cursor.h"
@@ -9,6 +9,6 @@
  * the end of which it is converted. Surrogates that stand alone are left out, and what is no
  * character becomes U+FFFD. Returns NULL if @b could not grow. @t is neither null nor a reference
  * to a pool. */
-const char *sp_jfr_text_utf8(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len);
+const char *sp_jfr_string_utf8(struct sp_buf *b, const struct sp_jfr_text *t, size_t *ret_len);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef SP_JFR_TYPES_H
 #define SP_JFR_TYPES_H
 
+#include "base/thread_state.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +87,8 @@ enum sp_jfr_type_id {
 	SP_JFR_MEMORY_GROUP,
 	SP_JFR_PYTHON_SOCKET,
 	SP_JFR_LIVE_SO_FAR,
+	SP_JFR_CPU_THROTTLING,
+	SP_JFR_CLASS_SOURCE,
 	SP_JFR_TYPE_IDS
 };
 
@@ -135,22 +139,6 @@ enum sp_jfr_frame_id {
 	SP_JFR_FRAME_KERNEL,
 	SP_JFR_FRAME_C1,
 	SP_JFR_FRAMES
-};
-
-/* What a sampled thread was doing. Names in the file are in sp_jfr_state_names; a thread on a CPU
- * is STATE_RUNNABLE there, because that is what other readers take for running. */
-enum sp_state {
-	SP_STATE_UNKNOWN,  /* not looked at: what samples of a cpu engine carry (async-profiler's
-			    * converter takes just these for cpu) */
-	SP_STATE_RUNNING,  /* on a CPU */
-	SP_STATE_RUNNABLE, /* waiting for a CPU */
-	SP_STATE_LOCK,	   /* blocked: futex */
-	SP_STATE_NET,
-	SP_STATE_DISK,
-	SP_STATE_SLEEP,
-	SP_STATE_POLL,	  /* epoll_wait, poll, select */
-	SP_STATE_BLOCKED, /* another reason */
-	SP_STATES
 };
 
 enum sp_gc_when { SP_GC_BEFORE = 1, SP_GC_AFTER };

@@ -6,8 +6,8 @@
 #define SP_JFR_WRITER_H
 
 #include "base/err.h"
+#include "dict/dict.h"
 #include "jfr/types.h"
-#include "prof/dict.h"
 
 struct sp_jfrw;
 

@@ -63,7 +63,7 @@ const struct sp_perf_event *sp_perf_table(size_t *ret_n)
 	return table;
 }
 
-const struct sp_perf_event *sp_perf_find(const char *name)
+const struct sp_perf_event *sp_perf_table_find(const char *name)
 {
 	for (size_t i = 0; i < SP_COUNT(table); i++)
 		if (strcmp(table[i].name, name) == 0)

@@ -18,6 +18,6 @@ struct sp_perf_event {
 const struct sp_perf_event *sp_perf_table(size_t *ret_n);
 
 /* The entry of @name, or NULL. */
-const struct sp_perf_event *sp_perf_find(const char *name);
+const struct sp_perf_event *sp_perf_table_find(const char *name);
 
 #endif

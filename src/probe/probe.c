@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -74,6 +76,8 @@ static int open_event(uint32_t type, uint64_t config, bool kernel, struct perf_e
 	struct perf_event_attr attr = {0};
 	int fd;
 
+	if (prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER)
+		return -EPERM; /* it may kill who asks */
 	if (more)
 		attr = *more;
 	attr.size = PERF_ATTR_SIZE_VER1; /* known to Linux 3.10 */
@@ -93,8 +97,8 @@ static void why_denied(const struct where *w, char *ret, size_t cap)
 {
 	if (w->seccomp == 2 && (w->paranoid < 3 || w->has_perfmon))
 		snprintf(ret, cap,
-			"a seccomp filter (the container's) blocks perf_event_open: allow it in "
-			"the profile, or use ctimer, itimer or wall");
+			"the process has a seccomp filter (the container's), which may end it for "
+			"perf_event_open: use ctimer, itimer or wall");
 	else if (w->paranoid == -1000)
 		snprintf(ret, cap, "this kernel has no perf events: use ctimer, itimer or wall");
 	else

@@ -1,11 +1,11 @@
-/* Whether a frame was called by the one below it: see walk.h.
+/* Whether a frame was called by the one below it: see stack_internal.h.
  *
  * A Python function that calls another has left it among its own operands, just above those that
  * are in use, and nothing is put there until the callee has ended; one that resumes a generator has
  * that on top of them. So two frames of different calls, copied at different times, are told from
  * a call that was. Properties, subscripts and other calls that no CALL instruction makes leave
  * nothing there: these are not told, but for frames that have returned and still say where. */
-#include "py/walk.h"
+#include "py/stack_internal.h"
 
 #include <string.h>
 

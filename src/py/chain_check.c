@@ -1,9 +1,9 @@
-/* Whether a chain of frames that two copies agree on can be a stack: see walk.h.
+/* Whether a chain of frames that two copies agree on can be a stack: see stack_internal.h.
  *
  * A program that goes round in the time that a copy takes shows the same mixture of two stacks in
  * both. Frames themselves tell: each has code and is inside of it, the oldest was called by C code,
  * they lie one behind the other, and a caller keeps what it called. */
-#include "py/walk.h"
+#include "py/stack_internal.h"
 
 #include <string.h>
 
@@ -108,7 +108,7 @@ static bool rooted(const struct sp_pyreader *r, const struct sp_pylink *chain, s
 	return true;
 }
 
-bool sp_pycheck(const struct sp_pyreader *r, const struct sp_pythread *t,
+bool sp_pychain_check(const struct sp_pyreader *r, const struct sp_pythread *t,
 	const struct sp_pylink *chain, size_t n)
 {
 	return all_code(r, chain, n) && rooted(r, chain, n) && in_line(r, t, chain, n) &&

@@ -2,7 +2,7 @@
 #include "py/code.h"
 
 #include "base/cleanup.h"
-#include "py/line.h"
+#include "py/code_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* See line.h. The tables are described in CPython's Objects/lnotab_notes.txt and
+/* See code_lines.h. The tables are described in CPython's Objects/lnotab_notes.txt and
  * InternalDocs/code_objects.md. */
-#include "py/line.h"
+#include "py/code_lines.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Line numbers of Python code: pure functions over the tables that each version has. */
-#ifndef SP_PY_LINE_H
-#define SP_PY_LINE_H
+#ifndef SP_PY_CODE_LINES_H
+#define SP_PY_CODE_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

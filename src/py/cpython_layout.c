@@ -1,7 +1,7 @@
-/* Offsets by version: see layout.h. The numbers come from offsetof() over each version's own
- * internal headers (3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10); a minor version
+/* Offsets by version: see cpython_layout.h. The numbers come from offsetof() over each version's
+ * own internal headers (3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10); a minor version
  * keeps them for its life. */
-#include "py/layout.h"
+#include "py/cpython_layout.h"
 
 #include "base/cleanup.h"
 

@@ -2,10 +2,10 @@
  * themselves (_Py_DebugOffsets at the start of _PyRuntime); before that, tables made of each
  * version's own headers. x86-64 and aarch64 agree: all of them are 64-bit, with the same
  * alignment. */
-#ifndef SP_PY_LAYOUT_H
-#define SP_PY_LAYOUT_H
+#ifndef SP_PY_CPYTHON_LAYOUT_H
+#define SP_PY_CPYTHON_LAYOUT_H
 
-#include "py/mem.h"
+#include "py/target_mem.h"
 
 #define SP_PY_OLDEST 8
 #define SP_PY_NEWEST 14

@@ -1,9 +1,9 @@
-/* See find.h. */
-#include "py/find.h"
+/* See find_runtime.h. */
+#include "py/find_runtime.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "py/layout.h"
+#include "py/cpython_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,10 +34,10 @@ struct search {
 	struct image images[IMAGES];
 	size_t count;
 	unsigned minor; /* by paths; 0: none told */
-	struct sp_pyplace *found;
+	struct sp_pyruntime *found;
 };
 
-unsigned sp_pyfind_version(const char *path)
+unsigned sp_pyruntime_version(const char *path)
 {
 	const char *p = path;
 	char *end;
@@ -104,7 +104,7 @@ static void take_mapping(
 	struct search *s, const struct mapping *m, const char *exe, struct image **last)
 {
 	struct image *i;
-	unsigned minor = sp_pyfind_version(m->path);
+	unsigned minor = sp_pyruntime_version(m->path);
 
 	if (!m->path[0]) { /* zeroes that go on where a file's data ended */
 		if (*last && m->start == (*last)->data_end && m->writable)
@@ -310,7 +310,7 @@ static void search_memory(const struct search *s, const struct image *i, struct 
 static bool take_image(struct search *s, const struct image *i, bool by_memory)
 {
 	struct told t = {.how = ""};
-	unsigned minor = sp_pyfind_version(i->path);
+	unsigned minor = sp_pyruntime_version(i->path);
 	uint64_t version = 0;
 
 	if (by_memory)
@@ -346,7 +346,8 @@ static int may_read(const struct search *s, struct sp_err *err)
 	return 0;
 }
 
-int sp_pyfind(struct sp_pymem_process *process, struct sp_pyplace *ret, struct sp_err *err)
+int sp_pyruntime_find(
+	struct sp_pymem_process *process, struct sp_pyruntime *ret, struct sp_err *err)
 {
 	struct search s = {.pid = process->pid, .mem = {sp_pymem_process, process}, .found = ret};
 	int r;

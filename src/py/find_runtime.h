@@ -1,12 +1,12 @@
 /* Where a process keeps its Python: which of its files is the interpreter, which version, where its
  * _PyRuntime lies. Reads /proc and the file as the process sees it. */
-#ifndef SP_PY_FIND_H
-#define SP_PY_FIND_H
+#ifndef SP_PY_FIND_RUNTIME_H
+#define SP_PY_FIND_RUNTIME_H
 
 #include "base/err.h"
-#include "py/mem.h"
+#include "py/target_mem.h"
 
-struct sp_pyplace {
+struct sp_pyruntime {
 	uint64_t runtime; /* address of _PyRuntime */
 	unsigned minor;	  /* 11: Python 3.11 */
 	unsigned micro;	  /* 7 of 3.11.7; 255: not told */
@@ -18,10 +18,11 @@ struct sp_pyplace {
  * older than 3.8, which has another shape); -ENOENT where it is one but nothing tells where it
  * keeps its state; -EPERM where its memory may not be read; -ESRCH; with a sentence that follows
  * "pid N: ". */
-int sp_pyfind(struct sp_pymem_process *process, struct sp_pyplace *ret, struct sp_err *err);
+int sp_pyruntime_find(
+	struct sp_pymem_process *process, struct sp_pyruntime *ret, struct sp_err *err);
 
 /* The minor version that a path tells of ("…/libpython3.11.so.1.0", "…/python3.8/lib-dynload/…"),
  * 0: none. */
-unsigned sp_pyfind_version(const char *path);
+unsigned sp_pyruntime_version(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which frames of a copied chain are in use: see walk.h.
+/* Which frames of a copied chain are in use: see stack_internal.h.
  *
  * The newest frame's address is copied before the memory that frames lie in. Where calls have ended
  * meanwhile, that address leads to what they left behind: whole frames, linked to a place in which
@@ -9,9 +9,9 @@
  * first instruction, which calls no Python function. So a frame above one that executes or begins
  * was left behind, unless C code called it; and one that C code called is in use if something on
  * it executes or begins. */
-#include "py/walk.h"
+#include "py/stack_internal.h"
 
-size_t sp_pylive(
+size_t sp_pyframes_in_use(
 	const struct sp_pylayout *l, const struct sp_pylink *chain, size_t n, bool *ret_sure)
 {
 	size_t segment = n; /* frames from the root to where C code called last */

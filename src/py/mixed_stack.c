@@ -1,6 +1,6 @@
-/* See mixed.h. From 3.11 on one call of the evaluator runs Python functions that call each other;
- * before, each has a call of its own. */
-#include "py/mixed.h"
+/* See mixed_stack.h. From 3.11 on one call of the evaluator runs Python functions that call each
+ * other; before, each has a call of its own. */
+#include "py/mixed_stack.h"
 
 #include <string.h>
 

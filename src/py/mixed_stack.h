@@ -1,8 +1,8 @@
 /* Python and native frames of one thread as one stack. Pure. */
-#ifndef SP_PY_MIXED_H
-#define SP_PY_MIXED_H
+#ifndef SP_PY_MIXED_STACK_H
+#define SP_PY_MIXED_STACK_H
 
-#include "py/reader.h"
+#include "py/stack_reader.h"
 
 struct sp_pynative_frame {
 	const char *module; /* last part of its path; "": none covers it */

@@ -5,7 +5,7 @@
 #define SP_PY_OBJECT_H
 
 #include "base/buf.h"
-#include "py/layout.h"
+#include "py/cpython_layout.h"
 
 struct sp_pyheap {
 	struct sp_pymem mem;

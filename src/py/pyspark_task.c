@@ -1,5 +1,5 @@
-/* See task.h. */
-#include "py/task.h"
+/* See pyspark_task.h. */
+#include "py/pyspark_task.h"
 
 #include <errno.h>
 

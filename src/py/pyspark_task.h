@@ -1,9 +1,9 @@
 /* Which Spark task a PySpark worker works on, as its own memory has it:
  * pyspark.taskcontext.TaskContext._taskContext. */
-#ifndef SP_PY_TASK_H
-#define SP_PY_TASK_H
+#ifndef SP_PY_PYSPARK_TASK_H
+#define SP_PY_PYSPARK_TASK_H
 
-#include "py/reader.h"
+#include "py/stack_reader.h"
 
 struct sp_pytask {
 	int64_t stage, partition, attempt, tid; /* -1: not told */

@@ -1,10 +1,10 @@
-/* Reading one stack: see reader.h.
+/* Reading one stack: see stack_reader.h.
  *
  * From 3.11 on frames lie in a chunk of memory that is used again at once, and those of generators
  * elsewhere; before, every frame is an object. So what is copied is the thread state, the chunk as
  * far as it is used, and all frames elsewhere that the last stack had, and then all of it again, in
  * one call. A frame that is in none of these is looked for, and the copies are made once more. */
-#include "py/walk.h"
+#include "py/stack_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -370,14 +370,14 @@ static bool give(
 	const struct sp_pycopy *a = &r->walk->copies[0];
 	const struct sp_pylink *chain;
 	bool sure;
-	size_t live = sp_pylive(&r->heap.layout, a->chain, a->count, &sure);
+	size_t live = sp_pyframes_in_use(&r->heap.layout, a->chain, a->count, &sure);
 
 	n = live < n ? live : n;
 	chain = a->chain + (a->count - n);
 	if (all && !sure)
 		return false;
 	read_heads(r, chain, n);
-	if (!sp_pycheck(r, t, chain, n))
+	if (!sp_pychain_check(r, t, chain, n))
 		return false;
 	name_frames(r, chain, n, ret);
 	if (ret->count == 0 && a->count) /* what is left runs no Python: it begins or was freed */

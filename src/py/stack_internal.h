@@ -1,8 +1,8 @@
 /* Inside of src/py: the room that reading a stack needs. */
-#ifndef SP_PY_WALK_H
-#define SP_PY_WALK_H
+#ifndef SP_PY_STACK_INTERNAL_H
+#define SP_PY_STACK_INTERNAL_H
 
-#include "py/reader.h"
+#include "py/stack_reader.h"
 
 enum {
 	SP_PY_CHUNK_MAX = 1 << 16,
@@ -33,7 +33,7 @@ struct sp_pycopy {
 /* How many frames of the chain, counted from the root, are in use where @chain is one copy of them
  * (leaf first): what lies beyond may be left over from calls that have ended.
  * *ret_sure: false where the newest ones cannot be told from such. */
-size_t sp_pylive(
+size_t sp_pyframes_in_use(
 	const struct sp_pylayout *l, const struct sp_pylink *chain, size_t n, bool *ret_sure);
 
 /* Whether the frame at @addr, of which @room bytes are copied, keeps @callee as one that it called.
@@ -48,7 +48,7 @@ bool sp_pycall_is_return(const struct sp_pylayout *l, uint8_t opcode);
 
 /* Whether the last @n frames of the first copy's chain, which begin at @chain and whose code is
  * read (r->walk->heads), can be a stack. */
-bool sp_pycheck(const struct sp_pyreader *r, const struct sp_pythread *t,
+bool sp_pychain_check(const struct sp_pyreader *r, const struct sp_pythread *t,
 	const struct sp_pylink *chain, size_t n);
 
 struct sp_pywalk {

@@ -1,8 +1,8 @@
-/* Interpreters and threads: see reader.h. Stacks are in stack.c. */
-#include "py/reader.h"
+/* Interpreters and threads: see stack_reader.h. Stacks are in stack.c. */
+#include "py/stack_reader.h"
 
 #include "base/cleanup.h"
-#include "py/walk.h"
+#include "py/stack_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

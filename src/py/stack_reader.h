@@ -1,11 +1,12 @@
 /* The threads and stacks of a running CPython (3.8 to 3.14), read from outside without stopping it.
- * Plain functions over memory (mem.h): they can be tested with memory that changes or is damaged.
+ * Plain functions over memory (target_mem.h): they can be tested with memory that changes or is
+ * damaged.
  *
  * A stack is read twice in one go and believed where both copies agree; else again, and at last as
  * much of it as both have in common, from the root on, so that code which calls much is not
  * counted less. */
-#ifndef SP_PY_READER_H
-#define SP_PY_READER_H
+#ifndef SP_PY_STACK_READER_H
+#define SP_PY_STACK_READER_H
 
 #include "py/code.h"
 

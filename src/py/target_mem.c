@@ -1,5 +1,5 @@
-/* See mem.h. */
-#include "py/mem.h"
+/* See target_mem.h. */
+#include "py/target_mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Memory of another process, as the Python reader sees it: a callback, so that tests can give it
  * recorded, damaged or changing memory. Launcher side. */
-#ifndef SP_PY_MEM_H
-#define SP_PY_MEM_H
+#ifndef SP_PY_TARGET_MEM_H
+#define SP_PY_TARGET_MEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* A thread that was read while it slept gave its stack pointer and pc only. Where a function's
  * frame hangs on an unknown register, its return address is found by who calls it: a stale return
  * address of another call on the stack must never be taken for it. */
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #define SCAN_WORDS 4096
 
@@ -73,9 +73,9 @@ static bool is_caller(struct sp_walk *w, uint64_t ret, uint64_t func, bool direc
 
 	if (!sp_walk_in_java(w, ret) && !sp_modules_find(w->u->modules, ret))
 		return false;
-	if (!sp_call_before(w->u->mem, ret, &target))
+	if (!sp_call_site_before(w->u->mem, ret, &target))
 		return false;
-	return target ? sp_call_reaches(w->u->mem, target, func) : !direct;
+	return target ? sp_call_site_reaches(w->u->mem, target, func) : !direct;
 }
 
 bool sp_blocked_step(struct sp_walk *w, const struct sp_cfi_row *row, uint64_t func)

@@ -1,5 +1,5 @@
 /* Looks at code bytes before a return address: a real one follows a call instruction. */
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ static bool far_call(const uint8_t *end, uint64_t *ret_target)
 	return true;
 }
 
-bool sp_call_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target)
+bool sp_call_site_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target)
 {
 	uint8_t code[16];
 
@@ -58,25 +58,28 @@ bool sp_call_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target
 	       indirect_call(code + 16);
 }
 
-bool sp_call_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func)
+uint64_t sp_call_through(const struct sp_mem *mem, uint64_t target)
 {
 	uint8_t code[16];
 	const uint8_t *p = code;
 	uint64_t got, slot;
 	int32_t rel;
 
-	if (target == func)
-		return true;
 	if (!target || sp_mem_read(mem, target, code, sizeof(code)) < 0)
-		return false;
+		return target;
 	if (p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == 0xfa) /* endbr64 */
 		p += 4;
 	if (p[0] == 0xf2) /* bnd */
 		p++;
 	if (p[0] != 0xff || p[1] != 0x25)
-		return false;
+		return target;
 	rel = (int32_t)((uint32_t)p[2] | (uint32_t)p[3] << 8 | (uint32_t)p[4] << 16 |
 			(uint32_t)p[5] << 24);
 	slot = target + (uint64_t)(p - code) + 6 + (uint64_t)(int64_t)rel;
-	return sp_mem_u64(mem, slot, &got) && got == func;
+	return sp_mem_u64(mem, slot, &got) ? got : target;
+}
+
+bool sp_call_site_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func)
+{
+	return target == func || (target && sp_call_through(mem, target) == func);
 }

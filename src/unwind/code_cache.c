@@ -1,5 +1,5 @@
 /* CodeCache by address: CodeHeap's segment map leads to the block, the block to the CodeBlob. */
-#include "unwind/code.h"
+#include "unwind/code_cache.h"
 
 #include <errno.h>
 #include <string.h>
@@ -154,7 +154,7 @@ static bool enters_continuation(const struct sp_hotspot *h, uint64_t method)
 	uint16_t index, len;
 	char got[sizeof(name) - 1];
 
-	return h->version >= 19 && sp_code_method(h, method, &cm) &&
+	return h->version >= 19 && sp_code_cache_method(h, method, &cm) &&
 	       sp_mem_u64(h->mem, cm + f->cm_constants, &pool) &&
 	       sp_mem_u16(h->mem, cm + f->cm_name, &index) &&
 	       sp_mem_u64(h->mem, pool + f->sizeof_pool + 8ull * index, &sym) &&
@@ -163,7 +163,7 @@ static bool enters_continuation(const struct sp_hotspot *h, uint64_t method)
 	       !memcmp(got, name, sizeof(got));
 }
 
-int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret)
+int sp_code_cache_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret)
 {
 	char name[NAME_MAX_];
 	uint64_t block;
@@ -187,7 +187,7 @@ int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret)
 	return 0;
 }
 
-bool sp_code_same(const struct sp_hotspot *h, const struct sp_blob *b)
+bool sp_code_cache_same(const struct sp_hotspot *h, const struct sp_blob *b)
 {
 	uint64_t name;
 	uint32_t id;
@@ -201,7 +201,7 @@ bool sp_code_same(const struct sp_hotspot *h, const struct sp_blob *b)
 	return sp_mem_u32(h->mem, b->addr + h->f.nm_compile_id, &id) && id == b->compile_id;
 }
 
-bool sp_code_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_const)
+bool sp_code_cache_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_const)
 {
 	uint64_t cm, pool;
 
@@ -213,7 +213,7 @@ bool sp_code_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_c
 	return true;
 }
 
-int32_t sp_code_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp)
+int32_t sp_code_cache_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp)
 {
 	uint64_t codes = const_method + h->f.sizeof_const_method;
 	uint16_t size;

@@ -1,7 +1,7 @@
 /* Generated code by address: the CodeBlob that covers a pc, what kind of frame it makes, and the
  * Java methods (inlined ones too) that a pc in compiled code stands for. */
-#ifndef SP_UNWIND_CODE_H
-#define SP_UNWIND_CODE_H
+#ifndef SP_UNWIND_CODE_CACHE_H
+#define SP_UNWIND_CODE_CACHE_H
 
 #include "unwind/layout.h"
 
@@ -34,10 +34,10 @@ struct sp_blob {
 
 /* Finds the blob that covers @pc. Returns 0; -ENOENT where there is none or it is free;
  * -EFAULT. */
-int sp_code_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret);
+int sp_code_cache_find(const struct sp_hotspot *h, uint64_t pc, struct sp_blob *ret);
 
 /* Whether @b, found before, is still the same code. */
-bool sp_code_same(const struct sp_hotspot *h, const struct sp_blob *b);
+bool sp_code_cache_same(const struct sp_hotspot *h, const struct sp_blob *b);
 
 struct sp_scope {
 	uint64_t method;       /* Method* */
@@ -50,13 +50,13 @@ struct sp_scope {
 /* The methods at @pc of a compiled method, innermost first. @top: @pc is where the thread stands
  * and not a return address. Returns their number, *ret_exact tells whether @pc is a known return
  * address; -ENOENT without debug information there; -EBADMSG. */
-int sp_code_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
+int sp_code_cache_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
 	struct sp_scope *ret, unsigned max, bool *ret_exact);
 
 /* Whether @method is a Method whose bytecodes can be read. @ret_const: its ConstMethod. */
-bool sp_code_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_const);
+bool sp_code_cache_method(const struct sp_hotspot *h, uint64_t method, uint64_t *ret_const);
 
 /* Bytecode index of the bytecode pointer @bcp in @const_method, or -1. */
-int32_t sp_code_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp);
+int32_t sp_code_cache_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp);
 
 #endif

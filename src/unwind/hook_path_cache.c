@@ -1,7 +1,7 @@
-/* See way.h. */
-#include "unwind/way.h"
+/* See hook_path_cache.h. */
+#include "unwind/hook_path_cache.h"
 
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool is_hook(const struct sp_snapshot *s)
 	       s->anchor.last_java_sp > s->regs[SP_ARCH_SP];
 }
 
-static struct sp_way *slot(struct sp_unwinder *u, uint64_t pc, uint64_t depth)
+static struct sp_hook_path *slot(struct sp_unwinder *u, uint64_t pc, uint64_t depth)
 {
 	return &u->ways[((pc ^ depth * 31) * 0x9e3779b97f4a7c15ull >> 40) & u->way_mask];
 }
@@ -36,14 +36,14 @@ static bool word_at(const struct sp_walk *w, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-static bool words_same(const struct sp_walk *w, const struct sp_way *y)
+static bool words_same(const struct sp_walk *w, const struct sp_hook_path *y)
 {
 	uint64_t sp = start_sp(w), v;
 
 	if (y->fp_used && w->snap->regs[SP_ARCH_FP] - sp != y->fp_distance)
 		return false;
 	for (uint32_t i = 0; i < y->word_count; i++) {
-		const struct sp_way_word *k = &y->words[i];
+		const struct sp_hook_path_word *k = &y->words[i];
 
 		if (!word_at(w, sp + k->offset, &v) || v - (k->relative ? sp : 0) != k->value)
 			return false;
@@ -51,12 +51,12 @@ static bool words_same(const struct sp_walk *w, const struct sp_way *y)
 	return true;
 }
 
-bool sp_way_take(struct sp_walk *w)
+bool sp_hook_path_take(struct sp_walk *w)
 {
 	const struct sp_snapshot *s = w->snap;
 	uint64_t sp = start_sp(w), fp = s->regs[SP_ARCH_FP];
 	uint64_t depth = s->anchor.last_java_sp - sp;
-	struct sp_way *y, *draft = w->u->draft;
+	struct sp_hook_path *y, *draft = w->u->draft;
 
 	if (!is_hook(s))
 		return false;
@@ -70,27 +70,28 @@ bool sp_way_take(struct sp_walk *w)
 		w->exact = false;
 		return true;
 	}
-	*draft = (struct sp_way){.pc = s->regs[SP_ARCH_PC],
+	*draft = (struct sp_hook_path){.pc = s->regs[SP_ARCH_PC],
 		.depth = depth,
 		.epoch = sp_modules_epoch(w->u->modules)};
 	w->way = draft;
 	return false;
 }
 
-void sp_way_lose(struct sp_walk *w)
+void sp_hook_path_lose(struct sp_walk *w)
 {
 	w->way = NULL;
 }
 
-static void need(struct sp_way *y, uint64_t offset, uint64_t value, bool relative)
+static void need(struct sp_hook_path *y, uint64_t offset, uint64_t value, bool relative)
 {
 	if (y->word_count < SP_WAY_WORDS && offset < UINT32_MAX)
-		y->words[y->word_count] = (struct sp_way_word){value, (uint32_t)offset, relative};
+		y->words[y->word_count] =
+			(struct sp_hook_path_word){value, (uint32_t)offset, relative};
 	y->word_count++;
 }
 
 /* The frame pointer is what the next frame's place depends on. */
-static void need_fp(struct sp_walk *w, struct sp_way *y)
+static void need_fp(struct sp_walk *w, struct sp_hook_path *y)
 {
 	uint64_t distance = w->regs.r[SP_ARCH_FP] - start_sp(w);
 
@@ -112,15 +113,15 @@ static bool is_plain(const struct sp_walk *w, const struct sp_cfi_row *row)
 	       (fp == SP_CFI_SAME || fp == SP_CFI_OFFSET);
 }
 
-void sp_way_note(struct sp_walk *w, const struct sp_cfi_row *row)
+void sp_hook_path_note(struct sp_walk *w, const struct sp_cfi_row *row)
 {
-	struct sp_way *y = w->way;
+	struct sp_hook_path *y = w->way;
 	uint64_t sp = start_sp(w), cfa, at, ret;
 
 	if (!y)
 		return;
 	if (!is_plain(w, row)) {
-		sp_way_lose(w);
+		sp_hook_path_lose(w);
 		return;
 	}
 	if (row->cfa_reg == SP_ARCH_FP)
@@ -128,7 +129,7 @@ void sp_way_note(struct sp_walk *w, const struct sp_cfi_row *row)
 	cfa = w->regs.r[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_val;
 	at = cfa + (uint64_t)(int64_t)row->val[SP_ARCH_PC];
 	if (!word_at(w, at, &ret)) {
-		sp_way_lose(w);
+		sp_hook_path_lose(w);
 		return;
 	}
 	need(y, at - sp, ret, false);
@@ -138,13 +139,13 @@ void sp_way_note(struct sp_walk *w, const struct sp_cfi_row *row)
 		y->fp_offset = (uint32_t)(at - sp);
 		/* below the stack pointer it was popped already */
 		if (at < w->regs.r[SP_ARCH_SP] || at - sp >= UINT32_MAX)
-			sp_way_lose(w);
+			sp_hook_path_lose(w);
 	}
 }
 
-void sp_way_keep(struct sp_walk *w)
+void sp_hook_path_keep(struct sp_walk *w)
 {
-	struct sp_way *y = w->way;
+	struct sp_hook_path *y = w->way;
 	uint64_t offset = w->regs.r[SP_ARCH_SP] - start_sp(w);
 
 	if (!y)

@@ -148,6 +148,8 @@ int sp_hotspot_new(struct sp_hotspot **ret, const struct sp_mem *mem,
 
 void sp_hotspot_free(struct sp_hotspot *h)
 {
+	if (h)
+		sp_stubs_free(h->stubs);
 	free(h);
 }
 
@@ -238,4 +240,16 @@ void sp_hotspot_code_unloaded(struct sp_hotspot *h, uint64_t addr)
 
 	__atomic_store_n(&h->unloads[i].addr, addr, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->unloads[i].time_ns, sp_clock_mono_ns(), __ATOMIC_RELEASE);
+}
+
+int sp_hotspot_keep_stubs(struct sp_hotspot *h, size_t cap)
+{
+	return h->stubs ? 0 : sp_stubs_new(&h->stubs, cap);
+}
+
+/* Adapters come by the thousand, each a blob of its own with this name. */
+void sp_hotspot_stub_generated(struct sp_hotspot *h, const char *name, uint64_t begin, uint64_t end)
+{
+	if (h->stubs && name && strncmp(name, "I2C/C2I", 7) != 0)
+		sp_stubs_add(h->stubs, name, begin, end);
 }

@@ -44,4 +44,12 @@ int sp_hotspot_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, u
  * older samples in there become unknown instead of wrong. Any thread. */
 void sp_hotspot_code_unloaded(struct sp_hotspot *h, uint64_t addr);
 
+/* Makes room of @cap bytes for names of generated routines. Returns 0 or -ENOMEM. */
+int sp_hotspot_keep_stubs(struct sp_hotspot *h, size_t cap);
+
+/* A routine was generated (JVMTI DynamicCodeGenerated): its frames get this name instead of the
+ * name of the blob it is in. Any thread, never waits. */
+void sp_hotspot_stub_generated(
+	struct sp_hotspot *h, const char *name, uint64_t begin, uint64_t end);
+
 #endif

@@ -24,7 +24,7 @@ static void emit_entry(struct sp_walk *w, uint64_t method)
 {
 	uint64_t cm;
 
-	if (sp_walk_knows(w, SP_REG_RBX) && sp_code_method(w->u->hotspot, method, &cm))
+	if (sp_walk_knows(w, SP_REG_RBX) && sp_code_cache_method(w->u->hotspot, method, &cm))
 		sp_java_emit(w, SP_FRAME_INTERPRETED, method, cm, 0);
 	else
 		sp_java_emit_unknown(w);
@@ -32,14 +32,14 @@ static void emit_entry(struct sp_walk *w, uint64_t method)
 
 /* A call on its way into the interpreter, or out of it: no frame yet. rbx = Method*, r13 = the
  * caller's sp, return address at [sp] or already taken into rax. */
-bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_place *ret)
+bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_walk_place *ret)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP], r13 = w->regs.r[SP_REG_R13],
 		 rax = w->regs.r[SP_REG_RAX];
 	bool r13_ok = sp_walk_knows(w, SP_REG_R13) && in_stack(w, r13) && r13 - sp < 65536;
 	uint64_t word;
 
-	*ret = (struct sp_place){
+	*ret = (struct sp_walk_place){
 		.fp = w->regs.r[SP_ARCH_FP], .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
 	if (r13_ok && sp_walk_word(w, r13 - 8, &word) && word == rax && sp_java_return_ok(w, rax)) {
 		ret->ret = rax;
@@ -72,7 +72,7 @@ bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_place *
 }
 
 /* The end of a return bytecode: "leave; pop r13; mov rsp, rbx; jmp r13" takes the frame away. */
-static bool interpreter_leaving(struct sp_walk *w, struct sp_place *ret)
+static bool interpreter_leaving(struct sp_walk *w, struct sp_walk_place *ret)
 {
 	static const uint8_t tail[] = {0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41, 0xff, 0xe5};
 	uint64_t pc = w->regs.r[SP_ARCH_PC], sp = w->regs.r[SP_ARCH_SP];
@@ -81,7 +81,7 @@ static bool interpreter_leaving(struct sp_walk *w, struct sp_place *ret)
 	if (sp_mem_read(w->u->mem, pc, code, 8) < 0 ||
 		sp_mem_read(w->u->mem, pc - 3, before, 3) < 0)
 		return false;
-	*ret = (struct sp_place){.fp = w->regs.r[SP_ARCH_FP], .fp_known = true};
+	*ret = (struct sp_walk_place){.fp = w->regs.r[SP_ARCH_FP], .fp_known = true};
 	if (!memcmp(code, tail, 8)) {
 		ret->ret_slot = sp;
 		ret->sp = w->regs.r[SP_REG_RBX];
@@ -103,7 +103,7 @@ static bool interpreter_top(struct sp_walk *w, const struct sp_blob *b, uint64_t
 {
 	const struct sp_codelet *c = codelet_of(w->u->hotspot, w->regs.r[SP_ARCH_PC]);
 	uint64_t pc = w->regs.r[SP_ARCH_PC];
-	struct sp_place place;
+	struct sp_walk_place place;
 
 	if (c && c->entry && (!c->enter || pc <= c->enter)) {
 		if (sp_interpreter_frameless(w, false, &place)) {
@@ -129,7 +129,7 @@ static bool interpreter_top(struct sp_walk *w, const struct sp_blob *b, uint64_t
 static bool interpreter_intrinsic(struct sp_walk *w, enum sp_unwind_reason *why)
 {
 	const struct sp_codelet *c = codelet_of(w->u->hotspot, w->regs.r[SP_ARCH_PC]);
-	struct sp_place place;
+	struct sp_walk_place place;
 
 	if (!c || !c->entry || c->enter || !sp_interpreter_frameless(w, false, &place))
 		return false;
@@ -144,9 +144,9 @@ static int32_t interpreter_bci(struct sp_walk *w, uint64_t fp, uint64_t cm)
 	int32_t bci = -1;
 
 	if (w->exact && sp_walk_knows(w, SP_REG_R13))
-		bci = sp_code_bci(w->u->hotspot, cm, w->regs.r[SP_REG_R13]);
+		bci = sp_code_cache_bci(w->u->hotspot, cm, w->regs.r[SP_REG_R13]);
 	if (bci < 0 && sp_walk_word(w, at(fp, I_BCP), &bcp))
-		bci = sp_code_bci(w->u->hotspot, cm, bcp);
+		bci = sp_code_cache_bci(w->u->hotspot, cm, bcp);
 	return bci;
 }
 
@@ -160,7 +160,7 @@ static bool emit_interpreted(struct sp_walk *w, uint64_t fp, bool in_rbx)
 		method = w->regs.r[SP_REG_RBX];
 	else if (!sp_walk_word(w, at(fp, I_METHOD), &method))
 		return false;
-	if (!sp_code_method(w->u->hotspot, method, &cm))
+	if (!sp_code_cache_method(w->u->hotspot, method, &cm))
 		return false;
 	f = sp_java_emit(
 		w, SP_FRAME_INTERPRETED, method, cm, in_rbx ? 0 : interpreter_bci(w, fp, cm));

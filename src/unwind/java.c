@@ -16,7 +16,7 @@
 struct sp_frame *sp_java_emit(
 	struct sp_walk *w, enum sp_frame_type type, uint64_t method, uint64_t cm, int32_t bci)
 {
-	struct sp_frame *f = sp_walk_emit(w, SP_KIND_JAVA, type);
+	struct sp_frame *f = sp_walk_emit(w, SP_FRAME_KIND_JAVA, type);
 
 	if (f) {
 		f->method = method;
@@ -28,10 +28,13 @@ struct sp_frame *sp_java_emit(
 
 struct sp_frame *sp_java_emit_stub(struct sp_walk *w, const struct sp_blob *b)
 {
-	struct sp_frame *f = sp_walk_emit(w, SP_KIND_STUB, SP_FRAME_NATIVE);
+	struct sp_frame *f = sp_walk_emit(w, SP_FRAME_KIND_STUB, SP_FRAME_NATIVE);
 
-	if (f)
+	if (f) {
 		f->method = b->name;
+		f->code = b->code_begin;
+		f->const_method = b->code_end;
+	}
 	return f;
 }
 
@@ -55,13 +58,13 @@ bool sp_java_return_ok(struct sp_walk *w, uint64_t pc)
 	case SP_BLOB_RUNTIME:
 		return pc > b->code_begin;
 	case SP_BLOB_NATIVE_NMETHOD:
-		return sp_call_before(w->u->mem, pc, &target);
+		return sp_call_site_before(w->u->mem, pc, &target);
 	default:
 		return false;
 	}
 }
 
-bool sp_java_place_ok(struct sp_walk *w, const struct sp_place *p, uint64_t ret)
+bool sp_java_place_ok(struct sp_walk *w, const struct sp_walk_place *p, uint64_t ret)
 {
 	const struct sp_hotspot *h = w->u->hotspot;
 	uint64_t method, cm;
@@ -72,20 +75,25 @@ bool sp_java_place_ok(struct sp_walk *w, const struct sp_place *p, uint64_t ret)
 		return ret != h->call_stub_return || (p->fp_known && in_stack(w, p->fp));
 	return p->fp_known && p->fp > p->sp - 8 && in_stack(w, p->fp) &&
 	       sp_walk_word(w, at(p->fp, I_METHOD), &method) &&
-	       sp_code_method(w->u->hotspot, method, &cm);
+	       sp_code_cache_method(w->u->hotspot, method, &cm);
 }
 
-bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *a)
+bool sp_java_anchor_ok(struct sp_walk *w, struct sp_anchor *a)
 {
-	uint64_t pc = a->last_java_pc;
-
 	if (a->last_java_sp <= w->regs.r[SP_ARCH_SP] || a->last_java_sp >= w->snap->stack_end)
 		return false;
-	if (!pc && !sp_walk_word(w, a->last_java_sp - 8, &pc))
+	if (!a->last_java_pc && !sp_walk_word(w, a->last_java_sp - 8, &a->last_java_pc))
 		return false;
-	if (!sp_walk_in_java(w, pc))
+	return sp_walk_in_java(w, a->last_java_pc);
+}
+
+bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *anchor)
+{
+	struct sp_anchor a = *anchor;
+
+	if (!sp_java_anchor_ok(w, &a))
 		return false;
-	sp_walk_set(w, pc, a->last_java_sp, a->last_java_fp, a->last_java_fp != 0);
+	sp_walk_set(w, a.last_java_pc, a.last_java_sp, a.last_java_fp, a.last_java_fp != 0);
 	w->exact = false;
 	w->callee_blob = 0;
 	return true;
@@ -117,7 +125,7 @@ static enum sp_frame_type compiled_type(const struct sp_blob *b, bool inlined)
 
 void sp_java_emit_unknown(struct sp_walk *w)
 {
-	sp_walk_emit(w, SP_KIND_UNKNOWN, SP_FRAME_NATIVE);
+	sp_walk_emit(w, SP_FRAME_KIND_UNKNOWN, SP_FRAME_NATIVE);
 }
 
 /* The frame of Continuation.enterSpecial holds a ContinuationEntry at its lower end: a word that is
@@ -141,7 +149,7 @@ static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 	struct sp_frame *f;
 	uint64_t cm;
 
-	if (!sp_code_method(w->u->hotspot, b->method, &cm)) {
+	if (!sp_code_cache_method(w->u->hotspot, b->method, &cm)) {
 		sp_java_emit_unknown(w);
 		return;
 	}
@@ -185,7 +193,7 @@ static uint64_t real_pc(struct sp_walk *w, const struct sp_blob *b)
 	return orig;
 }
 
-enum sp_unwind_reason sp_java_to_caller(struct sp_walk *w, const struct sp_place *p)
+enum sp_unwind_reason sp_java_to_caller(struct sp_walk *w, const struct sp_walk_place *p)
 {
 	struct sp_cfi_regs saved;
 	uint64_t ret = p->ret, callee;
@@ -209,16 +217,17 @@ enum sp_unwind_reason sp_java_to_caller(struct sp_walk *w, const struct sp_place
 }
 
 static bool full_frame(
-	struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_place *ret)
+	struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_walk_place *ret)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP] + extra + b->frame_size;
 
-	*ret = (struct sp_place){.ret_slot = sp - 8, .sp = sp};
+	*ret = (struct sp_walk_place){.ret_slot = sp - 8, .sp = sp};
 	ret->fp_known = sp_walk_word(w, sp - 16, &ret->fp);
 	return ret->fp_known;
 }
 
-static bool fits(struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_place *ret)
+static bool fits(
+	struct sp_walk *w, const struct sp_blob *b, uint32_t extra, struct sp_walk_place *ret)
 {
 	uint64_t word;
 
@@ -229,9 +238,9 @@ static bool fits(struct sp_walk *w, const struct sp_blob *b, uint32_t extra, str
 /* The frame of a compiled method at a call that has no debug information. The code after the call
  * tells what lies on top of the frame; patching stubs of C1 push up to eleven registers. */
 static bool leaf_caller(
-	struct sp_walk *w, const struct sp_blob *b, uint64_t pc, struct sp_place *ret)
+	struct sp_walk *w, const struct sp_blob *b, uint64_t pc, struct sp_walk_place *ret)
 {
-	uint32_t told = sp_top_extra(w, b, pc);
+	uint32_t told = sp_top_frame_extra(w, b, pc);
 	bool cut = w->cut;
 
 	if ((told && fits(w, b, told, ret)) || fits(w, b, 0, ret))
@@ -246,7 +255,7 @@ static bool leaf_caller(
 static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_blob *b)
 {
 	struct sp_scope scopes[SP_SCOPES_MAX];
-	struct sp_place place;
+	struct sp_walk_place place;
 	bool exact = b->kind == SP_BLOB_NATIVE_NMETHOD, ok;
 	uint64_t pc = real_pc(w, b);
 	int n = -ENOENT;
@@ -262,7 +271,7 @@ static enum sp_unwind_reason step_compiled(struct sp_walk *w, const struct sp_bl
 	if (!b->frame_size && !w->exact)
 		return SP_WHY_STUB;
 	if (w->exact)
-		ok = sp_top_compiled(w, b, &place);
+		ok = sp_top_frame_compiled(w, b, &place);
 	else
 		ok = exact ? full_frame(w, b, 0, &place) : leaf_caller(w, b, pc, &place);
 	if (!ok)
@@ -316,17 +325,17 @@ static bool in_call_stub(struct sp_walk *w)
 		fp - w->regs.r[SP_ARCH_SP] < 0x60)
 		return false;
 	return sp_walk_word(w, fp + 8, &ret) && !sp_walk_in_java(w, ret) &&
-	       sp_modules_find(w->u->modules, ret) && sp_call_before(w->u->mem, ret, &target);
+	       sp_modules_find(w->u->modules, ret) && sp_call_site_before(w->u->mem, ret, &target);
 }
 
 /* A stub that called something: it has a frame pointer, sometimes with a cookie above it. */
-static bool stub_frame(struct sp_walk *w, struct sp_place *ret)
+static bool stub_frame(struct sp_walk *w, struct sp_walk_place *ret)
 {
 	uint64_t fp = w->regs.r[SP_ARCH_FP], word;
 
 	if (!sp_walk_knows(w, SP_ARCH_FP) || !in_stack(w, fp) || !sp_walk_word(w, fp + 8, &word))
 		return false;
-	*ret = (struct sp_place){.ret_slot = fp + 8, .sp = fp + 16, .fp_known = true};
+	*ret = (struct sp_walk_place){.ret_slot = fp + 8, .sp = fp + 16, .fp_known = true};
 	if (word == COOKIE) {
 		ret->ret_slot += 8;
 		ret->sp += 8;
@@ -339,9 +348,9 @@ static bool stub_frame(struct sp_walk *w, struct sp_place *ret)
 
 /* The deoptimisation blob has one frame while it looks at the old frame and another while the new
  * ones are filled in; the latter hangs on rbp. */
-static bool runtime_frame(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+static bool runtime_frame(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
-	struct sp_place framed;
+	struct sp_walk_place framed;
 	uint64_t word;
 
 	if (!full_frame(w, b, 0, ret))
@@ -355,7 +364,7 @@ static bool runtime_frame(struct sp_walk *w, const struct sp_blob *b, struct sp_
 static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *b)
 {
 	struct sp_frame *f;
-	struct sp_place place;
+	struct sp_walk_place place;
 	bool ok;
 
 	f = sp_java_emit_stub(w, b);
@@ -369,7 +378,7 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 			note_continuation(w, w->regs.r[SP_ARCH_FP] - entry_size(w->u->hotspot));
 	}
 	if (w->exact)
-		ok = sp_top_stub(w, b, &place);
+		ok = sp_top_frame_stub(w, b, &place);
 	else if (b->frame_size && b->kind == SP_BLOB_RUNTIME)
 		ok = runtime_frame(w, b, &place);
 	else
@@ -384,7 +393,7 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 /* c2i adapters call the runtime to fix their caller's call site: r13 keeps the stack pointer. */
 static enum sp_unwind_reason step_adapter(struct sp_walk *w, const struct sp_blob *b)
 {
-	struct sp_place place;
+	struct sp_walk_place place;
 	uint64_t r13 = w->regs.r[SP_REG_R13];
 
 	sp_java_emit_stub(w, b);
@@ -395,7 +404,7 @@ static enum sp_unwind_reason step_adapter(struct sp_walk *w, const struct sp_blo
 	}
 	if (!sp_walk_knows(w, SP_REG_R13) || !in_stack(w, r13))
 		return SP_WHY_REGISTER;
-	place = (struct sp_place){.ret_slot = r13,
+	place = (struct sp_walk_place){.ret_slot = r13,
 		.sp = r13 + 8,
 		.fp = w->regs.r[SP_ARCH_FP],
 		.fp_known = sp_walk_knows(w, SP_ARCH_FP)};

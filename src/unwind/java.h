@@ -1,9 +1,10 @@
-/* What java.c and interpreter.c share: frames of generated code. Contexts and errors as in walk.h.
+/* What java.c and interpreter.c share: frames of generated code. Contexts and errors as in
+ * unwind_internal.h.
  */
 #ifndef SP_UNWIND_JAVA_H
 #define SP_UNWIND_JAVA_H
 
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 /* Interpreter frame, relative to rbp */
 #define I_RETURN    8
@@ -28,12 +29,12 @@ struct sp_frame *sp_java_emit_stub(struct sp_walk *w, const struct sp_blob *b);
 void sp_java_emit_unknown(struct sp_walk *w);
 
 /* Makes the caller that @p says the frame in hand. */
-enum sp_unwind_reason sp_java_to_caller(struct sp_walk *w, const struct sp_place *p);
+enum sp_unwind_reason sp_java_to_caller(struct sp_walk *w, const struct sp_walk_place *p);
 
 /* One interpreted frame. */
 enum sp_unwind_reason sp_interpreter_step(struct sp_walk *w, const struct sp_blob *b);
 /* The caller where a call is on its way into the interpreter (or an adapter) and has no frame yet.
  */
-bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_place *ret);
+bool sp_interpreter_frameless(struct sp_walk *w, bool adapter, struct sp_walk_place *ret);
 
 #endif

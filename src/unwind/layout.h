@@ -4,6 +4,7 @@
 #define SP_UNWIND_LAYOUT_H
 
 #include "unwind/hotspot.h"
+#include "unwind/stubs.h"
 
 #define SP_NO_FIELD  0xffffffffu
 #define SP_HEAPS_MAX 8
@@ -91,6 +92,7 @@ struct sp_hotspot {
 		uint64_t addr, time_ns;
 	} unloads[SP_UNLOADS];
 	uint32_t unload_next;
+	struct sp_stubs *stubs; /* NULL: not kept */
 };
 
 /* vmstructs.c: fills @f from libjvm's tables. Returns as sp_hotspot_new. */

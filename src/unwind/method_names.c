@@ -1,5 +1,5 @@
 /* Method* to names and lines, with a cache that starts over when full. */
-#include "unwind/names.h"
+#include "unwind/method_names.h"
 
 #include "base/arena.h"
 #include "unwind/bytes.h"
@@ -37,7 +37,7 @@ struct line_entry {
 	int32_t bci, line;
 };
 
-struct sp_names {
+struct sp_method_names {
 	struct sp_arena arena; /* holds this struct too */
 	size_t base;	       /* what remains after a reset */
 	const struct sp_mem *mem;
@@ -52,11 +52,11 @@ struct sp_names {
 	char scratch[SYMBOL_MAX + 1];
 };
 
-int sp_names_new(
-	struct sp_names **ret, const struct sp_mem *mem, const struct sp_hotspot *h, size_t cap)
+int sp_method_names_new(struct sp_method_names **ret, const struct sp_mem *mem,
+	const struct sp_hotspot *h, size_t cap)
 {
 	struct sp_arena arena;
-	struct sp_names *n;
+	struct sp_method_names *n;
 	uint32_t buckets = 64;
 	int r;
 
@@ -86,7 +86,7 @@ int sp_names_new(
 	return 0;
 }
 
-void sp_names_free(struct sp_names *n)
+void sp_method_names_free(struct sp_method_names *n)
 {
 	struct sp_arena arena;
 
@@ -96,22 +96,22 @@ void sp_names_free(struct sp_names *n)
 	sp_arena_done(&arena);
 }
 
-size_t sp_names_bytes(const struct sp_names *n)
+size_t sp_method_names_bytes(const struct sp_method_names *n)
 {
 	return n->arena.used;
 }
 
-uint64_t sp_names_resets(const struct sp_names *n)
+uint64_t sp_method_names_resets(const struct sp_method_names *n)
 {
 	return n->resets;
 }
 
-void sp_names_watch(struct sp_names *n, const volatile uint64_t *unloaded)
+void sp_method_names_watch(struct sp_method_names *n, const volatile uint64_t *unloaded)
 {
 	n->unloaded = unloaded;
 }
 
-void sp_names_batch(struct sp_names *n, bool changed)
+void sp_method_names_batch(struct sp_method_names *n, bool changed)
 {
 	n->batch++;
 	n->unloaded_before = n->unloaded_now;
@@ -120,25 +120,25 @@ void sp_names_batch(struct sp_names *n, bool changed)
 		n->change = n->batch;
 }
 
-uint64_t sp_names_change(const struct sp_names *n)
+uint64_t sp_method_names_change(const struct sp_method_names *n)
 {
 	return n->change;
 }
 
-static void start_over(struct sp_names *n)
+static void start_over(struct sp_method_names *n)
 {
 	memset(n->buckets, 0, (n->mask + 1) * sizeof(*n->buckets));
 	n->arena.used = n->base;
 	n->resets++;
 }
 
-static uint32_t bucket_of(const struct sp_names *n, uint64_t method)
+static uint32_t bucket_of(const struct sp_method_names *n, uint64_t method)
 {
 	return (uint32_t)((method * 0x9e3779b97f4a7c15ull) >> 40) & n->mask;
 }
 
 /* A Symbol's hash; false where it is freed (no references) or unreadable. */
-static bool symbol_hash(const struct sp_names *n, uint64_t sym, uint32_t *ret)
+static bool symbol_hash(const struct sp_method_names *n, uint64_t sym, uint32_t *ret)
 {
 	const struct sp_fields *f = &n->h->f;
 	uint32_t both;
@@ -159,14 +159,15 @@ static bool symbol_hash(const struct sp_names *n, uint64_t sym, uint32_t *ret)
 	return true;
 }
 
-static bool symbol_same(const struct sp_names *n, const struct symbol *s)
+static bool symbol_same(const struct sp_method_names *n, const struct symbol *s)
 {
 	uint32_t hash;
 
 	return symbol_hash(n, s->addr, &hash) && hash == s->hash;
 }
 
-static bool pool_symbol(const struct sp_names *n, uint64_t pool, uint16_t index, uint64_t *ret)
+static bool pool_symbol(
+	const struct sp_method_names *n, uint64_t pool, uint16_t index, uint64_t *ret)
 {
 	uint32_t length;
 
@@ -176,7 +177,7 @@ static bool pool_symbol(const struct sp_names *n, uint64_t pool, uint16_t index,
 
 /* Copies a symbol's text into the arena. */
 static const char *symbol_text(
-	struct sp_names *n, uint64_t sym, struct symbol *ret, uint16_t *ret_len)
+	struct sp_method_names *n, uint64_t sym, struct symbol *ret, uint16_t *ret_len)
 {
 	uint16_t len;
 	char *s;
@@ -200,7 +201,8 @@ static const char *symbol_text(
 }
 
 /* What identifies the method now: pool, holder and the three symbols. */
-static bool read_identity(const struct sp_names *n, const struct sp_frame *f, struct entry *e)
+static bool read_identity(
+	const struct sp_method_names *n, const struct sp_frame *f, struct entry *e)
 {
 	const struct sp_fields *l = &n->h->f;
 	uint16_t name, sig;
@@ -219,7 +221,7 @@ static bool read_identity(const struct sp_names *n, const struct sp_frame *f, st
 
 /* Whether the method that lies there now is called as @e is; @e then stands for it. Classes that
  * are generated again and again under one name come to lie where the last one lay. */
-static bool entry_same(struct sp_names *n, const struct sp_frame *f, struct entry *e)
+static bool entry_same(struct sp_method_names *n, const struct sp_frame *f, struct entry *e)
 {
 	struct entry now;
 
@@ -237,7 +239,7 @@ static bool entry_same(struct sp_names *n, const struct sp_frame *f, struct entr
 	return true;
 }
 
-static struct entry *make(struct sp_names *n, const struct sp_frame *f)
+static struct entry *make(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e = sp_arena_alloc(&n->arena, sizeof(*e));
 	uint32_t access = 0;
@@ -276,12 +278,12 @@ static void note_code(struct entry *e, uint64_t code)
 }
 
 /* Samples of a batch were taken since the last one began. */
-static bool none_unloaded(const struct sp_names *n)
+static bool none_unloaded(const struct sp_method_names *n)
 {
 	return n->unloaded && *n->unloaded == n->unloaded_before;
 }
 
-static struct entry *find(struct sp_names *n, const struct sp_frame *f)
+static struct entry *find(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry **at = &n->buckets[bucket_of(n, f->method)];
 
@@ -309,12 +311,12 @@ static struct entry *find(struct sp_names *n, const struct sp_frame *f)
 	return NULL;
 }
 
-static struct entry *get(struct sp_names *n, const struct sp_frame *f)
+static struct entry *get(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e;
 	uint32_t b;
 
-	if (f->kind != SP_KIND_JAVA || !f->method)
+	if (f->kind != SP_FRAME_KIND_JAVA || !f->method)
 		return NULL;
 	e = find(n, f);
 	if (e)
@@ -330,7 +332,7 @@ static struct entry *get(struct sp_names *n, const struct sp_frame *f)
 	return e;
 }
 
-int sp_names_get(struct sp_names *n, const struct sp_frame *f, struct sp_name **ret)
+int sp_method_names_get(struct sp_method_names *n, const struct sp_frame *f, struct sp_name **ret)
 {
 	struct entry *e = get(n, f);
 
@@ -349,7 +351,7 @@ static int32_t signed_int(struct sp_bytes *b, bool no_zero)
 
 /* The table follows the bytecodes: pairs of differences, packed into a byte where they are small.
  */
-static int32_t decode_line(const struct sp_names *n, uint64_t cm, int32_t bci)
+static int32_t decode_line(const struct sp_method_names *n, uint64_t cm, int32_t bci)
 {
 	const struct sp_fields *f = &n->h->f;
 	bool no_zero = n->h->version >= 20;
@@ -385,7 +387,7 @@ static int32_t decode_line(const struct sp_names *n, uint64_t cm, int32_t bci)
 	return best;
 }
 
-int32_t sp_names_line(struct sp_names *n, const struct sp_frame *f)
+int32_t sp_method_names_line(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e = get(n, f);
 	struct line_entry *l;

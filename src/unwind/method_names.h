@@ -3,13 +3,13 @@
  * and constant pool, and checked against the symbols' hashes at every use: memory that was unloaded
  * or reused gives -ESTALE ("unknown"), never another method's name.
  * Context: the collector only. */
-#ifndef SP_UNWIND_NAMES_H
-#define SP_UNWIND_NAMES_H
+#ifndef SP_UNWIND_METHOD_NAMES_H
+#define SP_UNWIND_METHOD_NAMES_H
 
 #include "unwind/hotspot.h"
 #include "unwind/unwind.h"
 
-struct sp_names;
+struct sp_method_names;
 
 struct sp_name {
 	const char *class_name; /* "java/lang/String"; hidden classes as HotSpot writes them */
@@ -20,29 +20,29 @@ struct sp_name {
 };
 
 /* @cap: bytes for cached names (0: 1 MB). When full it starts over (counted). */
-int sp_names_new(
-	struct sp_names **ret, const struct sp_mem *mem, const struct sp_hotspot *h, size_t cap);
-void sp_names_free(struct sp_names *n);
-size_t sp_names_bytes(const struct sp_names *n);
-uint64_t sp_names_resets(const struct sp_names *n);
+int sp_method_names_new(struct sp_method_names **ret, const struct sp_mem *mem,
+	const struct sp_hotspot *h, size_t cap);
+void sp_method_names_free(struct sp_method_names *n);
+size_t sp_method_names_bytes(const struct sp_method_names *n);
+uint64_t sp_method_names_resets(const struct sp_method_names *n);
 
 /* @unloaded: where the JVM counts classes that it has unloaded; borrowed for life. */
-void sp_names_watch(struct sp_names *n, const volatile uint64_t *unloaded);
+void sp_method_names_watch(struct sp_method_names *n, const volatile uint64_t *unloaded);
 
 /* Starts a batch, where sp_mem_live_refresh() is called. @changed: classes may have been unloaded
  * since the last call, so each method is checked again before it is used. One that is found
  * replaced then is stale for this batch, where samples may be of either: unless no class has been
  * unloaded since the last batch began. */
-void sp_names_batch(struct sp_names *n, bool changed);
+void sp_method_names_batch(struct sp_method_names *n, bool changed);
 
-/* The name of a Java frame. *ret is borrowed until the next sp_names_get() call (which may start
- * the cache over). Returns 0, or -ESTALE where the method is no longer what it was. */
-int sp_names_get(struct sp_names *n, const struct sp_frame *f, struct sp_name **ret);
+/* The name of a Java frame. *ret is borrowed until the next sp_method_names_get() call (which may
+ * start the cache over). Returns 0, or -ESTALE where the method is no longer what it was. */
+int sp_method_names_get(struct sp_method_names *n, const struct sp_frame *f, struct sp_name **ret);
 
 /* The name of the same frame is what it was as long as this is. */
-uint64_t sp_names_change(const struct sp_names *n);
+uint64_t sp_method_names_change(const struct sp_method_names *n);
 
 /* Source line of a Java frame, or -1 where unknown (no table, native, stale). */
-int32_t sp_names_line(struct sp_names *n, const struct sp_frame *f);
+int32_t sp_method_names_line(struct sp_method_names *n, const struct sp_frame *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* Debug information of compiled methods: PcDesc (pc to scope) and ScopeDesc (method, bci, and the
  * scope that it is inlined into), in HotSpot's compressed stream. */
-#include "unwind/code.h"
+#include "unwind/code_cache.h"
 
 #include "unwind/bytes.h"
 
@@ -88,7 +88,7 @@ static int find_desc(
 	return ret[1] <= 0 ? -ENOENT : 0;
 }
 
-int sp_code_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
+int sp_code_cache_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
 	struct sp_scope *ret, unsigned max, bool *ret_exact)
 {
 	bool no_zero = h->version >= 20;
@@ -117,7 +117,7 @@ int sp_code_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t
 		if (bytes.failed || index == 0 || index > 100000 || (sender && sender >= at) ||
 			!sp_mem_u64(h->mem, d.metadata + 8ull * (index - 1), &ret[n].method))
 			return -EBADMSG;
-		if (!sp_code_method(h, ret[n].method, &ret[n].const_method))
+		if (!sp_code_cache_method(h, ret[n].method, &ret[n].const_method))
 			ret[n].const_method = 0;
 		n++;
 		at = sender;

@@ -1,7 +1,7 @@
-/* See memo.h. */
-#include "unwind/memo.h"
+/* See stack_memo.h. */
+#include "unwind/stack_memo.h"
 
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define PLAIN (SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP) | SP_KNOWN(SP_ARCH_FP))
 
 /* Few threads run at a time; the memo of one that has not for longest is the next one's. */
-static uint32_t slot_of(const struct sp_memos *a, uint32_t tid)
+static uint32_t slot_of(const struct sp_stack_memos *a, uint32_t tid)
 {
 	uint32_t oldest = 0;
 
@@ -24,12 +24,12 @@ static uint32_t slot_of(const struct sp_memos *a, uint32_t tid)
 	return oldest;
 }
 
-void sp_memo_begin(struct sp_walk *w)
+void sp_stack_memo_begin(struct sp_walk *w)
 {
 	const struct sp_snapshot *s = w->snap;
-	struct sp_memo_trail *t = w->trail;
-	struct sp_memos *a = &w->u->memos;
-	struct sp_memo *m;
+	struct sp_stack_memo_trail *t = w->trail;
+	struct sp_stack_memos *a = &w->u->memos;
+	struct sp_stack_memo *m;
 
 	t->words = t->marks = t->next = 0;
 	t->lost = t->met = false;
@@ -44,20 +44,20 @@ void sp_memo_begin(struct sp_walk *w)
 	t->last = m;
 }
 
-static const struct sp_memo_mark *mark_at(const struct sp_memo *m, uint32_t i)
+static const struct sp_stack_memo_mark *mark_at(const struct sp_stack_memo *m, uint32_t i)
 {
 	return &m->marks[SP_MEMO_MARKS - m->mark_count + i];
 }
 
 /* Whether the code of @m's marks from @i on is still what it was. */
-static bool code_same(struct sp_walk *w, const struct sp_memo *m, uint32_t i)
+static bool code_same(struct sp_walk *w, const struct sp_stack_memo *m, uint32_t i)
 {
 	const struct sp_blob *b;
 
 	if (m->batch == w->u->batch)
 		return true;
 	for (; i < m->mark_count; i++) {
-		const struct sp_memo_mark *k = mark_at(m, i);
+		const struct sp_stack_memo_mark *k = mark_at(m, i);
 
 		if (sp_walk_blob(w, k->pc, &b) < 0 || b->addr != k->blob ||
 			b->compile_id != k->compile_id)
@@ -66,10 +66,10 @@ static bool code_same(struct sp_walk *w, const struct sp_memo *m, uint32_t i)
 	return true;
 }
 
-static bool words_same(const struct sp_walk *w, const struct sp_memo *m, uint32_t count)
+static bool words_same(const struct sp_walk *w, const struct sp_stack_memo *m, uint32_t count)
 {
 	const struct sp_snapshot *s = w->snap;
-	const struct sp_memo_word *p = &m->words[SP_MEMO_WORDS - count];
+	const struct sp_stack_memo_word *p = &m->words[SP_MEMO_WORDS - count];
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t off = p[i].addr - s->stack_addr, now;
@@ -83,14 +83,15 @@ static bool words_same(const struct sp_walk *w, const struct sp_memo *m, uint32_
 	return true;
 }
 
-static void append(struct sp_walk *w, const struct sp_memo *m, const struct sp_memo_mark *k)
+static void append(
+	struct sp_walk *w, const struct sp_stack_memo *m, const struct sp_stack_memo_mark *k)
 {
 	struct sp_unwind_result *r = w->res;
 	const struct sp_frame *from = &m->frames[SP_MEMO_FRAMES - k->frames];
 
 	memcpy(w->frames + r->count, from, k->frames * sizeof(*from));
 	for (uint32_t i = 0; i < k->frames; i++)
-		r->java_count += from[i].kind == SP_KIND_JAVA;
+		r->java_count += from[i].kind == SP_FRAME_KIND_JAVA;
 	r->count += k->frames;
 	w->regs.r[SP_ARCH_PC] = m->stop_pc;
 	w->regs.r[SP_ARCH_SP] = m->stop_sp;
@@ -100,13 +101,13 @@ static void append(struct sp_walk *w, const struct sp_memo *m, const struct sp_m
 
 /* What the rest of the walk depends on beside the words of the stack. A compiled method's frame has
  * a known size and keeps its caller's registers: what they hold there does not matter. */
-static bool mark_here(struct sp_walk *w, struct sp_memo_mark *ret)
+static bool mark_here(struct sp_walk *w, struct sp_stack_memo_mark *ret)
 {
 	const struct sp_blob *b;
 
 	if (sp_walk_blob(w, w->regs.r[SP_ARCH_PC], &b) < 0)
 		return false;
-	*ret = (struct sp_memo_mark){.pc = w->regs.r[SP_ARCH_PC],
+	*ret = (struct sp_stack_memo_mark){.pc = w->regs.r[SP_ARCH_PC],
 		.sp = w->regs.r[SP_ARCH_SP],
 		.java_above = w->callee_blob != 0,
 		.blob = b->addr,
@@ -123,18 +124,18 @@ static bool mark_here(struct sp_walk *w, struct sp_memo_mark *ret)
 	return true;
 }
 
-static bool same_place(const struct sp_memo_mark *a, const struct sp_memo_mark *b)
+static bool same_place(const struct sp_stack_memo_mark *a, const struct sp_stack_memo_mark *b)
 {
 	return a->sp == b->sp && a->pc == b->pc && a->fp == b->fp && a->known == b->known &&
 	       a->java_above == b->java_above && a->known && !(a->known & ~PLAIN);
 }
 
-bool sp_memo_meet(struct sp_walk *w)
+bool sp_stack_memo_meet(struct sp_walk *w)
 {
-	struct sp_memo_trail *t = w->trail;
-	const struct sp_memo *m = t->last;
-	const struct sp_memo_mark *k;
-	struct sp_memo_mark here;
+	struct sp_stack_memo_trail *t = w->trail;
+	const struct sp_stack_memo *m = t->last;
+	const struct sp_stack_memo_mark *k;
+	struct sp_stack_memo_mark here;
 
 	if (t->lost)
 		return false;
@@ -156,13 +157,13 @@ bool sp_memo_meet(struct sp_walk *w)
 	return false;
 }
 
-void sp_memo_end(struct sp_walk *w)
+void sp_stack_memo_end(struct sp_walk *w)
 {
 	const struct sp_snapshot *s = w->snap;
 	struct sp_unwind_result *r = w->res;
-	struct sp_memo_trail *t = w->trail;
-	struct sp_memos *a = &w->u->memos;
-	struct sp_memo *m = &a->memo[t->slot];
+	struct sp_stack_memo_trail *t = w->trail;
+	struct sp_stack_memos *a = &w->u->memos;
+	struct sp_stack_memo *m = &a->memo[t->slot];
 	uint32_t below = t->met ? t->at.frames : 0, under = t->met ? t->at.words : 0;
 	uint32_t behind = t->met ? m->mark_count - t->next : 0, top = r->count - below;
 
@@ -180,7 +181,7 @@ void sp_memo_end(struct sp_walk *w)
 		t->mark[i].words = (uint16_t)(m->word_count - t->mark[i].words);
 	}
 	memcpy(&m->marks[SP_MEMO_MARKS - m->mark_count], t->mark, t->marks * sizeof(*t->mark));
-	a->owner[t->slot] = (struct sp_memo_owner){s->tid, ++a->uses};
+	a->owner[t->slot] = (struct sp_stack_memo_owner){s->tid, ++a->uses};
 	m->epoch = sp_modules_epoch(w->u->modules);
 	m->unloads = w->u->unloads;
 	m->batch = w->u->batch;

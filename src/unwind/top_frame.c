@@ -1,7 +1,7 @@
 /* The top frame of generated code may be half built or half removed. What the next and the last
  * instructions do to the stack tells where the return address is; the guess is checked, because
  * only some addresses can be returned to. */
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #include <string.h>
 
@@ -165,7 +165,7 @@ static enum state epilogue_state(struct sp_walk *w, const struct sp_blob *b)
 }
 
 static bool place_for(
-	struct sp_walk *w, const struct sp_blob *b, enum state state, struct sp_place *ret)
+	struct sp_walk *w, const struct sp_blob *b, enum state state, struct sp_walk_place *ret)
 {
 	uint64_t sp = w->regs.r[SP_ARCH_SP];
 
@@ -176,7 +176,7 @@ static bool place_for(
 		sp += 8ull * (state - ON_TOP);
 		state = COMPLETE;
 	}
-	*ret = (struct sp_place){
+	*ret = (struct sp_walk_place){
 		.fp = w->regs.r[SP_ARCH_FP], .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
 	switch (state) {
 	case NONE:
@@ -198,10 +198,10 @@ static bool place_for(
 	return sp_walk_word(w, ret->ret_slot, &ret->ret);
 }
 
-bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+bool sp_top_frame_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
 	static const enum state others[] = {COMPLETE, NONE, PUSHED};
-	struct sp_place first;
+	struct sp_walk_place first;
 	enum state state;
 	bool cut;
 
@@ -228,32 +228,32 @@ bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place
 	return sp_walk_in_java(w, ret->ret);
 }
 
-static bool fp_place(struct sp_walk *w, struct sp_place *ret)
+static bool fp_place(struct sp_walk *w, struct sp_walk_place *ret)
 {
 	uint64_t fp = w->regs.r[SP_ARCH_FP];
 
 	if (!sp_walk_knows(w, SP_ARCH_FP) || fp < w->regs.r[SP_ARCH_SP] || (fp & 7))
 		return false;
-	*ret = (struct sp_place){.ret_slot = fp + 8, .sp = fp + 16, .fp_known = true};
+	*ret = (struct sp_walk_place){.ret_slot = fp + 8, .sp = fp + 16, .fp_known = true};
 	return sp_walk_word(w, fp, &ret->fp) && sp_walk_word(w, fp + 8, &ret->ret);
 }
 
 /* Candidates for a stub's return address. A call into this blob leads to the stub that starts last
  * before the pc: other ones are leftovers of earlier calls. */
 struct best {
-	struct sp_place place;
+	struct sp_walk_place place;
 	uint64_t target;
 };
 
 /* Takes @place if the call before its return address leads closer to the pc. */
-static void consider(
-	struct sp_walk *w, const struct sp_blob *b, const struct sp_place *place, struct best *best)
+static void consider(struct sp_walk *w, const struct sp_blob *b, const struct sp_walk_place *place,
+	struct best *best)
 {
 	uint64_t target;
 
 	if (!sp_walk_in_java(w, place->ret) && !sp_modules_find(w->u->modules, place->ret))
 		return;
-	if (sp_call_before(w->u->mem, place->ret, &target) && target >= b->code_begin &&
+	if (sp_call_site_before(w->u->mem, place->ret, &target) && target >= b->code_begin &&
 		target <= w->regs.r[SP_ARCH_PC] && target > best->target) {
 		best->target = target;
 		best->place = *place;
@@ -266,7 +266,7 @@ static void scan(struct sp_walk *w, const struct sp_blob *b, struct best *best)
 	uint64_t sp = w->regs.r[SP_ARCH_SP], fp = w->regs.r[SP_ARCH_FP];
 
 	for (unsigned i = 2; i < SCAN; i++) {
-		struct sp_place p = {.fp = fp, .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
+		struct sp_walk_place p = {.fp = fp, .fp_known = sp_walk_knows(w, SP_ARCH_FP)};
 
 		p.ret_slot = sp + 8ull * i;
 		p.sp = p.ret_slot + 8;
@@ -288,19 +288,19 @@ static bool has_fp(struct sp_walk *w, uint64_t target)
 }
 
 /* libjvm calls stubs through pointers (arraycopy, jni_fast_…): no target to compare. */
-static bool native_caller(struct sp_walk *w, struct sp_place *ret)
+static bool native_caller(struct sp_walk *w, struct sp_walk_place *ret)
 {
 	uint64_t target;
 
 	return fp_place(w, ret) && ret->ret_slot - w->regs.r[SP_ARCH_SP] < 256 &&
 	       sp_modules_find(w->u->modules, ret->ret) &&
-	       sp_call_before(w->u->mem, ret->ret, &target) && !target;
+	       sp_call_site_before(w->u->mem, ret->ret, &target) && !target;
 }
 
-static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
 	struct best best = {.target = 0}, framed = {.target = 0};
-	struct sp_place p;
+	struct sp_walk_place p;
 
 	if (fp_place(w, &p))
 		consider(w, b, &p, &framed);
@@ -320,18 +320,18 @@ static bool by_call(struct sp_walk *w, const struct sp_blob *b, struct sp_place 
 }
 
 /* Code at @ret that can call a stub: compiled code or native code after a call. */
-static bool plausible(struct sp_walk *w, const struct sp_place *p)
+static bool plausible(struct sp_walk *w, const struct sp_walk_place *p)
 {
 	uint64_t target;
 
 	if (sp_java_place_ok(w, p, p->ret))
 		return true;
 	return (sp_walk_in_java(w, p->ret) || sp_modules_find(w->u->modules, p->ret)) &&
-	       sp_call_before(w->u->mem, p->ret, &target);
+	       sp_call_site_before(w->u->mem, p->ret, &target);
 }
 
 /* Method handle linkers keep the return address on top of the stack, or a word or two below. */
-static bool leaf_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+static bool leaf_place(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
 	for (unsigned i = 0; i < 3; i++)
 		if (place_for(w, b, i ? BARE + i : NONE, ret) && sp_java_place_ok(w, ret, ret->ret))
@@ -340,19 +340,19 @@ static bool leaf_place(struct sp_walk *w, const struct sp_blob *b, struct sp_pla
 }
 
 /* A stub that the compilers made: its frame size is known, and only Java code calls it. */
-static bool runtime_place(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+static bool runtime_place(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
 	enum state state = w->regs.r[SP_ARCH_PC] == b->code_begin ? NONE : epilogue_state(w, b);
 	uint64_t target;
 
 	if (!place_for(w, b, state, ret))
 		return false;
-	return sp_call_before(w->u->mem, ret->ret, &target) ? target == b->code_begin : false;
+	return sp_call_site_before(w->u->mem, ret->ret, &target) ? target == b->code_begin : false;
 }
 
 /* The end of C2's ExceptionBlob: frame and return address are popped already, and the handler in
  * the same compiled method, where it will jump to, is in rax and then in r8. */
-static bool handed_over(struct sp_walk *w, struct sp_place *ret)
+static bool handed_over(struct sp_walk *w, struct sp_walk_place *ret)
 {
 	static const unsigned handlers[] = {SP_REG_R8, SP_REG_RAX};
 	uint64_t sp = w->regs.r[SP_ARCH_SP], word;
@@ -361,7 +361,7 @@ static bool handed_over(struct sp_walk *w, struct sp_place *ret)
 	if (!sp_walk_word(w, sp - 8, &word) || !sp_java_return_ok(w, word) ||
 		sp_walk_blob(w, word, &b) < 0 || b->kind != SP_BLOB_NMETHOD)
 		return false;
-	*ret = (struct sp_place){.ret = word,
+	*ret = (struct sp_walk_place){.ret = word,
 		.sp = sp,
 		.fp = w->regs.r[SP_ARCH_FP],
 		.fp_known = sp_walk_knows(w, SP_ARCH_FP)};
@@ -374,7 +374,7 @@ static bool handed_over(struct sp_walk *w, struct sp_place *ret)
 	return false;
 }
 
-bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret)
+bool sp_top_frame_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret)
 {
 	bool cut = w->cut;
 
@@ -412,7 +412,7 @@ static uint32_t popped(const uint8_t *p)
 	return bytes;
 }
 
-uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
+uint32_t sp_top_frame_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
 {
 	uint8_t code[96];
 	uint32_t imm;

@@ -1,6 +1,6 @@
 /* The loop: one frame after the other, native ones by CFI, generated code by java.c, until the
  * thread's entry. */
-#include "unwind/walk.h"
+#include "unwind/unwind_internal.h"
 
 #include "base/clock.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define CAP_DEFAULT (2u << 20)
-#define PUSHED_MAX  40
 
 static uint32_t pow2_below(size_t n)
 {
@@ -22,7 +21,7 @@ static uint32_t pow2_below(size_t n)
 int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct sp_modules *modules,
 	struct sp_hotspot *hotspot, size_t cap)
 {
-	const size_t memo = sizeof(struct sp_memo) + sizeof(struct sp_memo_owner);
+	const size_t memo = sizeof(struct sp_stack_memo) + sizeof(struct sp_stack_memo_owner);
 	struct sp_arena arena;
 	struct sp_unwinder *u;
 	int r;
@@ -101,7 +100,7 @@ int sp_walk_load(void *walk, uint64_t addr, uint64_t *ret)
 
 	if (addr >= s->stack_addr && s->stack_len >= 8 && off <= s->stack_len - 8) {
 		memcpy(ret, s->stack + off, 8);
-		sp_memo_note(w->trail, addr, *ret);
+		sp_stack_memo_note(w->trail, addr, *ret);
 		return 0;
 	}
 	w->trail->lost = true;
@@ -122,9 +121,9 @@ struct sp_frame *sp_walk_emit(struct sp_walk *w, enum sp_frame_kind kind, enum s
 	*f = (struct sp_frame){.kind = (uint8_t)kind, .type = (uint8_t)type, .bci = -1};
 	f->pc = w->regs.r[SP_ARCH_PC];
 	f->module = SP_NO_MODULE;
-	if (kind == SP_KIND_JAVA)
+	if (kind == SP_FRAME_KIND_JAVA)
 		w->res->java_count++;
-	else if (kind == SP_KIND_UNKNOWN)
+	else if (kind == SP_FRAME_KIND_UNKNOWN)
 		w->res->unknown++;
 	return f;
 }
@@ -163,9 +162,10 @@ int sp_walk_blob(struct sp_walk *w, uint64_t pc, const struct sp_blob **ret)
 	struct sp_blob_entry *e = &w->u->blobs[hash(pc) & w->u->blob_mask];
 	int r;
 
-	if (e->pc != pc || (e->batch != w->u->batch && !sp_code_same(w->u->hotspot, &e->blob))) {
+	if (e->pc != pc ||
+		(e->batch != w->u->batch && !sp_code_cache_same(w->u->hotspot, &e->blob))) {
 		e->pc = 0;
-		r = sp_code_find(w->u->hotspot, pc, &e->blob);
+		r = sp_code_cache_find(w->u->hotspot, pc, &e->blob);
 		if (r < 0)
 			return r;
 		e->pc = pc;
@@ -200,7 +200,7 @@ int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool
 		*ret_exact = e->exact;
 		return e->count;
 	}
-	r = sp_code_scopes(w->u->hotspot, b, pc, top, ret, max, &exact);
+	r = sp_code_cache_scopes(w->u->hotspot, b, pc, top, ret, max, &exact);
 	if (r <= 0)
 		return r;
 	e->pc = pc;
@@ -227,50 +227,12 @@ static enum sp_unwind_reason why_cfi(int err)
 	}
 }
 
-/* Goes on behind a return address at @slot, if there is one: it follows a call. */
-static bool return_from(struct sp_walk *w, uint64_t slot, uint32_t kept)
-{
-	uint64_t ret, target;
-
-	if (!sp_walk_word(w, slot, &ret) ||
-		(!sp_modules_find(w->u->modules, ret) && !sp_walk_in_java(w, ret)) ||
-		!sp_call_before(w->u->mem, ret, &target))
-		return false;
-	w->regs.r[SP_ARCH_PC] = ret;
-	w->regs.r[SP_ARCH_SP] = slot + 8;
-	w->regs.known &= kept | SP_KNOWN(SP_ARCH_PC) | SP_KNOWN(SP_ARCH_SP);
-	w->exact = false;
-	w->callee_blob = 0;
-	return true;
-}
-
-/* Hand-written functions without a row, only where the thread stands in one itself. Leaves
- * (libjvm's copy loops) have their return address on top of the stack, or behind a pushed rbp;
- * others (zstd's decoders) behind all the registers and arguments that they pushed. */
-static bool rowless_step(struct sp_walk *w)
-{
-	uint64_t sp = w->regs.r[SP_ARCH_SP];
-
-	if (!w->exact)
-		return false;
-	if (return_from(w, sp, SP_ARCH_SAVED))
-		return true;
-	if (return_from(w, sp + 8, SP_ARCH_SAVED)) {
-		sp_walk_word(w, sp, &w->regs.r[SP_ARCH_FP]);
-		return true;
-	}
-	for (unsigned i = 2; i < PUSHED_MAX; i++)
-		if (return_from(w, sp + 8ull * i, 0))
-			return true;
-	return false;
-}
-
 static enum sp_unwind_reason native_step(struct sp_walk *w)
 {
 	uint64_t pc = w->regs.r[SP_ARCH_PC] - !w->exact, func;
 	const struct sp_module *mod = sp_modules_find(w->u->modules, pc);
-	struct sp_frame *f =
-		sp_walk_emit(w, mod ? SP_KIND_NATIVE : SP_KIND_UNKNOWN, SP_FRAME_NATIVE);
+	struct sp_frame *f = sp_walk_emit(
+		w, mod ? SP_FRAME_KIND_NATIVE : SP_FRAME_KIND_UNKNOWN, SP_FRAME_NATIVE);
 	const struct sp_cfi_row *row;
 	int r;
 
@@ -282,15 +244,15 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	f->offset = pc - mod->base;
 	r = sp_walk_row(w, pc, &row, &func);
 	if (r < 0)
-		sp_way_lose(w);
-	if (r == -ENOENT && rowless_step(w))
+		sp_hook_path_lose(w);
+	if (r == -ENOENT && sp_rowless_step(w))
 		return SP_WHY_NONE;
 	if (r < 0)
 		return why_cfi(r);
-	sp_way_note(w, row);
+	sp_hook_path_note(w, row);
 	r = sp_cfi_step(w->u->mem, row, sp_walk_load, w, &w->regs);
 	if (r == -ENXIO && sp_blocked_step(w, row, func)) {
-		sp_way_lose(w);
+		sp_hook_path_lose(w);
 		f->flags |= SP_FRAMEFLAG_GUESSED;
 		r = 0;
 	}
@@ -303,16 +265,25 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 }
 
 /* Where native frames could not be followed, the JVM's own note of the last Java frame helps. */
-static bool recover(struct sp_walk *w)
+static bool recover(struct sp_walk *w, enum sp_unwind_reason why)
 {
 	struct sp_anchor a = w->anchor;
 
 	memset(&w->anchor, 0, sizeof(w->anchor));
-	sp_way_lose(w);
-	if (!w->u->hotspot || !sp_java_from_anchor(w, &a))
+	sp_hook_path_lose(w);
+	if (!w->u->hotspot)
 		return false;
+	if (a.last_java_sp) {
+		if (!sp_java_anchor_ok(w, &a))
+			return false;
+		if (why == SP_WHY_NO_CFI)
+			sp_rowless_gap(w);
+		sp_java_from_anchor(w, &a);
+	} else if (why != SP_WHY_NO_CFI || !sp_rowless_by_links(w)) {
+		return false;
+	}
 	w->res->anchors++;
-	sp_memo_restart(w->trail);
+	sp_stack_memo_restart(w->trail);
 	return true;
 }
 
@@ -324,29 +295,39 @@ static void finish(struct sp_walk *w, enum sp_unwind_status status, enum sp_unwi
 	w->res->stop_sp = w->regs.r[SP_ARCH_SP];
 }
 
+/* One frame. *ret_known: the rest is, and was appended. */
+static enum sp_unwind_reason step(struct sp_walk *w, bool *ret_known)
+{
+	if (!sp_walk_in_java(w, w->regs.r[SP_ARCH_PC]))
+		return native_step(w);
+	if (w->doubt && !sp_rowless_arrived(w))
+		return SP_WHY_NO_CFI;
+	w->doubt = false;
+	sp_hook_path_keep(w);
+	*ret_known = sp_stack_memo_meet(w);
+	return *ret_known ? SP_WHY_NONE : sp_java_step(w);
+}
+
 static void loop(struct sp_walk *w)
 {
 	for (;;) {
 		uint64_t sp = w->regs.r[SP_ARCH_SP];
 		bool top =
 			w->exact; /* a frame whose return address was popped already may be empty */
+		bool known = false;
 		enum sp_unwind_reason why;
 
 		if (w->res->count >= w->max) {
 			finish(w, SP_UNWIND_DEPTH_CAP, SP_WHY_NONE);
 			return;
 		}
-		if (sp_walk_in_java(w, w->regs.r[SP_ARCH_PC])) {
-			sp_way_keep(w);
-			if (sp_memo_meet(w)) {
-				finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
-				return;
-			}
-			why = sp_java_step(w);
-		} else {
-			why = native_step(w);
+		why = step(w, &known);
+		if (sp_rowless_refuted(w, why)) {
+			sp_rowless_undo(w);
+			sp = w->regs.r[SP_ARCH_SP];
+			why = SP_WHY_NO_CFI;
 		}
-		if (w->done) {
+		if (w->done || known) {
 			finish(w, SP_UNWIND_COMPLETE, SP_WHY_NONE);
 			return;
 		}
@@ -360,7 +341,9 @@ static void loop(struct sp_walk *w)
 			return;
 		}
 		w->regs.r[SP_ARCH_SP] = sp;
-		if (!recover(w)) {
+		if (!recover(w, why)) {
+			if (why == SP_WHY_NO_CFI)
+				sp_rowless_gap(w);
 			finish(w, SP_UNWIND_BROKEN, why);
 			return;
 		}
@@ -383,11 +366,11 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	memcpy(w.regs.r, snap->regs, sizeof(w.regs.r));
 	w.regs.known = snap->known & SP_REG_ALL;
 	w.anchor = snap->anchor;
-	sp_memo_begin(&w);
-	if (!sp_walk_knows(&w, SP_ARCH_PC) && recover(&w)) {
+	sp_stack_memo_begin(&w);
+	if (!sp_walk_knows(&w, SP_ARCH_PC) && recover(&w, SP_WHY_REGISTER)) {
 		w.exact = false;
 		loop(&w);
-		sp_memo_end(&w);
+		sp_stack_memo_end(&w);
 		return;
 	}
 	if (!sp_walk_knows(&w, SP_ARCH_PC) || !sp_walk_knows(&w, SP_ARCH_SP) ||
@@ -395,8 +378,9 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 		if (max && sp_walk_knows(&w, SP_ARCH_PC)) {
 			const struct sp_module *mod =
 				sp_modules_find(u->modules, snap->regs[SP_ARCH_PC]);
-			struct sp_frame *f = sp_walk_emit(
-				&w, mod ? SP_KIND_NATIVE : SP_KIND_UNKNOWN, SP_FRAME_NATIVE);
+			struct sp_frame *f =
+				sp_walk_emit(&w, mod ? SP_FRAME_KIND_NATIVE : SP_FRAME_KIND_UNKNOWN,
+					SP_FRAME_NATIVE);
 
 			if (f && mod) {
 				f->module = mod->id;
@@ -406,9 +390,9 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 		finish(&w, SP_UNWIND_BROKEN, SP_WHY_NO_STACK);
 		return;
 	}
-	sp_way_take(&w);
+	sp_hook_path_take(&w);
 	loop(&w);
-	sp_memo_end(&w);
+	sp_stack_memo_end(&w);
 }
 
 /* Whether code went away since the last snapshot: what lies there now may be another's. */
@@ -430,7 +414,7 @@ void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_
 		u->batch++;
 	attempt(u, snap, frames, max, ret);
 	if ((ret->status != SP_UNWIND_BROKEN && !ret->unknown) || ret->reason == SP_WHY_NO_STACK ||
-		!u->mem->forget)
+		ret->reason == SP_WHY_NO_CFI || !u->mem->forget)
 		return;
 	/* code may have been made since the kept memory was read */
 	u->mem->forget(u->mem->ctx);
@@ -458,9 +442,19 @@ const char *sp_unwind_status_text(enum sp_unwind_status status)
 const char *sp_unwind_stub_name(
 	const struct sp_unwinder *u, const struct sp_frame *f, char *buf, size_t size)
 {
+	const char *name = NULL;
+
 	if (!size)
 		return "";
-	if (f->kind != SP_KIND_STUB || !f->method || sp_mem_str(u->mem, f->method, buf, size) < 0)
+	if (f->kind == SP_FRAME_KIND_STUB && u->hotspot && u->hotspot->stubs)
+		name = sp_stubs_find(u->hotspot->stubs, f->pc, f->code, f->const_method);
+	if (name) {
+		strncpy(buf, name, size - 1);
+		buf[size - 1] = 0;
+		return buf;
+	}
+	if (f->kind != SP_FRAME_KIND_STUB || !f->method ||
+		sp_mem_str(u->mem, f->method, buf, size) < 0)
 		buf[0] = 0;
 	return buf;
 }

@@ -5,7 +5,7 @@
 #ifndef SP_UNWIND_UNWIND_H
 #define SP_UNWIND_UNWIND_H
 
-#include "prof/dict.h" /* enum sp_frame_type */
+#include "dict/dict.h" /* enum sp_frame_type */
 #include "unwind/hotspot.h"
 #include "unwind/mem.h"
 #include "unwind/modules.h"
@@ -14,10 +14,11 @@
 #define SP_UNWIND_DEPTH 2048
 
 enum sp_frame_kind {
-	SP_KIND_JAVA,	 /* @method, @const_method, @bci */
-	SP_KIND_NATIVE,	 /* @module, @offset */
-	SP_KIND_STUB,	 /* generated code that is no Java method: @blob, see sp_unwind_stub_name */
-	SP_KIND_UNKNOWN, /* where unwinding broke, or code that changed since the sample */
+	SP_FRAME_KIND_JAVA,   /* @method, @const_method, @bci */
+	SP_FRAME_KIND_NATIVE, /* @module, @offset */
+	SP_FRAME_KIND_STUB, /* generated code that is no Java method: @blob, see sp_unwind_stub_name
+			     */
+	SP_FRAME_KIND_UNKNOWN, /* where unwinding broke, or code that changed since the sample */
 };
 
 enum sp_frame_flags {
@@ -26,6 +27,8 @@ enum sp_frame_flags {
 					   its carrier */
 	SP_FRAMEFLAG_IN_HEAP = 8,	/* with VTHREAD_END: older frames of the virtual thread
 					   are still in the heap and were not read */
+	SP_FRAMEFLAG_GAP = 16,		/* unknown kind: native frames that cannot be followed, one
+					   or more; older ones follow if any were found */
 	SP_FRAMEFLAG_GUESSED = 4,	/* pc is exact but caller was found by a fallback */
 };
 
@@ -33,12 +36,13 @@ struct sp_frame {
 	uint8_t kind, flags;
 	uint8_t type; /* enum sp_frame_type */
 	uint8_t spare;
-	int32_t bci;	 /* Java: bytecode index, -1 unknown */
-	uint64_t pc;	 /* exact for the top frame, else the return address */
-	uint64_t method; /* Java: Method*; stub: the CodeBlob's _name (char *) */
-	uint64_t const_method;
+	int32_t bci;	       /* Java: bytecode index, -1 unknown */
+	uint64_t pc;	       /* exact for the top frame, else the return address */
+	uint64_t method;       /* Java: Method*; stub: the CodeBlob's _name (char *) */
+	uint64_t const_method; /* stub: end of the blob's code */
 	uint64_t offset; /* native: pc as the module's file numbers it (caller frames: pc - 1) */
-	uint64_t code;	 /* compiled Java: stands for this very piece of code, else 0 */
+	uint64_t code;	 /* compiled Java: stands for this very piece of code; stub: begin of the
+			    blob's code; else 0 */
 	uint32_t module; /* native: sp_module.id or SP_NO_MODULE */
 };
 
@@ -83,6 +87,7 @@ struct sp_unwind_result {
 	uint32_t java_count;	   /* of them Java, inlined ones included */
 	uint64_t stop_pc, stop_sp; /* where it ended */
 	uint32_t unknown;	   /* frames of kind unknown in between */
+	uint32_t gaps;		   /* frames that are gaps, not counted as unknown */
 	uint32_t anchors;	   /* times the JavaFrameAnchor was needed */
 	uint64_t continuation;	   /* of the virtual thread on the stack: its object; 0: none */
 	struct sp_kept_refs was;   /* of the last @same of @refs */
@@ -113,7 +118,8 @@ void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_
 const char *sp_unwind_reason_text(enum sp_unwind_reason reason);
 const char *sp_unwind_status_text(enum sp_unwind_status status);
 
-/* Name of a stub frame ("StubRoutines (2)", "Interpreter", …). Returns @buf. */
+/* Name of a stub frame: of the routine where the JVM reported it ("jbyte_arraycopy"), else of the
+ * blob ("StubRoutines (2)", "Interpreter", …). Returns @buf. */
 const char *sp_unwind_stub_name(
 	const struct sp_unwinder *u, const struct sp_frame *f, char *buf, size_t size);
 

@@ -1,15 +1,15 @@
 /* The state of one unwind, shared by the unwinder's sources: unwind.c (loop, native frames), java.c
- * (frames of generated code), top.c (a thread that stands in a prologue or epilogue), blocked.c
- * (registers that the capture did not know). */
-#ifndef SP_UNWIND_WALK_H
-#define SP_UNWIND_WALK_H
+ * (frames of generated code), top_frame.c (a thread that stands in a prologue or epilogue),
+ * blocked.c (registers that the capture did not know). */
+#ifndef SP_UNWIND_UNWIND_INTERNAL_H
+#define SP_UNWIND_UNWIND_INTERNAL_H
 
 #include "base/arena.h"
 #include "unwind/cfi.h"
-#include "unwind/code.h"
-#include "unwind/memo.h"
+#include "unwind/code_cache.h"
+#include "unwind/hook_path_cache.h"
+#include "unwind/stack_memo.h"
 #include "unwind/unwind.h"
-#include "unwind/way.h"
 
 struct sp_row_entry {
 	uint64_t pc, func;
@@ -42,9 +42,9 @@ struct sp_unwinder {
 	struct sp_row_entry *rows;
 	struct sp_blob_entry *blobs;
 	struct sp_scopes_entry *scopes;
-	struct sp_memos memos;
-	struct sp_memo_trail *trail;
-	struct sp_way *ways, *draft;
+	struct sp_stack_memos memos;
+	struct sp_stack_memo_trail *trail;
+	struct sp_hook_path *ways, *draft;
 	uint32_t row_mask, blob_mask, scope_mask, way_mask;
 	uint64_t batch;
 	uint32_t unloads;     /* of code, at the last snapshot */
@@ -65,8 +65,12 @@ struct sp_walk {
 	struct sp_unwind_result *res;
 	struct sp_anchor anchor; /* for the native frames being walked */
 	uint64_t callee_blob;	 /* CodeBlob of the frame above, 0 if it was native */
-	struct sp_memo_trail *trail;
-	struct sp_way *way; /* being drafted, or NULL */
+	struct sp_stack_memo_trail *trail;
+	struct sp_hook_path *way; /* being drafted, or NULL */
+	/* rowless.c: native frames since a step without a row, not believed yet */
+	bool doubt;
+	uint32_t doubt_count; /* frames before that step, and registers */
+	struct sp_cfi_regs doubt_regs;
 };
 
 /* A word of the thread's stack. Returns 0; -ENODATA beyond the snapshot (sets cut); -EFAULT outside
@@ -98,10 +102,10 @@ void sp_walk_set(struct sp_walk *w, uint64_t pc, uint64_t sp, uint64_t fp, bool 
 /* The row for a native pc, cached. Returns as sp_cfi_find. */
 int sp_walk_row(struct sp_walk *w, uint64_t pc, const struct sp_cfi_row **ret, uint64_t *ret_func);
 
-/* The blob for a pc, cached and checked to be still the same. Returns as sp_code_find. */
+/* The blob for a pc, cached and checked to be still the same. Returns as sp_code_cache_find. */
 int sp_walk_blob(struct sp_walk *w, uint64_t pc, const struct sp_blob **ret);
 
-/* The scopes at @pc, cached. Returns as sp_code_scopes. */
+/* The scopes at @pc, cached. Returns as sp_code_cache_scopes. */
 int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool top,
 	struct sp_scope *ret, unsigned max, bool *ret_exact);
 
@@ -111,13 +115,15 @@ enum sp_unwind_reason sp_java_step(struct sp_walk *w);
 bool sp_java_return_ok(struct sp_walk *w, uint64_t pc);
 /* The same, and the frame pointer that comes with it fits: stale return addresses do not have one.
  */
-struct sp_place;
-bool sp_java_place_ok(struct sp_walk *w, const struct sp_place *p, uint64_t ret);
+struct sp_walk_place;
+bool sp_java_place_ok(struct sp_walk *w, const struct sp_walk_place *p, uint64_t ret);
+/* Whether an anchor leads up the stack into Java code; sets a pc that it left out. */
+bool sp_java_anchor_ok(struct sp_walk *w, struct sp_anchor *a);
 /* Java caller by an anchor; false where it does not lead up the stack. */
 bool sp_java_from_anchor(struct sp_walk *w, const struct sp_anchor *a);
 
-/* top.c: where the return address is while a frame is being built or removed. */
-struct sp_place {
+/* top_frame.c: where the return address is while a frame is being built or removed. */
+struct sp_walk_place {
 	uint64_t ret_slot; /* address of the return address, 0: it is in ret */
 	uint64_t ret;
 	uint64_t sp; /* the caller's */
@@ -125,16 +131,33 @@ struct sp_place {
 	bool fp_known;
 	bool keeps; /* the registers that C functions keep are still the caller's */
 };
-bool sp_top_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);
-bool sp_top_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_place *ret);
+bool sp_top_frame_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret);
+bool sp_top_frame_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret);
 /* Bytes on top of a compiled frame at a call that has no debug information: saved registers. */
-uint32_t sp_top_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc);
+uint32_t sp_top_frame_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc);
 
-/* calls.c: whether a call instruction ends at @ret; *ret_target its direct target, 0 if indirect.
+/* call_site.c: whether a call instruction ends at @ret; *ret_target its direct target, 0 if
+ * indirect.
  */
-bool sp_call_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target);
+bool sp_call_site_before(const struct sp_mem *mem, uint64_t ret, uint64_t *ret_target);
+/* Where a call to @target ends up: behind the PLT entry that it is, or there. */
+uint64_t sp_call_through(const struct sp_mem *mem, uint64_t target);
 /* Whether a direct target leads to @func: itself, or a PLT entry for it. */
-bool sp_call_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func);
+bool sp_call_site_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func);
+
+/* rowless.c: the caller of a function without a row, only where the thread stands in it itself. */
+bool sp_rowless_step(struct sp_walk *w);
+/* Whether native frames since that step have led to the last Java frame, where they now are in Java
+ * code. */
+bool sp_rowless_arrived(struct sp_walk *w);
+/* Whether they did not, after a step that ended with @why. */
+bool sp_rowless_refuted(const struct sp_walk *w, enum sp_unwind_reason why);
+/* Back to before that step. */
+void sp_rowless_undo(struct sp_walk *w);
+/* Appends the mark for native frames that are not known; two in a row are one. */
+void sp_rowless_gap(struct sp_walk *w);
+/* Without an anchor: on to the native method that frame pointers lead to, behind a gap. */
+bool sp_rowless_by_links(struct sp_walk *w);
 
 /* blocked.c: finds the caller of a native function whose CFA register is unknown. */
 bool sp_blocked_step(struct sp_walk *w, const struct sp_cfi_row *row, uint64_t func);
