@@ -1,5 +1,5 @@
-/* Classes on top of stacks: see classed.h. Each pair is built once. */
-#include "prof/classed.h"
+/* Classes on top of stacks: see class_leaf.h. Each pair is built once. */
+#include "prof/load/class_leaf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static bool grow(struct sp_loading *l)
 	return true;
 }
 
-uint32_t sp_classed_stack(
+uint32_t sp_class_leaf_stack(
 	struct sp_loading *l, uint32_t stack, uint32_t class_name, enum sp_frame_type type)
 {
 	struct sp_classed key = {.stack = stack, .name = class_name, .type = (uint8_t)type};
@@ -123,7 +123,7 @@ uint32_t sp_classed_stack(
 	return at->id;
 }
 
-void sp_classed_free(struct sp_loading *l)
+void sp_class_leaf_free(struct sp_loading *l)
 {
 	free(l->classed);
 }

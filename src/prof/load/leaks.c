@@ -1,5 +1,5 @@
 /* What was never freed: see leaks.h. */
-#include "prof/leaks.h"
+#include "prof/load/leaks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Native memory that was allocated and not freed within a recording. Inside of src/prof. */
-#ifndef SP_PROF_LEAKS_H
-#define SP_PROF_LEAKS_H
+#ifndef SP_PROF_LOAD_LEAKS_H
+#define SP_PROF_LOAD_LEAKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Reading a recording into a profile: see load.h. Several readers share a file by chunks, each with
  * a profile of its own; these are joined at the end. */
-#include "prof/load.h"
+#include "prof/load/load.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "jfr/reader.h"
-#include "prof/load_event.h"
+#include "prof/load/load_event.h"
 
 #define CHUNKS	4096
 #define READERS 16
@@ -145,19 +145,59 @@ static int read_all(struct share *s, struct reader *readers)
 	return r;
 }
 
+/* Functions without a name because this machine's files, or its kernel, are not the recorded ones.
+ */
+struct refusals {
+	struct sp_symbols *symbols;
+	uint64_t kernel, other;
+	char kernel_why[256], other_why[256]; /* of the first */
+};
+
 static int find_symbol(
 	void *ctx, const char *module, const char *build_id, uint64_t addr, const char **ret_name)
 {
-	return sp_symbols_find(ctx, module, build_id, addr, ret_name);
+	struct refusals *f = ctx;
+	bool kernel = strcmp(module, "[kernel]") == 0;
+	int r = sp_symbols_find(f->symbols, module, build_id, addr, ret_name);
+	const char *why;
+
+	if (r == 0 || !sp_symbols_refused(f->symbols, module, build_id, &why))
+		return r;
+	if (kernel && !f->kernel++)
+		snprintf(f->kernel_why, sizeof(f->kernel_why), "%s", why);
+	if (!kernel && !f->other++)
+		snprintf(f->other_why, sizeof(f->other_why), "%s", why);
+	return r;
+}
+
+static void note_refusals(struct sp_loading *l, const struct refusals *f)
+{
+	char text[400];
+
+	if (f->kernel) {
+		snprintf(text, sizeof(text), "%llu kernel function%s no name: %s",
+			(unsigned long long)f->kernel, f->kernel == 1 ? " has" : "s have",
+			f->kernel_why);
+		sp_profile_note(l->p, text);
+	}
+	if (f->other) {
+		snprintf(text, sizeof(text), "%llu native function%s no name: %s",
+			(unsigned long long)f->other, f->other == 1 ? " has" : "s have",
+			f->other_why);
+		sp_profile_note(l->p, text);
+	}
 }
 
 /* What is kept is of the shared dictionary. */
 static int resolve(struct sp_loading *l)
 {
-	struct sp_resolved *r = l->p->dict == l->opts->dict ? l->opts->resolved : NULL;
+	struct sp_symbolized *kept = l->p->dict == l->opts->dict ? l->opts->resolved : NULL;
+	struct refusals f = {.symbols = l->symbols};
+	int r = kept ? sp_profile_symbolize_more(l->p, kept, find_symbol, &f)
+		     : sp_profile_symbolize(l->p, find_symbol, &f);
 
-	return r ? sp_profile_resolve_more(l->p, r, find_symbol, l->symbols)
-		 : sp_profile_resolve(l->p, find_symbol, l->symbols);
+	note_refusals(l, &f);
+	return r;
 }
 
 static void note_damage(struct sp_loading *l, const struct sp_err *err)
@@ -187,7 +227,7 @@ static int settle(struct sp_loading *l, struct sp_err *err)
 		sp_profile_note(l->p, "the recording ends early: its writer was killed");
 	if (l->stats.dropped)
 		sp_profile_lost(l->p, "more than a report can hold", l->stats.dropped);
-	if (sp_loading_settle(l) < 0)
+	if (sp_loading_finish(l) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
 	if (l->symbols && resolve(l) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory to name native functions");
@@ -263,7 +303,7 @@ static int find_dump(int fd, uint64_t *ret_ns)
 }
 
 /* Whether wall is shown inside of tasks alone, by what is known before samples are read. */
-static bool only_tasks(const struct sp_load_opts *o, const struct sp_spans *s)
+static bool only_tasks(const struct sp_load_opts *o, const struct sp_task_spans *s)
 {
 	return o->tasks_only == SP_TASKS_ONLY_WALL && s->count && s->executor &&
 	       strcmp(s->executor, "driver") != 0;
@@ -280,7 +320,7 @@ static bool none_inside(const struct sp_loading *l)
 }
 
 /* Reads the file once. Returns 0, also where it has to be read again; -ENOMEM. */
-static int read_once(struct share *s, struct reader *readers, struct sp_spans *spans,
+static int read_once(struct share *s, struct reader *readers, struct sp_task_spans *spans,
 	const struct sp_leaks *leaks, struct sp_symbols *symbols)
 {
 	int r = 0;
@@ -318,7 +358,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	__attribute__((cleanup(readers_done))) struct reader *readers =
 		calloc(READERS, sizeof(*readers));
 	SP_AUTO_FREE struct share *share = calloc(1, sizeof(*share));
-	__attribute__((cleanup(sp_spans_done))) struct sp_spans spans = {0};
+	__attribute__((cleanup(sp_task_spans_done))) struct sp_task_spans spans = {0};
 	__attribute__((cleanup(sp_leaks_done))) struct sp_leaks leaks = {0};
 	struct sp_err local;
 	int r = 0;
@@ -341,7 +381,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	 * for them. */
 	while (r == 0 && share->again) {
 		r = met_dump(share, readers) ? find_dump(fd, &share->dump_ns)
-					     : sp_spans_read(&spans, fd);
+					     : sp_task_spans_read(&spans, fd);
 		if (r == 0)
 			r = read_once(share, readers, &spans, &leaks, symbols);
 		if (r == 0 && !share->again && none_inside(&readers[0].l)) {
@@ -411,4 +451,19 @@ int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 	*ret_start_ns = st.start_ns;
 	*ret_end_ns = last > st.end_ns ? last : st.end_ns;
 	return 0;
+}
+
+void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
+{
+	struct sp_jfr_stats *to = &l->stats;
+
+	to->chunks += from->chunks;
+	to->events += from->events;
+	to->skipped += from->skipped;
+	to->unfinished += from->unfinished;
+	to->dropped += from->dropped;
+	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
+		to->start_ns = from->start_ns;
+	if (from->end_ns > to->end_ns)
+		to->end_ns = from->end_ns;
 }

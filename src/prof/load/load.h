@@ -1,30 +1,16 @@
 /* From a recording to a profile: the step before every report. Launcher side. */
-#ifndef SP_PROF_LOAD_H
-#define SP_PROF_LOAD_H
+#ifndef SP_PROF_LOAD_LOAD_H
+#define SP_PROF_LOAD_LOAD_H
 
 #include "base/err.h"
 #include "elf/symbols.h"
-#include "prof/profile.h"
-#include "prof/resolve.h"
-#include "prof/stagenames.h"
+#include "prof/model/profile.h"
+#include "prof/model/split_by.h"
+#include "prof/model/symbolize.h"
+#include "prof/spark/stage_names.h"
 
 /* Most memory that the dictionary of a recording may take: address space, touched as used. */
 #define SP_LOAD_DICT_CAP (1ull << 30)
-
-/* What --by puts below each stack. Thread, class, area, state and wait are the view's (view.h). */
-enum sp_by {
-	SP_BY_NOTHING,
-	SP_BY_THREAD,
-	SP_BY_CLASS,
-	SP_BY_EXECUTOR,
-	SP_BY_STAGE,
-	SP_BY_TASK,
-	SP_BY_AREA,
-	SP_BY_APP,
-	SP_BY_SQL,
-	SP_BY_STATE,
-	SP_BY_WAIT,
-};
 
 /* --tasks-only and --all-threads. */
 enum sp_tasks_only {
@@ -48,6 +34,7 @@ struct sp_load_opts {
 	enum sp_by by;
 	bool tasks;		       /* rows name their tasks; set by what needs it as well */
 	enum sp_tasks_only tasks_only; /* only with tasks */
+	bool python_both;	       /* a task's wall in the JVM and in Python both */
 	bool several; /* sp_profile_leave_idle is called when all of them are merged */
 	/* Only these; as they stand on the command line, NULL: all */
 	const char *stage, *task, *sql, *executor_id, *host;
@@ -59,7 +46,7 @@ struct sp_load_opts {
 	/* Shared by the profile, if one thread reads: it is to be merged with others that have it.
 	 * NULL: one of its own. */
 	struct sp_dict *dict;
-	struct sp_resolved *resolved; /* what was resolved of it; NULL: nothing is kept */
+	struct sp_symbolized *resolved; /* what was resolved of it; NULL: nothing is kept */
 	void (*progress)(void *ctx, uint64_t bytes); /* so much more was read; from any thread */
 	void *progress_ctx;
 };

@@ -1,8 +1,8 @@
 /* Taking events of a recording into a profile: see load_event.h. Which event weighs what is one
  * table. Settings may stand behind the samples that they describe, so names and intervals are
  * settled at the end. */
-#include "prof/load_event.h"
-#include "prof/load_fact.h"
+#include "prof/load/load_event.h"
+#include "prof/load/load_metadata.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sat.h"
-#include "prof/classed.h"
-#include "prof/roots.h"
-#include "prof/timeline.h"
+#include "base/saturate.h"
+#include "prof/load/class_leaf.h"
+#include "prof/load/sample_task.h"
+#include "prof/model/timeline.h"
 
 enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, SERIES, SPAN };
 
@@ -81,8 +81,10 @@ static const struct kind kinds[] = {
 	{"jdk.GarbageCollection", SERIES},
 	{"sparkprof.PythonProcess", SERIES},
 	{"sparkprof.MemoryGroup", SERIES},
+	{"jdk.ContainerCPUThrottling", SERIES},
 	{"profiler.Span", SPAN},
 	{"sparkprof.Application", SPAN},
+	{"sparkprof.ClassSource", SPAN},
 	{"sparkprof.Stage", SPAN},
 	{"sparkprof.Task", SPAN},
 };
@@ -114,8 +116,14 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
-	struct sp_symbols *symbols, pthread_mutex_t *lock)
+/* What Python did while its JVM waited is told by times. */
+static bool has_times(const struct sp_loading *l)
+{
+	return !l->opts->timeless || (l->spans && l->spans->helped && !l->opts->python_both);
+}
+
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
+	struct sp_task_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock)
 {
 	static const char *const first[] = {"cpu", "wall"};
 	int r;
@@ -125,7 +133,7 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 	l->spans = spans;
 	l->symbols = symbols;
 	l->lock = lock;
-	l->known = sp_jfr_known_new(); /* none: slower */
+	l->known = sp_jfr_stack_cache_new(); /* none: slower */
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
@@ -133,10 +141,10 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struc
 		    ? sp_profile_new_with(&l->p, opts->dict)
 		    : sp_profile_new(&l->p, opts->dict_cap ? opts->dict_cap : SP_LOAD_DICT_CAP);
 	if (r == 0 && opts->dict)
-		sp_profile_loosen(l->p);
+		sp_profile_defer_dedup(l->p);
 	else if (r == 0 && opts->several && !opts->dict_cap)
 		sp_dict_large_pages(l->p->dict);
-	if (r == 0 && !opts->timeless)
+	if (r == 0 && has_times(l))
 		sp_profile_expect(l->p, opts->start_ns, opts->end_ns, opts->bucket_ns);
 	/* Formats with room for one event show the first: not the one whose samples came first. */
 	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
@@ -148,9 +156,9 @@ void sp_loading_done(struct sp_loading *l)
 {
 	sp_profile_free(l->p);
 	free(l->thread_wanted);
-	sp_jfr_known_free(l->known);
-	sp_roots_free(l->roots);
-	sp_classed_free(l);
+	sp_jfr_stack_cache_free(l->known);
+	sp_sample_task_free(l->roots);
+	sp_class_leaf_free(l);
 	sp_losses_done(&l->losses);
 }
 
@@ -265,8 +273,8 @@ int sp_loading_flush(struct sp_loading *l)
 	size_t n = l->pending_count;
 
 	l->pending_count = 0;
-	return l->opts->timeless ? sp_profile_add_many(l->p, l->pending, n)
-				 : sp_profile_add_many_at(l->p, l->pending, l->times, n);
+	return !has_times(l) ? sp_profile_add_many(l->p, l->pending, n)
+			     : sp_profile_add_many_at(l->p, l->pending, l->times, n);
 }
 
 /* On an executor most threads wait for work, in no task. */
@@ -280,6 +288,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	const struct kind *k = &kinds[wanted - 1];
 	struct sp_sample *s = &l->pending[l->pending_count]; /* in its place: not copied */
 	uint8_t state = state_of(k, e);
+	uint64_t early_ns = 0;
 
 	if (!sample_wanted(l, k, e) || (k->dump && l->dump_ns != e->start_ns))
 		return 0;
@@ -304,18 +313,23 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	s->count += k->times && s->count == 0;
 	s->weight *= k->times ? s->count : 1;
 	if (e->picked[CLASS] && s->stack) {
-		s->stack = sp_classed_stack(l, s->stack, (uint32_t)e->picked[CLASS], k->class_type);
+		s->stack =
+			sp_class_leaf_stack(l, s->stack, (uint32_t)e->picked[CLASS], k->class_type);
 		if (s->stack == 0)
 			return -ENOMEM;
 	}
 	if (k->duration) /* of locks; others pick nothing there */
 		s->holder = (uint32_t)e->picked[HOLDER];
 	if (l->spans) {
-		int r = sp_roots_find(l, e, &s->task, &s->thread);
+		int r = sp_sample_task_find(
+			l, e, k->wall ? s->weight : 0, &s->task, &s->thread, &early_ns);
 
 		if (r < 0)
 			return r;
-		if (sp_spans_fold(l->spans, &s->task))
+		early_ns = l->opts->tasks_only == SP_TASKS_AND_ALL ? 0 : early_ns;
+		s->weight -= early_ns;
+		l->outside.weight = sp_saturate_add(l->outside.weight, early_ns);
+		if (sp_task_spans_fold(l->spans, &s->task))
 			s->thread = 0;
 	}
 	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
@@ -325,12 +339,12 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 			return r;
 	}
 	if (is_outside(l, k, s)) {
-		l->outside.count = sp_sat_add(l->outside.count, s->count);
-		l->outside.weight = sp_sat_add(l->outside.weight, s->weight);
+		l->outside.count = sp_saturate_add(l->outside.count, s->count);
+		l->outside.weight = sp_saturate_add(l->outside.weight, s->weight);
 		return 0;
 	}
-	l->times[l->pending_count++] = (struct sp_timed){
-		e->start_ns, (k->measured || k->duration) && k->unit == SP_UNIT_NS ? s->weight : 0};
+	l->times[l->pending_count++] = (struct sp_timed){e->start_ns + early_ns,
+		(k->measured || k->duration) && k->unit == SP_UNIT_NS ? s->weight : 0};
 	return l->pending_count < SP_PROFILE_BATCH ? 0 : sp_loading_flush(l);
 }
 
@@ -345,21 +359,21 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 			return -EAGAIN;
 		return l->error = add_sample(l, e->wanted, e);
 	case SETTING:
-		sp_fact_setting(l, e);
+		sp_load_metadata_setting(l, e);
 		break;
 	case JVM:
-		sp_fact_jvm(l, e);
+		sp_load_metadata_jvm(l, e);
 		break;
 	case MODULE:
-		return l->error = sp_fact_module(l, e);
+		return l->error = sp_load_metadata_module(l, e);
 	case COUNTS:
-		return l->error = sp_fact_counts(l, e);
+		return l->error = sp_load_metadata_counts(l, e);
 	case LOST:
-		return l->error = sp_fact_lost(l, e);
+		return l->error = sp_load_metadata_lost(l, e);
 	case SPAN:
 		return -EAGAIN; /* samples before it cannot know their tasks */
 	default:
-		return l->error = sp_fact_series(l, kinds[e->wanted - 1].type, e);
+		return l->error = sp_load_metadata_series(l, kinds[e->wanted - 1].type, e);
 	}
 	return 0;
 }
@@ -370,8 +384,8 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 
 	if (r == 0)
 		r = sp_losses_join(&l->losses, &other->losses);
-	l->outside.count = sp_sat_add(l->outside.count, other->outside.count);
-	l->outside.weight = sp_sat_add(l->outside.weight, other->outside.weight);
+	l->outside.count = sp_saturate_add(l->outside.count, other->outside.count);
+	l->outside.weight = sp_saturate_add(l->outside.weight, other->outside.weight);
 	l->depth_told |= other->depth_told;
 	if (!l->event[0] || (other->event[0] && strcmp(l->event, "wall") == 0))
 		snprintf(l->event, sizeof(l->event), "%s", other->event);

@@ -1,13 +1,13 @@
 /* Inside of src/prof: what has been read of a recording so far, by one reader. */
-#ifndef SP_PROF_LOAD_EVENT_H
-#define SP_PROF_LOAD_EVENT_H
+#ifndef SP_PROF_LOAD_LOAD_EVENT_H
+#define SP_PROF_LOAD_LOAD_EVENT_H
 
 #include "jfr/reader.h"
-#include "prof/leaks.h"
-#include "prof/load.h"
-#include "prof/losses.h"
-#include "prof/spans.h"
-#include "prof/timeline.h"
+#include "prof/load/leaks.h"
+#include "prof/load/load.h"
+#include "prof/load/losses.h"
+#include "prof/load/task_spans.h"
+#include "prof/model/timeline.h"
 
 #include <pthread.h>
 
@@ -22,16 +22,16 @@ struct sp_loading {
 	const struct sp_load_opts *opts; /* borrowed */
 	/* borrowed; NULL: tasks are not asked for. Where they are not read yet, the first event
 	 * that tells of one ends the reading with -EAGAIN. */
-	struct sp_spans *spans;
+	struct sp_task_spans *spans;
 	const struct sp_leaks *leaks; /* borrowed; NULL: not asked for */
 	/* Of dumps: when the last one was, if the recording did not end after it. 0: not looked for
 	 * yet, then the first event of one ends the reading with -EAGAIN. */
 	uint64_t dump_ns;
 	bool dump_met;
-	bool tasks_only;	    /* wall outside of tasks is only counted */
-	struct sp_symbols *symbols; /* borrowed; NULL: modules are not wanted */
-	pthread_mutex_t *lock;	    /* borrowed: around symbols, which readers share */
-	struct sp_jfr_known *known; /* owned */
+	bool tasks_only;		  /* wall outside of tasks is only counted */
+	struct sp_symbols *symbols;	  /* borrowed; NULL: modules are not wanted */
+	pthread_mutex_t *lock;		  /* borrowed: around symbols, which readers share */
+	struct sp_jfr_stack_cache *known; /* owned */
 	struct sp_jfr_stats stats;
 	char event[64]; /* setting: what jdk.ExecutionSample stands for */
 	uint64_t interval, wall_interval;
@@ -46,17 +46,17 @@ struct sp_loading {
 	bool state_wanted[SP_STATES];
 	uint8_t *thread_wanted; /* owned, by thread id: 0 not looked at, 1 no, 2 yes */
 	size_t thread_cap;
-	struct sp_roots *roots;	    /* owned: tasks by thread and stack */
-	struct sp_classed *classed; /* owned: stacks with the class of an object on top */
+	struct sp_sample_task *roots; /* owned: tasks by thread and stack */
+	struct sp_classed *classed;   /* owned: stacks with the class of an object on top */
 	size_t classed_size, classed_count;
-	int events[32];	   /* event index + 1 by kind */
+	int events[40];	   /* event index + 1 by kind */
 	struct sp_err err; /* the first damage */
 	int result, error;
 };
 
 /* @opts and @spans are borrowed. Returns 0 or -ENOMEM; sp_loading_done in any case. */
-int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts, struct sp_spans *spans,
-	struct sp_symbols *symbols, pthread_mutex_t *lock);
+int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
+	struct sp_task_spans *spans, struct sp_symbols *symbols, pthread_mutex_t *lock);
 void sp_loading_done(struct sp_loading *l);
 
 /* For sp_jfr_visitor: ctx is a struct sp_loading. */
@@ -77,7 +77,10 @@ void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from);
 /* Adds what another reader of the same file has found. Returns 0 or -errno. */
 int sp_loading_join(struct sp_loading *l, const struct sp_loading *other);
 
+/* Notes what a recording that is not ours cannot tell, once its tasks are known. */
+void sp_loading_note_foreign(struct sp_loading *l);
+
 /* Settles names, intervals and weights once everything is read. */
-int sp_loading_settle(struct sp_loading *l);
+int sp_loading_finish(struct sp_loading *l);
 
 #endif

@@ -1,6 +1,7 @@
 /* What the readers left behind becomes a whole profile: names and intervals of events, weights,
  * what was lost, and what --by could not tell. See load_event.h. */
-#include "prof/load_event.h"
+#include "prof/load/load_event.h"
+#include "prof/spark/task_roots.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +9,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sat.h"
-#include "prof/python.h"
-#include "prof/timeline.h"
-#include "prof/tasks.h"
+#include "base/saturate.h"
+#include "prof/load/python_graft.h"
+#include "prof/model/tasks.h"
+#include "prof/model/timeline.h"
+#include "prof/spark/driver_work.h"
 
 static void settle_lost(struct sp_loading *l)
 {
@@ -19,14 +21,14 @@ static void settle_lost(struct sp_loading *l)
 
 	sp_losses_settle(&l->losses);
 	for (size_t i = 0; i < l->losses.count; i++) {
-		const struct sp_loss *x = &l->losses.rows[i];
+		const struct sp_loss_note *x = &l->losses.rows[i];
 
 		if (x->kind == SP_TOO_DEEP)
 			l->p->too_deep = x->count;
 		else if (x->kind == SP_LOST_IN_ALL)
 			lost = x->count;
 		else {
-			told = sp_sat_add(told, x->count);
+			told = sp_saturate_add(told, x->count);
 			sp_profile_lost(l->p, x->reason, x->count);
 		}
 	}
@@ -46,8 +48,9 @@ static void weigh_alike(struct sp_profile *p, unsigned event)
 	}
 	for (size_t i = 0; i < p->row_count; i++)
 		if (p->rows[i].event == event)
-			p->rows[i].weight = sp_sat_mul(p->rows[i].count, e->interval);
-	e->weight = sp_sat_mul(e->count, e->interval);
+			p->rows[i].weight = sp_saturate_mul(p->rows[i].count, e->interval);
+	e->weight = sp_saturate_mul(e->count, e->interval);
+	p->saturated |= e->count > INT64_MAX / e->interval;
 }
 
 /* async-profiler gives running threads no time span: such a sample stands for its intervals. */
@@ -56,10 +59,12 @@ static void weigh_missing(struct sp_profile *p, unsigned event)
 	struct sp_event *e = &p->events[event];
 
 	for (size_t i = 0; i < p->row_count; i++) {
+		uint64_t w = sp_saturate_mul(p->rows[i].count, e->interval);
+
 		if (p->rows[i].event != event || p->rows[i].weight > 0)
 			continue;
-		p->rows[i].weight =
-			sp_sat_fitting(e->weight, sp_sat_mul(p->rows[i].count, e->interval));
+		p->rows[i].weight = sp_saturate_fitting(e->weight, w);
+		p->saturated |= p->rows[i].weight < w;
 		e->weight += p->rows[i].weight;
 	}
 }
@@ -199,11 +204,6 @@ static void check_tasks(struct sp_loading *l)
 		sp_profile_note(p, "no stage or task is known here: the recording has no "
 				   "profiler.Span events and no thread that Spark named after a "
 				   "task; try --by thread");
-	else if (!l->ours && !l->spans->count)
-		sp_profile_note(p,
-			"stages and tasks are taken from thread names, and this "
-			"recording keeps only the last name of each thread: the split is "
-			"a guess");
 }
 
 /* Events that were only kept a place for. */
@@ -220,7 +220,7 @@ static int drop_empty(struct sp_profile *p)
 	return mask == all ? 0 : sp_profile_keep_events(p, mask);
 }
 
-static const char *before_id(const struct sp_spans *s)
+static const char *before_id(const struct sp_task_spans *s)
 {
 	return s->several || strcmp(s->executor, "driver") == 0 ? "" : "executor ";
 }
@@ -279,17 +279,17 @@ static enum sp_idle idle_of(const struct sp_loading *l, bool ran)
 		return SP_IDLE_NONE;
 	if (!executor)
 		return SP_IDLE_UNTOLD;
-	if (strcmp(executor, "driver") == 0)
-		return ran ? SP_IDLE_UNTOLD : SP_IDLE_DRIVER;
-	return ran ? SP_IDLE_NONE : SP_IDLE_EXECUTOR;
+	if (ran)
+		return strcmp(executor, "driver") == 0 ? SP_IDLE_UNTOLD : SP_IDLE_NONE;
+	return strcmp(executor, "driver") == 0 ? SP_IDLE_DRIVER : SP_IDLE_EXECUTOR;
 }
 
 static int settle_filter(struct sp_loading *l)
 {
 	struct sp_profile *p = l->p;
 	struct sp_task_filter f;
-	bool ran = false, asked;
 	uint64_t all = 0, samples = 0;
+	bool ran = false, asked;
 	int r;
 
 	set_filter(l->opts, &f);
@@ -299,21 +299,21 @@ static int settle_filter(struct sp_loading *l)
 	for (size_t i = 0; i < p->row_count && !ran; i++)
 		ran = p->rows[i].task != 0;
 	/* of several recordings one that is idle is not what was asked for */
-	if (l->opts->tasks_only == SP_TASKS_ONLY && l->opts->several)
-		ran = true;
+	ran |= l->opts->tasks_only == SP_TASKS_ONLY && l->opts->several;
 	if (l->opts->tasks_only == SP_TASKS_ONLY && !ran && !asked)
 		sp_profile_note(p, "no task ran while this was recorded: all threads are shown");
 	f.tasks_only &= ran;
 	if (!asked && !f.tasks_only) {
 		p->idle = idle_of(l, ran);
-		return l->opts->several ? 0 : sp_profile_leave_idle(p);
+		r = p->idle ? sp_driver_work_leave_idle(p, l->spans->executor) : 0;
+		return r < 0 || l->opts->several ? r : sp_profile_leave_idle(p);
 	}
 	if (f.event >= 0) {
 		const struct sp_event *e = &p->events[f.event];
 		struct sp_rounding round = sp_rounding_of(e);
 
-		all = sp_sat_add(e->weight, l->outside.weight);
-		samples = sp_round(&round, sp_sat_add(e->count, l->outside.count), all);
+		all = sp_saturate_add(e->weight, l->outside.weight);
+		samples = sp_round(&round, sp_saturate_add(e->count, l->outside.count), all);
 	}
 	r = l->outside.count && !asked ? 0 : sp_profile_filter_tasks(p, &f);
 	if (r == 0 && f.event >= 0 && !asked) {
@@ -368,7 +368,7 @@ static int settle_names(struct sp_loading *l)
 /* "executor 3 of application_… "nightly" (pid 4711)", as far as the recording tells it. */
 static void settle_target(struct sp_loading *l)
 {
-	const struct sp_spans *s = l->spans;
+	const struct sp_task_spans *s = l->spans;
 	SP_AUTO_BUF struct sp_buf b = {0};
 	uint32_t id;
 
@@ -416,13 +416,17 @@ static int settle_tasks(struct sp_loading *l)
 
 	if (!l->spans)
 		return 0;
-	r = sp_spans_settle(l->spans, l->p);
+	r = sp_task_spans_finish(l->spans, l->p);
+	sp_loading_note_foreign(l);
 	settle_target(l);
 	settle_runtime(l);
 	if (r == 0)
 		r = settle_host(l);
 	if (r == 0)
-		r = sp_profile_join_python(l->p);
+		r = sp_python_graft_join(l->p);
+	if (r == 0 && l->spans->helped && !l->opts->python_both && !l->opts->thread &&
+		!l->opts->states)
+		r = sp_python_graft_fill(l->p, !l->opts->timeless);
 	if (r == 0 && l->opts->names)
 		r = settle_names(l);
 	if (r == 0)
@@ -453,7 +457,7 @@ static void settle_times(struct sp_loading *l)
 	l->p->duration_ns = end > start ? end - start : 0;
 }
 
-int sp_loading_settle(struct sp_loading *l)
+int sp_loading_finish(struct sp_loading *l)
 {
 	int r = 0;
 
@@ -481,19 +485,4 @@ int sp_loading_leak(
 		return event;
 	leak.event = (uint32_t)event;
 	return sp_profile_add_at(l->p, &leak, time_ns, 0);
-}
-
-void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
-{
-	struct sp_jfr_stats *to = &l->stats;
-
-	to->chunks += from->chunks;
-	to->events += from->events;
-	to->skipped += from->skipped;
-	to->unfinished += from->unfinished;
-	to->dropped += from->dropped;
-	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
-		to->start_ns = from->start_ns;
-	if (from->end_ns > to->end_ns)
-		to->end_ns = from->end_ns;
 }

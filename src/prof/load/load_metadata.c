@@ -1,5 +1,5 @@
-/* What a recording says of itself: see load_fact.h. */
-#include "prof/load_fact.h"
+/* What a recording says of itself: see load_metadata.h. */
+#include "prof/load/load_metadata.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "prof/timeline.h"
+#include "prof/model/timeline.h"
 
 static uint64_t number(const struct sp_jfr_event *e, const char *name)
 {
@@ -53,9 +53,12 @@ static const struct {
 	{"sparkprof.PythonProcess", "pss", SP_SERIES_PY_PSS, true},
 	{"sparkprof.MemoryGroup", "used", SP_SERIES_MEM_USED, false},
 	{"sparkprof.MemoryGroup", "limit", SP_SERIES_MEM_LIMIT, false},
+	{"jdk.ContainerCPUThrottling", "cpuElapsedSlices", SP_SERIES_PERIODS, false},
+	{"jdk.ContainerCPUThrottling", "cpuThrottledSlices", SP_SERIES_THROTTLED, false},
+	{"jdk.ContainerCPUThrottling", "cpuThrottledTime", SP_SERIES_THROTTLED_NS, false},
 };
 
-int sp_fact_series(struct sp_loading *l, const char *type, const struct sp_jfr_event *e)
+int sp_load_metadata_series(struct sp_loading *l, const char *type, const struct sp_jfr_event *e)
 {
 	int r = 0;
 
@@ -68,7 +71,7 @@ int sp_fact_series(struct sp_loading *l, const char *type, const struct sp_jfr_e
 	return r;
 }
 
-void sp_fact_setting(struct sp_loading *l, const struct sp_jfr_event *e)
+void sp_load_metadata_setting(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	char name[32], value[1024];
 
@@ -103,7 +106,7 @@ static void read_executor(struct sp_loading *l, const struct sp_jfr_event *e)
 	}
 }
 
-void sp_fact_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
+void sp_load_metadata_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	char name[128], version[256], line[400];
 	uint64_t pid = number(e, "pid");
@@ -126,7 +129,7 @@ void sp_fact_jvm(struct sp_loading *l, const struct sp_jfr_event *e)
 }
 
 /* Counts in a recording are sums since its start, so the last one is the largest. */
-int sp_fact_lost(struct sp_loading *l, const struct sp_jfr_event *e)
+int sp_load_metadata_lost(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	char reason[sizeof(l->losses.rows->reason)];
 
@@ -136,7 +139,7 @@ int sp_fact_lost(struct sp_loading *l, const struct sp_jfr_event *e)
 			 : 0;
 }
 
-int sp_fact_counts(struct sp_loading *l, const struct sp_jfr_event *e)
+int sp_load_metadata_counts(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	uint64_t since = number(e, "sinceTime");
 	int r = sp_losses_keep(&l->losses, SP_LOST_IN_ALL, "", since, number(e, "lost"));
@@ -145,7 +148,7 @@ int sp_fact_counts(struct sp_loading *l, const struct sp_jfr_event *e)
 	return r < 0 ? r : sp_losses_keep(&l->losses, SP_TOO_DEEP, "", since, number(e, "tooDeep"));
 }
 
-int sp_fact_module(struct sp_loading *l, const struct sp_jfr_event *e)
+int sp_load_metadata_module(struct sp_loading *l, const struct sp_jfr_event *e)
 {
 	char path[4096];
 	int r;

@@ -1,5 +1,5 @@
 /* See losses.h. */
-#include "prof/losses.h"
+#include "prof/load/losses.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sat.h"
+#include "base/saturate.h"
 
 #define RECENT 32u	  /* rows that may grow: a recording has fewer counters */
 #define MOST   (1u << 16) /* of a file that is not what it seems */
@@ -18,11 +18,11 @@ void sp_losses_done(struct sp_losses *l)
 	*l = (struct sp_losses){0};
 }
 
-static struct sp_loss *add(struct sp_losses *l)
+static struct sp_loss_note *add(struct sp_losses *l)
 {
 	if (l->count == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : RECENT;
-		struct sp_loss *rows = realloc(l->rows, cap * sizeof(*rows));
+		struct sp_loss_note *rows = realloc(l->rows, cap * sizeof(*rows));
 
 		if (!rows)
 			return NULL;
@@ -32,7 +32,7 @@ static struct sp_loss *add(struct sp_losses *l)
 	return &l->rows[l->count++];
 }
 
-static bool same_counter(const struct sp_loss *a, const struct sp_loss *b)
+static bool same_counter(const struct sp_loss_note *a, const struct sp_loss_note *b)
 {
 	return a->kind == b->kind && strcmp(a->reason, b->reason) == 0;
 }
@@ -40,7 +40,7 @@ static bool same_counter(const struct sp_loss *a, const struct sp_loss *b)
 int sp_losses_keep(struct sp_losses *l, enum sp_loss_kind kind, const char *reason, uint64_t since,
 	uint64_t count)
 {
-	struct sp_loss row = {.kind = (uint8_t)kind, .since = since, .count = count}, *at;
+	struct sp_loss_note row = {.kind = (uint8_t)kind, .since = since, .count = count}, *at;
 
 	snprintf(row.reason, sizeof(row.reason), "%s", reason);
 	for (size_t i = l->count; i > 0 && l->count - i < RECENT; i--) {
@@ -62,7 +62,7 @@ int sp_losses_keep(struct sp_losses *l, enum sp_loss_kind kind, const char *reas
 int sp_losses_join(struct sp_losses *l, const struct sp_losses *other)
 {
 	for (size_t i = 0; i < other->count; i++) {
-		struct sp_loss *at = add(l);
+		struct sp_loss_note *at = add(l);
 
 		if (!at)
 			return -ENOMEM;
@@ -73,7 +73,7 @@ int sp_losses_join(struct sp_losses *l, const struct sp_losses *other)
 
 static int compare(const void *a, const void *b)
 {
-	const struct sp_loss *x = a, *y = b;
+	const struct sp_loss_note *x = a, *y = b;
 	int by_reason = strcmp(x->reason, y->reason);
 
 	if (x->kind != y->kind)
@@ -87,7 +87,7 @@ static int compare(const void *a, const void *b)
 
 static int largest_first(const void *a, const void *b)
 {
-	const struct sp_loss *x = a, *y = b;
+	const struct sp_loss_note *x = a, *y = b;
 
 	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->reason, y->reason);
 }
@@ -101,11 +101,12 @@ void sp_losses_settle(struct sp_losses *l)
 		return;
 	qsort(l->rows, l->count, sizeof(*l->rows), compare);
 	for (size_t i = 0; i < l->count; i++) {
-		struct sp_loss row = l->rows[i];
+		struct sp_loss_note row = l->rows[i];
 
 		if (n && same_counter(&l->rows[n - 1], &row)) {
 			if (row.since != since) /* the largest of them comes first */
-				l->rows[n - 1].count = sp_sat_add(l->rows[n - 1].count, row.count);
+				l->rows[n - 1].count =
+					sp_saturate_add(l->rows[n - 1].count, row.count);
 		} else {
 			l->rows[n++] = row;
 		}

@@ -1,8 +1,8 @@
 /* What a recording says was lost. Its counters only grow, from the moment they began on
  * (sinceTime); where pieces were appended to each other, or a recording was resumed, they began
  * several times: the largest of each beginning counts, and they add up. */
-#ifndef SP_PROF_LOSSES_H
-#define SP_PROF_LOSSES_H
+#ifndef SP_PROF_LOAD_LOSSES_H
+#define SP_PROF_LOAD_LOSSES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,14 +13,14 @@ enum sp_loss_kind {
 	SP_TOO_DEEP,
 };
 
-struct sp_loss {
+struct sp_loss_note {
 	uint8_t kind;
 	char reason[127]; /* "" unless by reason */
 	uint64_t since, count;
 };
 
 struct sp_losses {
-	struct sp_loss *rows; /* owned */
+	struct sp_loss_note *rows; /* owned */
 	size_t count, cap;
 };
 

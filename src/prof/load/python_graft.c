@@ -1,8 +1,8 @@
-/* See python.h. */
-#include "prof/python.h"
+/* See python_graft.h. */
+#include "prof/load/python_graft.h"
 
 #include "base/cleanup.h"
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,21 +21,31 @@ struct join {
 	struct wait *waits; /* owned */
 	size_t count, cap;
 	uint32_t worker; /* method "[python worker]" */
+	uint32_t driver; /* method "[python driver]" */
 	struct sp_frame_ref *frames;
 };
-
-static bool is_worker(const struct sp_profile *p, uint32_t thread)
-{
-	static const char prefix[] = "python-worker-";
-	const struct sp_thread *t = sp_dict_get_thread(p->dict, thread);
-
-	return t && strncmp(sp_dict_get_string(p->dict, t->name_id, NULL), prefix,
-			    sizeof(prefix) - 1) == 0;
-}
 
 static bool starts_with(const char *s, const char *with)
 {
 	return strncmp(s, with, strlen(with)) == 0;
+}
+
+static bool is_called(const struct sp_profile *p, uint32_t thread, const char *prefix)
+{
+	const struct sp_thread *t = sp_dict_get_thread(p->dict, thread);
+
+	return t && starts_with(sp_dict_get_string(p->dict, t->name_id, NULL), prefix);
+}
+
+static bool is_worker(const struct sp_profile *p, uint32_t thread)
+{
+	return is_called(p, thread, "python-worker-");
+}
+
+/* Of a driver's application. */
+static bool is_driver(const struct sp_profile *p, uint32_t thread)
+{
+	return is_called(p, thread, "python-driver-");
 }
 
 /* The frame nearest to the leaf that belongs to Spark's reading from Python, in a stack that does
@@ -101,7 +111,7 @@ static int find_waits(struct join *j)
 /* Tasks are the same where their TIDs are, or, for the second best, their stages. */
 static bool fits(const struct sp_profile *p, uint32_t a, uint32_t b, bool stage)
 {
-	const struct sp_taskname *x = &p->tasks[a - 1].name, *y = &p->tasks[b - 1].name;
+	const struct sp_task_name *x = &p->tasks[a - 1].name, *y = &p->tasks[b - 1].name;
 
 	return stage ? x->stage == y->stage : x->task_id == y->task_id;
 }
@@ -127,7 +137,8 @@ static uint32_t joined(struct join *j, const struct sp_sample *row)
 		return row->stack;
 	if (n)
 		memcpy(j->frames, s->frames, n * sizeof(*j->frames));
-	j->frames[n++] = (struct sp_frame_ref){j->worker, -1, -1, SP_FRAME_PYTHON};
+	j->frames[n++] = (struct sp_frame_ref){
+		is_driver(j->p, row->thread) ? j->driver : j->worker, -1, -1, SP_FRAME_PYTHON};
 	s = w ? sp_dict_get_stack(j->p->dict, w->stack) : NULL;
 	for (uint32_t i = w ? w->from : 0; s && i < s->count && n < SP_DICT_MAX_FRAMES; i++)
 		j->frames[n++] = s->frames[i];
@@ -151,7 +162,7 @@ static int replace(struct join *j)
 		struct sp_sample *row = &p->rows[i];
 		struct known *k = &known[(row->stack * 31u + row->task) % KNOWN];
 
-		if (!row->stack || !is_worker(p, row->thread))
+		if (!row->stack || !(is_worker(p, row->thread) || is_driver(p, row->thread)))
 			continue;
 		if (k->stack != row->stack || k->task != row->task) {
 			*k = (struct known){row->stack, row->task, joined(j, row)};
@@ -167,24 +178,30 @@ static int replace(struct join *j)
 static bool has_workers(const struct sp_profile *p)
 {
 	for (uint32_t i = 1; i <= sp_dict_threads(p->dict); i++)
-		if (is_worker(p, i))
+		if (is_worker(p, i) || is_driver(p, i))
 			return true;
 	return false;
 }
 
-int sp_profile_join_python(struct sp_profile *p)
+/* Returns 0 when out of memory. */
+static uint32_t add_method(struct sp_profile *p, const char *name)
 {
-	static const char name[] = "[python worker]";
+	struct sp_method m = {.native = 1, .name_id = sp_dict_string(p->dict, name, strlen(name))};
+
+	return m.name_id ? sp_dict_method(p->dict, &m) : 0;
+}
+
+int sp_python_graft_join(struct sp_profile *p)
+{
 	struct join j = {.p = p};
-	struct sp_method m = {.native = 1};
 	int r = 0;
 
 	if (!has_workers(p))
 		return 0;
-	m.name_id = sp_dict_string(p->dict, name, sizeof(name) - 1);
-	j.worker = m.name_id ? sp_dict_method(p->dict, &m) : 0;
+	j.worker = add_method(p, "[python worker]");
+	j.driver = add_method(p, "[python driver]");
 	j.frames = malloc(SP_DICT_MAX_FRAMES * sizeof(*j.frames));
-	if (!j.worker || !j.frames)
+	if (!j.worker || !j.driver || !j.frames)
 		r = -ENOMEM;
 	if (r == 0)
 		r = find_waits(&j);

@@ -1,5 +1,5 @@
-/* Tasks of samples: see roots.h. Answers are kept by thread, and beside stacks. */
-#include "prof/roots.h"
+/* Tasks of samples: see sample_task.h. Answers are kept by thread, and beside stacks. */
+#include "prof/load/sample_task.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@ struct known_thread {
 	bool met;
 };
 
-struct sp_roots {
+struct sp_sample_task {
 	struct known_thread *threads; /* by thread id */
 	size_t thread_cap;
 	uint8_t *methods; /* what a frame of it says, by method id */
 	size_t method_cap;
 };
 
-void sp_roots_free(struct sp_roots *r)
+void sp_sample_task_free(struct sp_sample_task *r)
 {
 	if (!r)
 		return;
@@ -29,7 +29,7 @@ void sp_roots_free(struct sp_roots *r)
 	free(r);
 }
 
-static struct sp_roots *roots(struct sp_loading *l)
+static struct sp_sample_task *roots(struct sp_loading *l)
 {
 	if (!l->roots)
 		l->roots = calloc(1, sizeof(*l->roots));
@@ -68,7 +68,7 @@ static uint8_t judge_method(const struct sp_dict *d, uint32_t method)
 }
 
 /* What a stack says by itself: a pool's thread that waits for its next job is in none. */
-static uint8_t judge(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
+static uint8_t judge(struct sp_loading *l, struct sp_sample_task *r, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(l->p->dict, stack);
 
@@ -84,7 +84,7 @@ static uint8_t judge(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 }
 
 /* The same, once for each stack; or -ENOMEM. */
-static int judge_once(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
+static int judge_once(struct sp_loading *l, struct sp_sample_task *r, uint32_t stack)
 {
 	enum { SAID = SP_STACK_TASK | SP_STACK_IDLE | SP_STACK_OTHER };
 	uint8_t said = sp_dict_stack_marks(l->p->dict, stack) & SAID;
@@ -102,12 +102,12 @@ static int judge_once(struct sp_loading *l, struct sp_roots *r, uint32_t stack)
 static uint32_t named(struct sp_loading *l, const struct sp_thread *t)
 {
 	const char *name = t ? sp_dict_get_string(l->p->dict, t->name_id, NULL) : "";
-	struct sp_taskname task;
+	struct sp_task_name task;
 
 	/* Other threads have words like "task-result-getter-1" in their names. */
-	if (!sp_taskname_parse(name, &task))
+	if (!sp_task_name_parse(name, &task))
 		return 0;
-	return sp_spans_name(l->spans, &task);
+	return sp_task_spans_name(l->spans, &task);
 }
 
 /* The worker as Spark calls it in that task; those that have a name for idle ones (4.2 on) all call
@@ -121,18 +121,19 @@ static void call_by_task(struct sp_loading *l, uint32_t task, uint32_t *thread)
 	int n;
 
 	if (!task || task > l->spans->count || !t ||
-		!sp_taskname_idle(sp_dict_get_string(l->p->dict, t->name_id, NULL)))
+		!sp_task_name_idle(sp_dict_get_string(l->p->dict, t->name_id, NULL)))
 		return;
 	named = *t;
 	n = snprintf(name, sizeof(name), "Executor task launch worker for %s",
-		sp_taskname_tag(&l->spans->list[task - 1].run.name, tag, sizeof(tag)));
+		sp_task_name_tag(&l->spans->list[task - 1].run.name, tag, sizeof(tag)));
 	named.name_id = sp_dict_string(l->p->dict, name, (size_t)n);
 	id = named.name_id ? sp_dict_thread(l->p->dict, &named) : 0;
 	*thread = id ? id : *thread;
 }
 
 /* NULL: no memory. */
-static struct known_thread *known_thread(struct sp_loading *l, struct sp_roots *r, uint32_t id)
+static struct known_thread *known_thread(
+	struct sp_loading *l, struct sp_sample_task *r, uint32_t id)
 {
 	const struct sp_thread *t;
 
@@ -146,10 +147,32 @@ static struct known_thread *known_thread(struct sp_loading *l, struct sp_roots *
 	return &r->threads[id];
 }
 
-int sp_roots_find(
-	struct sp_loading *l, const struct sp_jfr_event *e, uint32_t *ret_task, uint32_t *thread)
+/* What a thread ran, and waited for a core meanwhile, is written when it is seen next, as one piece
+ * that ends then: on busy cores that begins long before the task does whose stack it has. */
+static uint32_t task_at_end(const struct sp_task_spans *s, uint32_t tid,
+	const struct sp_jfr_event *e, uint64_t took_ns, uint64_t *ret_early_ns)
 {
-	struct sp_roots *r = roots(l);
+	uint32_t task = took_ns ? sp_task_spans_find(s, tid, e->start_ns + took_ns, 0) : 0;
+
+	if (task && s->list[task - 1].run.start_ns > e->start_ns)
+		*ret_early_ns = s->list[task - 1].run.start_ns - e->start_ns;
+	return task;
+}
+
+/* At the end of a recording a worker that is idle since gets what it ran behind the last sample of
+ * its last task, and that sample's stack. */
+static bool is_unpaid(const struct sp_loading *l, const struct sp_jfr_event *e, uint64_t took_ns)
+{
+	const struct sp_thread *t = sp_dict_get_thread(l->p->dict, e->thread);
+
+	return took_ns && (e->state == SP_STATE_RUNNING || e->state == SP_STATE_RUNNABLE) && t &&
+	       sp_task_name_idle(sp_dict_get_string(l->p->dict, t->name_id, NULL));
+}
+
+int sp_sample_task_find(struct sp_loading *l, const struct sp_jfr_event *e, uint64_t took_ns,
+	uint32_t *ret_task, uint32_t *thread, uint64_t *ret_early_ns)
+{
+	struct sp_sample_task *r = roots(l);
 	struct known_thread *t = r ? known_thread(l, r, e->thread) : NULL;
 	bool last = true;
 	int said = t ? judge_once(l, r, e->stack) : -ENOMEM;
@@ -157,16 +180,23 @@ int sp_roots_find(
 	*ret_task = 0;
 	if (said < 0 || said == SP_STACK_IDLE)
 		return said < 0 ? said : 0;
-	*ret_task = e->thread ? sp_spans_find(l->spans, t->tid, e->start_ns, t->last) : 0;
+	*ret_task = e->thread ? sp_task_spans_find(l->spans, t->tid, e->start_ns, t->last) : 0;
 	t->last = *ret_task ? *ret_task : t->last;
 	if (*ret_task || said != SP_STACK_TASK)
 		return 0;
-	*ret_task = e->thread ? sp_spans_near(l->spans, t->tid, e->start_ns, &last) : 0;
+	if (e->thread)
+		*ret_task = task_at_end(l->spans, t->tid, e, took_ns, ret_early_ns);
+	if (e->thread && !*ret_task)
+		*ret_task = sp_task_spans_near(l->spans, t->tid, e->start_ns, &last);
 	call_by_task(l, *ret_task, thread);
 	if (*ret_task || !last)
 		return 0;
 	if (!t->named)
 		t->named = named(l, sp_dict_get_thread(l->p->dict, e->thread)) + 1;
 	*ret_task = t->named - 1;
+	if (!*ret_task && is_unpaid(l, e, took_ns)) {
+		*ret_task = sp_task_spans_before(l->spans, t->tid, e->start_ns);
+		call_by_task(l, *ret_task, thread);
+	}
 	return 0;
 }

@@ -1,11 +1,34 @@
-/* Spans and what was read with them become part of a profile: see spans.h. */
-#include "prof/spans.h"
+/* Spans and what was read with them become part of a profile: see task_spans.h. */
+#include "prof/load/task_spans.h"
 
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+int sp_task_spans_source(struct sp_task_spans *s, const char *location, const char *classes)
+{
+	struct sp_span_source *x =
+		reallocarray(s->sources, s->source_count + 1, sizeof(*s->sources));
+
+	if (!x)
+		return -ENOMEM;
+	s->sources = x;
+	x += s->source_count++;
+	*x = (struct sp_span_source){strdup(location), strdup(classes)};
+	return x->location && x->classes ? 0 : -ENOMEM;
+}
+
+void sp_task_spans_sources_done(struct sp_task_spans *s)
+{
+	for (size_t i = 0; i < s->source_count; i++) {
+		free(s->sources[i].location);
+		free(s->sources[i].classes);
+	}
+	free(s->sources);
+}
 
 static uint32_t intern(struct sp_profile *p, const char *s)
 {
@@ -20,7 +43,7 @@ static void learn(struct sp_profile *p, const char *s, uint32_t *to)
 	*to = id ? id : *to;
 }
 
-static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
+static int settle_stages(const struct sp_task_spans *s, struct sp_profile *p)
 {
 	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sp_span_stage *from = &s->stages[i];
@@ -37,11 +60,15 @@ static int settle_stages(const struct sp_spans *s, struct sp_profile *p)
 		learn(p, from->sql_text, &to->sql_text);
 		learn(p, from->query, &to->query);
 		learn(p, from->batch, &to->batch);
+		if (from->finished) {
+			to->finished = from->finished;
+			to->median_ns = from->median_ns;
+		}
 	}
 	return 0;
 }
 
-static void note_sockets(const struct sp_sockets *s, struct sp_profile *p)
+static void note_sockets(const struct sp_worker_sockets *s, struct sp_profile *p)
 {
 	unsigned long long other = s->other, looks = s->other + s->same;
 	char text[160];
@@ -52,7 +79,7 @@ static void note_sockets(const struct sp_sockets *s, struct sp_profile *p)
 	sp_profile_note(p, text);
 }
 
-int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p)
+int sp_task_spans_finish(const struct sp_task_spans *s, struct sp_profile *p)
 {
 	int r = 0;
 
@@ -73,6 +100,9 @@ int sp_spans_settle(const struct sp_spans *s, struct sp_profile *p)
 		t.executor = p->executor_id;
 		r = sp_profile_add_task(p, &t);
 	}
+	for (size_t i = 0; i < s->source_count && r == 0; i++)
+		r = sp_profile_source(
+			p, intern(p, s->sources[i].location), intern(p, s->sources[i].classes));
 	if (s->sockets.other)
 		note_sockets(&s->sockets, p);
 	return r < 0 ? r : settle_stages(s, p);

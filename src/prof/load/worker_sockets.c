@@ -1,13 +1,13 @@
-/* See sockets.h. */
-#include "prof/sockets.h"
+/* See worker_sockets.h. */
+#include "prof/load/worker_sockets.h"
 
-#include "prof/spans.h"
+#include "prof/load/task_spans.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int sp_sockets_add(struct sp_sockets *s, const struct sp_socket *x)
+int sp_worker_sockets_add(struct sp_worker_sockets *s, const struct sp_worker_socket *x)
 {
 	if (s->count == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 64;
@@ -22,22 +22,22 @@ int sp_sockets_add(struct sp_sockets *s, const struct sp_socket *x)
 	return 0;
 }
 
-void sp_sockets_done(struct sp_sockets *s)
+void sp_worker_sockets_done(struct sp_worker_sockets *s)
 {
 	free(s->list);
 	memset(s, 0, sizeof(*s));
 }
 
-int sp_sockets_apply(struct sp_sockets *s, struct sp_spans *spans)
+int sp_worker_sockets_apply(struct sp_worker_sockets *s, struct sp_task_spans *spans)
 {
 	size_t sorted = spans->count, added = 0;
 	struct sp_span *more = calloc(s->count + 1, sizeof(*more));
 	int r = more ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < s->count && r == 0; i++) {
-		const struct sp_socket *x = &s->list[i];
+		const struct sp_worker_socket *x = &s->list[i];
 		uint64_t middle = x->start_ns + (x->end_ns - x->start_ns) / 2;
-		uint32_t task = sp_spans_find(spans, x->java, x->end_ns, 0);
+		uint32_t task = sp_task_spans_find(spans, x->java, x->end_ns, 0);
 
 		if (!task || spans->list[task - 1].label)
 			continue;
@@ -46,7 +46,7 @@ int sp_sockets_apply(struct sp_sockets *s, struct sp_spans *spans)
 
 			s->same += same;
 			s->other += !same;
-		} else if (!sp_spans_find(spans, x->tid, middle, 0)) {
+		} else if (!sp_task_spans_find(spans, x->tid, middle, 0)) {
 			more[added] = spans->list[task - 1];
 			more[added].run.tid = x->tid;
 			more[added].run.helper = true;
@@ -55,7 +55,7 @@ int sp_sockets_apply(struct sp_sockets *s, struct sp_spans *spans)
 		}
 	}
 	for (size_t i = 0; i < added && r == 0; i++)
-		r = sp_spans_add(spans, &more[i]);
+		r = sp_task_spans_add(spans, &more[i]);
 	free(more);
 	return r < 0 ? r : spans->count > sorted;
 }

@@ -1,5 +1,5 @@
-/* See fold.h. */
-#include "prof/fold.h"
+/* See coarsen.h. */
+#include "prof/model/coarsen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,20 +7,23 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "prof/tasks.h"
-#include "prof/timeline.h"
+#include "prof/model/tasks.h"
+#include "prof/model/timeline.h"
 
 #define FEW_BUCKETS 250	  /* executors are told apart rather than finer times */
 #define MOST_POINTS 20000 /* of a series */
 
 static int add_past(struct sp_profile *p, const struct sp_task_run *t)
 {
+	struct sp_task_length took = sp_task_length(t);
 	struct sp_past past = {.app = t->app,
 		.stage = t->name.stage,
 		.attempt = t->name.stage_attempt,
-		.whole = t->begun && t->ended,
+		.running = took.running,
+		.least = took.least,
 		.task_id = t->name.task_id,
-		.took_ns = t->end_ns - t->start_ns};
+		.took_ns = t->end_ns - t->start_ns,
+		.length_ns = took.ns};
 
 	return t->folded || t->helper || t->name.stage < 0 ? 0 : sp_profile_add_past(p, &past);
 }
@@ -30,7 +33,7 @@ static struct sp_task_run group_of(const struct sp_task_run *t, enum sp_fold to)
 {
 	struct sp_task_run g = *t;
 
-	g.name = (struct sp_taskname){-1, t->name.stage, t->name.stage_attempt, -1, -1};
+	g.name = (struct sp_task_name){-1, t->name.stage, t->name.stage_attempt, -1, -1};
 	g.tid = 0;
 	g.begun = g.ended = g.helper = false;
 	g.folded = true;
@@ -54,7 +57,7 @@ int sp_profile_add_group(struct sp_profile *p, const struct sp_task_run *g, uint
 
 		if (x->folded && x->name.stage == g->name.stage && x->executor == g->executor &&
 			x->name.stage_attempt == g->name.stage_attempt && x->app == g->app &&
-			x->label == g->label) {
+			x->label == g->label && x->stage_label == g->stage_label) {
 			grow_span(x, g);
 			*ret = (uint32_t)i + 1;
 			return 0;
@@ -99,7 +102,7 @@ static void fold_series(struct sp_series *s, enum sp_series_kind kind)
 	}
 }
 
-int sp_profile_fold(struct sp_profile *p, enum sp_fold to)
+int sp_profile_coarsen(struct sp_profile *p, enum sp_fold to)
 {
 	SP_AUTO_FREE struct sp_task_run *old = p->tasks;
 	SP_AUTO_FREE uint32_t *map = calloc(p->task_count + 1, sizeof(*map));
@@ -155,17 +158,17 @@ int sp_profile_bound(struct sp_profile *p, size_t rows)
 	if (p->row_count <= rows)
 		return 0;
 	if (p->fold < SP_FOLD_STAGES)
-		r = sp_profile_fold(p, SP_FOLD_STAGES);
+		r = sp_profile_coarsen(p, SP_FOLD_STAGES);
 	if (p->row_count > aim && r == 0)
 		sp_profile_widen(p, doublings(p, FEW_BUCKETS));
 	if (p->row_count > aim && r == 0 && has_executors(p))
-		r = sp_profile_fold(p, SP_FOLD_EXECUTORS);
+		r = sp_profile_coarsen(p, SP_FOLD_EXECUTORS);
 	while (p->row_count > aim && r == 0 && doublings(p, 0))
 		sp_profile_widen(p, 1);
 	return r;
 }
 
-void sp_profile_tell_fold(const struct sp_profile *p, char *buf, size_t size)
+void sp_profile_tell_coarsened(const struct sp_profile *p, char *buf, size_t size)
 {
 	int n = 0;
 

@@ -1,11 +1,11 @@
-/* Spelling frames: see framename.h. */
-#include "prof/framename.h"
+/* Spelling frames: see frame_name.h. */
+#include "prof/model/frame_name.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "elf/demangle.h"
-#include "prof/shortname.h"
+#include "prof/model/short_name.h"
 
 /* Length of a class name without what makes hidden classes unique: "/0x0000000800c03000" (as Java
  * prints it), "+0x…" (as HotSpot keeps it) or "/1234" (before JDK 15). */
@@ -23,7 +23,7 @@ static void add_class(const char *s, size_t n, const struct sp_style *style, str
 {
 	if (!s)
 		return; /* never: but gcc cannot know */
-	n = style->stable ? sp_shortname_stable(s, n) : stable_length(s, n);
+	n = style->stable ? sp_short_name_stable(s, n) : stable_length(s, n);
 	if (style->simple) {
 		const char *slash = memrchr(s, '/', n);
 
@@ -46,14 +46,14 @@ static void add_java(const struct sp_dict *d, const struct sp_method *m,
 	const char *s = sp_dict_get_string(d, m->class_id, &n);
 
 	if (n > 0 && style->readable)
-		sp_shortname_class(s, n, out);
+		sp_short_name_class(s, n, out);
 	else if (n > 0)
 		add_class(s, n, style, out);
 	if (n > 0 && m->name_id)
 		sp_buf_addc(out, '.');
 	s = sp_dict_get_string(d, m->name_id, &n);
 	if (style->readable)
-		sp_shortname_method(s, n, out);
+		sp_short_name_method(s, n, out);
 	else
 		sp_buf_add(out, s, n);
 	if (style->signatures) {
@@ -62,7 +62,7 @@ static void add_java(const struct sp_dict *d, const struct sp_method *m,
 	}
 }
 
-void sp_framename_class(const struct sp_dict *d, const struct sp_method *m,
+void sp_frame_name_class(const struct sp_dict *d, const struct sp_method *m,
 	const struct sp_style *style, struct sp_buf *out)
 {
 	struct sp_method cls = {.class_id = m->class_id};
@@ -85,7 +85,7 @@ static void add_native(const struct sp_dict *d, const struct sp_method *m,
 	SP_AUTO_BUF struct sp_buf lib = {0};
 
 	if (style->readable) {
-		sp_shortname_library(module, &lib);
+		sp_short_name_library(module, &lib);
 		module = sp_buf_str(&lib);
 	}
 	if (m->native == SP_NATIVE_FINAL && name[0]) {
@@ -130,7 +130,7 @@ static void add_suffix(uint8_t type, struct sp_buf *out)
 		sp_buf_adds(out, suffixes[type]);
 }
 
-void sp_framename(const struct sp_dict *d, const struct sp_frame_ref *f,
+void sp_frame_name(const struct sp_dict *d, const struct sp_frame_ref *f,
 	const struct sp_style *style, struct sp_buf *out)
 {
 	const struct sp_method *m = sp_dict_get_method(d, f->method);
@@ -149,19 +149,21 @@ void sp_framename(const struct sp_dict *d, const struct sp_frame_ref *f,
 		add_suffix(f->type, out);
 }
 
-enum sp_frame_type sp_framename_type(const struct sp_dict *d, const struct sp_frame_ref *f)
+enum sp_frame_type sp_frame_name_type(const struct sp_dict *d, const struct sp_frame_ref *f)
 {
 	const struct sp_method *m = sp_dict_get_method(d, f->method);
+	const char *name;
 
 	if (!m || f->type >= SP_FRAME_TYPES)
 		return SP_FRAME_NATIVE;
+	name = sp_dict_get_string(d, m->name_id, NULL);
 	if (f->type == SP_FRAME_NATIVE && m->native && !m->unresolved &&
-		sp_demangle_is_mangled(sp_dict_get_string(d, m->name_id, NULL)))
+		(sp_demangle_is_mangled(name) || strstr(name, "::")))
 		return SP_FRAME_CPP;
 	return f->type;
 }
 
-void sp_framename_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf *out)
+void sp_frame_name_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf *out)
 {
 	const struct sp_thread *t = sp_dict_get_thread(d, thread);
 	const char *name = t ? sp_dict_get_string(d, t->name_id, NULL) : "";
@@ -174,4 +176,20 @@ void sp_framename_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf
 		sp_buf_addf(out, "[%s tid=%u]", name, t->tid);
 	else
 		sp_buf_addf(out, "[tid=%u]", t->tid);
+}
+
+void sp_frame_name_work(const struct sp_dict *d, const struct sp_stack *st,
+	const struct sp_style *style, struct sp_buf *out)
+{
+	for (uint32_t i = 0; st && i < st->count; i++) {
+		const struct sp_method *m = sp_dict_get_method(d, st->frames[i].method);
+		struct sp_method cls = {0};
+
+		if (!m || m->native || !m->class_id)
+			continue;
+		cls.class_id = m->class_id;
+		sp_frame_name_class(d, &cls, style, out);
+		return;
+	}
+	sp_buf_adds(out, "[no class]");
 }

@@ -1,9 +1,9 @@
-/* The wildcards of -I and -X: see match.h. */
-#include "prof/match.h"
+/* The wildcards of -I and -X: see glob.h. */
+#include "prof/model/glob.h"
 
 #include <string.h>
 
-bool sp_match(const char *pattern, const char *s)
+bool sp_glob(const char *pattern, const char *s)
 {
 	bool open_start = pattern[0] == '*', open_end;
 	size_t n, len = strlen(s);
@@ -21,10 +21,37 @@ bool sp_match(const char *pattern, const char *s)
 	return memcmp(open_start ? s + len - n : s, pattern, n) == 0;
 }
 
-bool sp_match_any(const char *const *patterns, size_t n, const char *s)
+/* Pieces between stars are taken where they occur first; the last one must end the text, unless a
+ * star does. */
+bool sp_match_glob(const char *pattern, const char *s)
+{
+	size_t len = strlen(s), n = strcspn(pattern, "*");
+
+	if (n > len || memcmp(pattern, s, n) != 0)
+		return false;
+	if (!pattern[n])
+		return n == len;
+	for (s += n, pattern += n; *pattern;) { /* at a star */
+		const char *found;
+
+		pattern++;
+		len = strlen(s);
+		n = strcspn(pattern, "*");
+		if (!pattern[n])
+			return n <= len && memcmp(s + len - n, pattern, n) == 0;
+		found = memmem(s, len, pattern, n);
+		if (!found)
+			return false;
+		s = found + n;
+		pattern += n;
+	}
+	return true;
+}
+
+bool sp_glob_any(const char *const *patterns, size_t n, const char *s)
 {
 	for (size_t i = 0; i < n; i++)
-		if (sp_match(patterns[i], s))
+		if (sp_glob(patterns[i], s))
 			return true;
 	return false;
 }

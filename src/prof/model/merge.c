@@ -1,15 +1,15 @@
 /* Adding one profile to another: see profile.h. Everything is interned again in the dictionary of
  * the first; what each id of the second became is remembered, so that a stack is unpacked once. */
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sat.h"
-#include "prof/tasks.h"
-#include "prof/timeline.h"
+#include "base/saturate.h"
+#include "prof/model/tasks.h"
+#include "prof/model/timeline.h"
 
 struct merge {
 	struct sp_dict *to, *from;
@@ -150,7 +150,8 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 		sp_profile_note(p, sp_dict_get_string(from->dict, from->notes[i].text_id, NULL));
 	p->too_deep += from->too_deep;
 	p->outside += from->outside;
-	p->outside_weight = sp_sat_add(p->outside_weight, from->outside_weight);
+	p->outside_weight = sp_saturate_add(p->outside_weight, from->outside_weight);
+	p->saturated |= from->saturated;
 	p->idle = from->idle > p->idle ? from->idle : p->idle;
 	p->depth_told |= from->depth_told;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
@@ -199,6 +200,7 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 		struct sp_task_run t = from->tasks[i];
 
 		t.label = string(m, t.label);
+		t.stage_label = string(m, t.stage_label);
 		t.app = string(m, t.app);
 		t.executor = string(m, t.executor);
 		m->tasks[i + 1] = (uint32_t)p->task_count + 1;
@@ -214,6 +216,9 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 		past.app = string(m, past.app);
 		r = sp_profile_add_past(p, &past);
 	}
+	for (size_t i = 0; i < from->source_count && r == 0; i++)
+		r = sp_profile_source(p, string(m, from->sources[i].location),
+			string(m, from->sources[i].classes));
 	for (size_t i = 0; i < from->stage_count && r == 0; i++) {
 		const struct sp_stage *s = &from->stages[i];
 		struct sp_stage *to = sp_profile_stage(p, string(m, s->app), s->stage, s->attempt);
@@ -229,6 +234,12 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 		to->sql_text = s->sql_text ? string(m, s->sql_text) : to->sql_text;
 		to->query = s->query ? string(m, s->query) : to->query;
 		to->batch = s->batch ? string(m, s->batch) : to->batch;
+		if (s->finished >= to->finished) {
+			to->finished = s->finished;
+			to->median_ns = s->median_ns;
+		}
+		to->plan = s->plan ? string(m, s->plan) : to->plan;
+		to->operators = s->operators ? string(m, s->operators) : to->operators;
 	}
 	return r;
 }

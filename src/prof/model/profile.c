@@ -1,12 +1,12 @@
 /* Summing samples: see profile.h. */
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sat.h"
-#include "prof/rows.h"
+#include "base/saturate.h"
+#include "prof/model/row_index.h"
 
 int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict)
 {
@@ -46,6 +46,8 @@ void sp_profile_free(struct sp_profile *p)
 	free(p->placed);
 	free(p->pasts);
 	free(p->stages);
+	free(p->sources);
+	free(p->executions);
 	free(p);
 }
 
@@ -209,8 +211,11 @@ static void count_each(struct sp_profile *p, struct sp_sample *s, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct sp_event *e = &p->events[s[i].event];
 
-		s[i].count = sp_sat_fitting(p->count, s[i].count);
-		s[i].weight = sp_sat_fitting(e->weight, s[i].weight);
+		uint64_t count_is = s[i].count, weight_is = s[i].weight;
+
+		s[i].count = sp_saturate_fitting(p->count, s[i].count);
+		s[i].weight = sp_saturate_fitting(e->weight, s[i].weight);
+		p->saturated |= s[i].count < count_is || s[i].weight < weight_is;
 		count_sample(p, e, &s[i]);
 		met |= 1u << s[i].event;
 	}
@@ -223,11 +228,11 @@ int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count
 	for (size_t i = 0; i < count; i++)
 		if (s[i].event >= p->event_count)
 			return -EINVAL;
-	if (sp_rows_grow(p, count) < 0)
+	if (sp_row_index_grow(p, count) < 0)
 		return -ENOMEM;
 	if (count && !count_alike(p, s, count))
 		count_each(p, s, count);
-	sp_rows_sum(p, s, count);
+	sp_row_index_sum(p, s, count);
 	return 0;
 }
 
@@ -299,22 +304,45 @@ static void remark(
 
 	for (unsigned i = 0; i < *n; i++) {
 		if (list[i].text_id == id || i == SP_PROFILE_REMARKS - 1) {
-			list[i].count = sp_sat_add(list[i].count, count);
+			list[i].count = sp_saturate_add(list[i].count, count);
 			return;
 		}
 	}
 	list[(*n)++] = (struct sp_remark){id, count};
 }
 
+int sp_profile_source(struct sp_profile *p, uint32_t location, uint32_t classes)
+{
+	void *to;
+
+	for (size_t i = 0; i < p->source_count; i++)
+		if (p->sources[i].location == location && p->sources[i].classes == classes)
+			return 0;
+	to = reallocarray(p->sources, p->source_count + 1, sizeof(*p->sources));
+	if (!to)
+		return -ENOMEM;
+	p->sources = to;
+	p->sources[p->source_count++] = (struct sp_class_source){location, classes};
+	return 0;
+}
+
 void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count)
 {
 	if (count == 0)
 		return;
-	p->lost_total = sp_sat_add(p->lost_total, count);
+	p->lost_total = sp_saturate_add(p->lost_total, count);
 	remark(p, p->lost, &p->lost_count, reason, count);
 }
 
 void sp_profile_note(struct sp_profile *p, const char *sentence)
 {
 	remark(p, p->notes, &p->note_count, sentence, 0);
+}
+
+void sp_profile_note_saturated(struct sp_profile *p)
+{
+	if (p->saturated)
+		sp_profile_note(p,
+			"counts saturated: sums of this recording are larger than "
+			"9223372036854775807 and are shown as that, so shares are wrong");
 }

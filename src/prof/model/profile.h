@@ -1,15 +1,15 @@
 /* A profile in memory, as the report writers read it: samples summed by stack, thread, state and
  * event over a dictionary, and what has to be said beside them. Filled by the JFR reader (load.h);
  * outside of handlers only, one owner. */
-#ifndef SP_PROF_PROFILE_H
-#define SP_PROF_PROFILE_H
+#ifndef SP_PROF_MODEL_PROFILE_H
+#define SP_PROF_MODEL_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "prof/dict.h"
-#include "prof/taskname.h"
+#include "dict/dict.h"
+#include "prof/model/task_name.h"
 
 enum sp_unit {
 	SP_UNIT_NS,    /* cpu, wall, lock: weights are nanoseconds */
@@ -27,7 +27,7 @@ enum {
 	SP_STACK_LOOKED_AT = 1, /* the next two are */
 	SP_STACK_TRUNCATED = 2,
 	SP_STACK_UNKNOWN = 4, /* a frame is "[unknown]", or it has none */
-	SP_STACK_TASK = 8,    /* of a task by its frames: one of three (roots.c) */
+	SP_STACK_TASK = 8,    /* of a task by its frames: one of three (sample_task.c) */
 	SP_STACK_IDLE = 16,   /* of a pool's thread that waits for work */
 	SP_STACK_OTHER = 32,
 };
@@ -87,16 +87,19 @@ struct sp_sample {
 
 /* What is measured beside the samples, once a second or when it happens. */
 enum sp_series_kind {
-	SP_SERIES_CPU_JVM,     /* percent of all cores, in thousandths */
-	SP_SERIES_CPU_MACHINE, /* the same */
-	SP_SERIES_HEAP,	       /* bytes in use */
-	SP_SERIES_RSS,	       /* bytes */
-	SP_SERIES_GC,	       /* a pause: its length in ns */
-	SP_SERIES_PY_RSS,      /* bytes of all Python workers at one time */
-	SP_SERIES_PY_PSS,      /* the same, what they share with others counted in part */
-	SP_SERIES_MEM_USED,    /* bytes of the target's memory control group … */
-	SP_SERIES_MEM_LIMIT,   /* … and what it may have */
-	SP_SERIES_PY_CPU,      /* of Python workers, in 1/100,000 of a core */
+	SP_SERIES_CPU_JVM,	/* percent of all cores, in thousandths */
+	SP_SERIES_CPU_MACHINE,	/* the same */
+	SP_SERIES_HEAP,		/* bytes in use */
+	SP_SERIES_RSS,		/* bytes */
+	SP_SERIES_GC,		/* a pause: its length in ns */
+	SP_SERIES_PY_RSS,	/* bytes of all Python workers at one time */
+	SP_SERIES_PY_PSS,	/* the same, what they share with others counted in part */
+	SP_SERIES_MEM_USED,	/* bytes of the target's memory control group … */
+	SP_SERIES_MEM_LIMIT,	/* … and what it may have */
+	SP_SERIES_PY_CPU,	/* of Python workers, in 1/100,000 of a core */
+	SP_SERIES_PERIODS,	/* of the target's CPU limit, since it has one … */
+	SP_SERIES_THROTTLED,	/* … those in which it was used up … */
+	SP_SERIES_THROTTLED_NS, /* … and for how long: see throttle.h */
 	SP_SERIES_KINDS
 };
 
@@ -120,23 +123,27 @@ struct sp_remark {
  * where the recordings of several executors were merged, what an executor did outside of tasks: all
  * but the executor is unknown then. */
 struct sp_task_run {
-	struct sp_taskname name;   /* all -1: no task */
+	struct sp_task_name name;  /* all -1: no task */
 	uint32_t tid;		   /* OS thread */
 	uint64_t start_ns, end_ns; /* since 1970; 0: only the thread's name told of it */
-	uint32_t label;		   /* string: of a span that is no task */
-	uint32_t app, executor;	   /* strings: where it ran; 0 unknown */
-	bool begun, ended;	   /* within the recording; else it lies over its border */
-	bool helper;		   /* not the task's own thread, but one that works for it */
-	bool folded;		   /* stands for all tasks of its stage: see fold.h */
+	/* The same, by the driver, also where they lie outside of the recording; 0: not told */
+	uint64_t launch_ns, finish_ns;
+	uint32_t label;		/* string: of a span that is no task */
+	uint32_t app, executor; /* strings: where it ran; 0 unknown */
+	bool begun, ended;	/* within the recording; else it lies over its border */
+	bool helper;		/* not the task's own thread, but one that works for it */
+	bool fills;		/* the same: its rows stand where the task's own waited for it */
+	bool folded;		/* stands for all tasks of its stage: see coarsen.h */
+	uint32_t stage_label;	/* string: of a comparison (match_runs.h); 0: its numbers */
 };
 
 /* What is left of a task that was folded. */
 struct sp_past {
 	uint32_t app; /* string */
 	int32_t stage, attempt;
-	bool whole; /* it began and ended within the recording */
+	bool running, least; /* as sp_task_length has them */
 	int64_t task_id;
-	uint64_t took_ns;
+	uint64_t took_ns, length_ns; /* within the recording; and in all */
 };
 
 /* Where an executor ran. */
@@ -144,7 +151,7 @@ struct sp_placed {
 	uint32_t executor, host; /* strings */
 };
 
-/* What is no longer told apart: see fold.h. */
+/* What is no longer told apart: see coarsen.h. */
 enum sp_fold {
 	SP_FOLD_NOTHING,
 	SP_FOLD_STAGES,	   /* threads, and tasks of a stage of an executor */
@@ -159,6 +166,12 @@ enum sp_idle {
 	SP_IDLE_UNTOLD, /* because nobody can tell what is idle there */
 };
 
+/* Classes that came from one place. Strings. */
+struct sp_class_source {
+	uint32_t location; /* "/opt/spark/jars/spark-core_2.13-4.0.0.jar" */
+	uint32_t classes;  /* their names, a line each */
+};
+
 /* What is known of a stage attempt. Strings; 0 unknown. */
 struct sp_stage {
 	int32_t stage, attempt;
@@ -167,6 +180,19 @@ struct sp_stage {
 	uint32_t name; /* as the driver has it */
 	uint32_t group, description, call_site, sql_text;
 	uint32_t query, batch; /* of structured streaming: its id, and the batch's number */
+	uint32_t finished;     /* tasks, by the driver, also before the recording; 0: not told */
+	uint64_t median_ns;    /* … of how long they took */
+	/* From an event log: the initial plan of its query, and the operators of the stage itself,
+	 * both without what differs from run to run (plan_shape.h). */
+	uint32_t plan, operators;
+};
+
+/* A SQL execution or a job, as the driver's event log has it. */
+struct sp_execution {
+	bool job;
+	int64_t id, sql;	   /* sql: of a job, -1: none */
+	uint64_t start_ns, end_ns; /* since 1970; end 0: not known */
+	uint32_t name;		   /* string; 0: none */
 };
 
 /* Where a row is, with the hash of its key: most rows that are not it need not be looked at. */
@@ -184,7 +210,7 @@ struct sp_profile {
 
 	struct sp_sample *rows; /* owned; no two are equal in all but count and weight */
 	size_t row_count, row_cap;
-	bool loose;		   /* … but where this is set: see sp_profile_loosen */
+	bool loose;		   /* … but where this is set: see sp_profile_defer_dedup */
 	struct sp_row_slot *index; /* owned hash table */
 	size_t index_size;
 
@@ -192,6 +218,7 @@ struct sp_profile {
 	unsigned event_count;
 
 	uint64_t count;	    /* of all rows as they were recorded */
+	bool saturated;	    /* a sum was too large, and stays at the largest number there is */
 	uint64_t samples;   /* all events; without the lost ones */
 	uint64_t truncated; /* samples whose stack has frames missing below, or its newest */
 	uint64_t too_deep;  /* of them, those with more frames than are kept */
@@ -220,6 +247,10 @@ struct sp_profile {
 	size_t placed_count;
 	struct sp_stage *stages; /* owned */
 	size_t stage_count;
+	struct sp_class_source *sources; /* owned */
+	size_t source_count;
+	struct sp_execution *executions; /* owned; of a driver, where its event log is given */
+	size_t execution_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */
 	uint32_t unread_id;  /* string: SP_PYTHON_UNREAD */
 	uint32_t target_id;  /* string: "executor 3 of application_… (pid 4711)" */
@@ -260,7 +291,7 @@ int sp_profile_add_batch(struct sp_profile *p, struct sp_sample *s, size_t count
 
 /* Rows of a profile without any are not looked for as they come, as long as they are few: for one
  * that is merged into another at once, which looks for them all the same. */
-void sp_profile_loosen(struct sp_profile *p);
+void sp_profile_defer_dedup(struct sp_profile *p);
 
 /* Counts samples anew after an event's interval, or whether its weights are measured, was changed.
  */
@@ -291,10 +322,16 @@ void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx);
  * become equal. Totals stay. */
 void sp_profile_replace_stacks(struct sp_profile *p, const uint32_t *map, size_t count);
 
+/* Keeps from where classes came, once. Returns 0 or -ENOMEM. */
+int sp_profile_source(struct sp_profile *p, uint32_t location, uint32_t classes);
+
 /* Counts samples that were lost, by a reason in words ("ring full"). */
 void sp_profile_lost(struct sp_profile *p, const char *reason, uint64_t count);
 
 /* Keeps a sentence that every report repeats, once. */
 void sp_profile_note(struct sp_profile *p, const char *sentence);
+
+/* Notes that sums are too small, where one was too large to be kept. */
+void sp_profile_note_saturated(struct sp_profile *p);
 
 #endif

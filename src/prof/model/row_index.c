@@ -1,5 +1,6 @@
-/* Rows of a profile: finding those that are equal, and room for more. See rows.h and profile.h. */
-#include "prof/rows.h"
+/* Rows of a profile: finding those that are equal, and room for more. See row_index.h and
+ * profile.h. */
+#include "prof/model/row_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static int grow_index(struct sp_profile *p, size_t cap)
 	return 0;
 }
 
-int sp_rows_grow(struct sp_profile *p, size_t more)
+int sp_row_index_grow(struct sp_profile *p, size_t more)
 {
 	size_t cap = p->row_cap ? p->row_cap * 2 : 256;
 	struct sp_sample *rows;
@@ -114,7 +115,7 @@ static void sum_row(struct sp_profile *p, const struct sp_sample *s, uint32_t ha
 }
 
 /* Adds to a row of the same key that came shortly before, else puts it behind the rows. Weights
- * that are yet to be given (load_settle.c) stay apart. */
+ * that are yet to be given (load_finish.c) stay apart. */
 static void sum_recent(struct sp_profile *p, const struct sp_sample *s)
 {
 	uint32_t hash = hash_key(s);
@@ -131,7 +132,7 @@ static void sum_recent(struct sp_profile *p, const struct sp_sample *s)
 }
 
 /* Most of what they need is not in the caches. */
-void sp_rows_sum(struct sp_profile *p, const struct sp_sample *s, size_t count)
+void sp_row_index_sum(struct sp_profile *p, const struct sp_sample *s, size_t count)
 {
 	uint32_t hashes[SP_PROFILE_BATCH], mask = (uint32_t)(p->index_size - 1);
 
@@ -169,7 +170,8 @@ void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 		memcpy(batch, &p->rows[i], many * sizeof(*batch));
 		for (size_t k = 0; k < many; k++)
 			change(ctx, &batch[k]);
-		sp_rows_sum(p, batch, many); /* never more than before: those read are behind us */
+		sp_row_index_sum(
+			p, batch, many); /* never more than before: those read are behind us */
 	}
 }
 
@@ -182,7 +184,7 @@ void sp_profile_reindex(struct sp_profile *p)
 	sp_profile_rekey(p, leave_row, NULL);
 }
 
-void sp_profile_loosen(struct sp_profile *p)
+void sp_profile_defer_dedup(struct sp_profile *p)
 {
 	if (p->row_count || p->index)
 		return;

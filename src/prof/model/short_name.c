@@ -1,5 +1,5 @@
-/* Readable names: see shortname.h. */
-#include "prof/shortname.h"
+/* Readable names: see short_name.h. */
+#include "prof/model/short_name.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -37,6 +37,20 @@ static bool starts(const char *s, size_t n, const char *word)
 	return n >= len && memcmp(s, word, len) == 0;
 }
 
+/* The operator at the start; NULL: none. Its code ends there: "$hashAgg" is no '#'. */
+static const char *operator_at(const char *s, size_t n, size_t *ret_len)
+{
+	for (size_t i = 0; n && *s == '$' && i < SP_COUNT(operators); i++) {
+		size_t len = strlen(operators[i].code);
+
+		if (!starts(s, n, operators[i].code) || (len < n && isalpha((unsigned char)s[len])))
+			continue;
+		*ret_len = len;
+		return operators[i].text;
+	}
+	return NULL;
+}
+
 /* Length without a suffix "word<digits>" or "word". */
 static size_t cut_number(const char *s, size_t n, const char *word)
 {
@@ -49,7 +63,7 @@ static size_t cut_number(const char *s, size_t n, const char *word)
 	return at ? (size_t)(at - s) + len : n;
 }
 
-size_t sp_shortname_stable(const char *s, size_t n)
+size_t sp_short_name_stable(const char *s, size_t n)
 {
 	static const char *const words[] = {"$$Lambda", "MethodAccessor", "ConstructorAccessor",
 		"$Proxy", "$$FastClassByCGLIB", "LambdaForm$MH", "LambdaForm$DMH", "LambdaForm$BMH",
@@ -69,19 +83,18 @@ size_t sp_shortname_stable(const char *s, size_t n)
 static void add_scala(const char *s, size_t n, struct sp_buf *out)
 {
 	for (size_t i = 0; i < n;) {
-		size_t k = 0;
+		const char *text;
+		size_t len;
 
 		if (starts(s + i, n - i, "$$Lambda")) {
 			sp_buf_adds(out, ".λ");
 			i += strlen("$$Lambda");
 			continue;
 		}
-		while (s[i] == '$' && k < SP_COUNT(operators) &&
-			!starts(s + i, n - i, operators[k].code))
-			k++;
-		if (s[i] == '$' && k < SP_COUNT(operators)) {
-			sp_buf_adds(out, operators[k].text);
-			i += strlen(operators[k].code);
+		text = operator_at(s + i, n - i, &len);
+		if (text) {
+			sp_buf_adds(out, text);
+			i += len;
 		} else if (s[i] == '$' && i + 1 == n) {
 			i++; /* a Scala object */
 		} else if (s[i] == '$') {
@@ -94,11 +107,11 @@ static void add_scala(const char *s, size_t n, struct sp_buf *out)
 	}
 }
 
-void sp_shortname_class(const char *s, size_t n, struct sp_buf *out)
+void sp_short_name_class(const char *s, size_t n, struct sp_buf *out)
 {
 	const char *generated, *slash;
 
-	n = sp_shortname_stable(s, n);
+	n = sp_short_name_stable(s, n);
 	generated = memmem(s, n, "GeneratedClass$Generated", 24);
 	if (generated) { /* org.apache.spark…GeneratedClass$GeneratedIteratorForCodegenStage7 */
 		generated += strlen("GeneratedClass$");
@@ -132,7 +145,7 @@ static size_t cut_end(const char *s, size_t n, const char *end)
 	return n > len && memcmp(s + n - len, end, len) == 0 ? n - len : n;
 }
 
-void sp_shortname_method(const char *s, size_t n, struct sp_buf *out)
+void sp_short_name_method(const char *s, size_t n, struct sp_buf *out)
 {
 	const char *number, *mc;
 	size_t digits;
@@ -181,7 +194,7 @@ static size_t chance(const char *s)
 	return hex >= 12 && strcspn(s, "0123456789") < hex ? hex : digits >= 7 ? digits : 0;
 }
 
-void sp_shortname_library(const char *s, struct sp_buf *out)
+void sp_short_name_library(const char *s, struct sp_buf *out)
 {
 	const char *start = s;
 

@@ -1,6 +1,6 @@
 /* Readable names of Java, Scala and Spark methods (--names=short). */
-#ifndef SP_PROF_SHORTNAME_H
-#define SP_PROF_SHORTNAME_H
+#ifndef SP_PROF_MODEL_SHORT_NAME_H
+#define SP_PROF_MODEL_SHORT_NAME_H
 
 #include "base/buf.h"
 
@@ -12,15 +12,15 @@
  * ("$anonfun$map$1$adapted" is "map{λ1}"); numbers that differ from JVM to JVM (lambda classes,
  * proxies, accessors) go; a class that Spark generated is called by its own name, with the number
  * of its codegen stage. */
-void sp_shortname_class(const char *s, size_t n, struct sp_buf *out);
-void sp_shortname_method(const char *s, size_t n, struct sp_buf *out);
+void sp_short_name_class(const char *s, size_t n, struct sp_buf *out);
+void sp_short_name_method(const char *s, size_t n, struct sp_buf *out);
 
 /* Length of a class name without the numbers that hidden and generated classes have behind it,
  * which differ from JVM to JVM: "a/B$$Lambda$679/0x0000000800c3a840" up to "a/B$$Lambda". */
-size_t sp_shortname_stable(const char *s, size_t n);
+size_t sp_short_name_stable(const char *s, size_t n);
 
 /* Appends the file name of a native library without what Java libraries put into it when they
  * unpack one to a temporary directory: "liblz4-java-6342350456712345678.so" is "liblz4-java.so". */
-void sp_shortname_library(const char *s, struct sp_buf *out);
+void sp_short_name_library(const char *s, struct sp_buf *out);
 
 #endif

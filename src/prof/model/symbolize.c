@@ -1,6 +1,6 @@
-/* Replacing module + address by a function's name: see resolve.h. The dictionary never changes an
+/* Replacing module + address by a function's name: see symbolize.h. The dictionary never changes an
  * entry, so a resolved method is a new one, and so is every stack that holds it. */
-#include "prof/resolve.h"
+#include "prof/model/symbolize.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void build_id_of(const char *sig, char *buf, size_t size)
 
 /* Interns the method @id under its name. Returns the new id, @id where there is no name, or 0 when
  * out of memory. */
-static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_resolve_fn *find, void *ctx)
+static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_symbolize_fn *find, void *ctx)
 {
 	struct sp_method m = *sp_dict_get_method(p->dict, id);
 	const char *name = sp_dict_get_string(p->dict, m.name_id, NULL), *found;
@@ -42,7 +42,7 @@ static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_resolve_fn 
 
 /* Interns the stack @id with its methods replaced. Returns as resolve_method. */
 static uint32_t resolve_stack(
-	struct sp_dict *d, uint32_t id, const struct sp_resolved *r, struct sp_frame_ref *frames)
+	struct sp_dict *d, uint32_t id, const struct sp_symbolized *r, struct sp_frame_ref *frames)
 {
 	const struct sp_stack *st = sp_dict_get_stack(d, id);
 	bool changed = false;
@@ -80,7 +80,7 @@ static int lengthen(uint32_t **array, size_t *cap, size_t count)
 
 /* Asks for the methods that nobody has asked for. */
 static int resolve_methods(
-	struct sp_profile *p, struct sp_resolved *r, sp_resolve_fn *find, void *ctx)
+	struct sp_profile *p, struct sp_symbolized *r, sp_symbolize_fn *find, void *ctx)
 {
 	size_t count = (size_t)sp_dict_methods(p->dict) + 1;
 
@@ -96,8 +96,8 @@ static int resolve_methods(
 	return 0;
 }
 
-int sp_profile_resolve_more(
-	struct sp_profile *p, struct sp_resolved *r, sp_resolve_fn *find, void *ctx)
+int sp_profile_symbolize_more(
+	struct sp_profile *p, struct sp_symbolized *r, sp_symbolize_fn *find, void *ctx)
 {
 	SP_AUTO_FREE struct sp_frame_ref *frames = NULL;
 	bool changed = false;
@@ -123,17 +123,17 @@ int sp_profile_resolve_more(
 	return 0;
 }
 
-void sp_resolved_done(struct sp_resolved *r)
+void sp_symbolized_done(struct sp_symbolized *r)
 {
 	free(r->methods);
 	free(r->stacks);
-	*r = (struct sp_resolved){0};
+	*r = (struct sp_symbolized){0};
 }
 
-int sp_profile_resolve(struct sp_profile *p, sp_resolve_fn *find, void *ctx)
+int sp_profile_symbolize(struct sp_profile *p, sp_symbolize_fn *find, void *ctx)
 {
-	__attribute__((cleanup(sp_resolved_done))) struct sp_resolved resolved = {0};
-	int r = sp_profile_resolve_more(p, &resolved, find, ctx);
+	__attribute__((cleanup(sp_symbolized_done))) struct sp_symbolized resolved = {0};
+	int r = sp_profile_symbolize_more(p, &resolved, find, ctx);
 
 	return r < 0 ? r : (int)resolved.named;
 }

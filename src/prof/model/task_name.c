@@ -1,5 +1,5 @@
-/* See taskname.h. Called for every rename of a thread: no allocation, no scanf. */
-#include "prof/taskname.h"
+/* See task_name.h. Called for every rename of a thread: no allocation, no scanf. */
+#include "prof/model/task_name.h"
 
 #include "base/cleanup.h"
 
@@ -46,9 +46,9 @@ static bool pair(const char **p, int32_t *ret_first, int32_t *ret_second)
 	return true;
 }
 
-bool sp_taskname_parse(const char *name, struct sp_taskname *ret)
+bool sp_task_name_parse(const char *name, struct sp_task_name *ret)
 {
-	struct sp_taskname t = {-1, -1, -1, -1, -1};
+	struct sp_task_name t = {-1, -1, -1, -1, -1};
 	const char *p = name, *whole;
 
 	if (!skip(&p, "Executor task launch worker for task "))
@@ -61,16 +61,16 @@ bool sp_taskname_parse(const char *name, struct sp_taskname *ret)
 		return true;
 	}
 	p = whole;
-	t = (struct sp_taskname){-1, -1, -1, -1, -1};
+	t = (struct sp_task_name){-1, -1, -1, -1, -1};
 	if (!number(&p, INT64_MAX / 16, &t.task_id) || *p)
 		return false;
 	*ret = t;
 	return true;
 }
 
-bool sp_taskname_engine(const char *name, struct sp_taskname *ret)
+bool sp_task_name_engine(const char *name, struct sp_task_name *ret)
 {
-	struct sp_taskname t = {-1, -1, -1, -1, -1};
+	struct sp_task_name t = {-1, -1, -1, -1, -1};
 	int64_t stage, part;
 	const char *p = name;
 
@@ -86,12 +86,12 @@ bool sp_taskname_engine(const char *name, struct sp_taskname *ret)
 	return true;
 }
 
-bool sp_taskname_idle(const char *name)
+bool sp_task_name_idle(const char *name)
 {
 	return strncmp(name, "Executor task idle worker", 25) == 0;
 }
 
-bool sp_taskname_feeder(const char *name)
+bool sp_task_name_feeder(const char *name)
 {
 	static const char *const starts[] = {
 		"stdout writer for ", "stdin writer for ", "stderr reader for "};
@@ -104,7 +104,7 @@ bool sp_taskname_feeder(const char *name)
 	return n > 5 && strstr(name, "ScriptTransformation") && strcmp(name + n - 5, "-Feed") == 0;
 }
 
-const char *sp_taskname_tag(const struct sp_taskname *t, char *buf, size_t size)
+const char *sp_task_name_tag(const struct sp_task_name *t, char *buf, size_t size)
 {
 	if (t->stage < 0)
 		snprintf(buf, size, "TID %lld", (long long)t->task_id);

@@ -1,5 +1,5 @@
 /* See tasks.h. */
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sat.h"
-#include "prof/driver.h"
+#include "base/saturate.h"
 
 int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task)
 {
@@ -38,6 +37,20 @@ int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past)
 	}
 	p->pasts[p->past_count++] = *past;
 	return 0;
+}
+
+/* Clocks of two hosts differ: a launch behind the begin that was seen is none. */
+struct sp_task_length sp_task_length(const struct sp_task_run *t)
+{
+	bool launched = t->launch_ns && t->launch_ns < t->start_ns;
+	bool ended = t->ended || t->finish_ns > t->end_ns;
+	uint64_t from = !t->begun && launched ? t->launch_ns : t->start_ns;
+	uint64_t to = !t->ended && ended ? t->finish_ns : t->end_ns;
+
+	return (struct sp_task_length){.ns = to - from,
+		.begun_ns = from,
+		.running = !ended,
+		.least = !ended || (!t->begun && !launched)};
 }
 
 const struct sp_stage *sp_profile_find_stage(
@@ -84,7 +97,7 @@ static int64_t sql_of(const struct sp_profile *p, const struct sp_task_run *t)
 	return s ? s->sql : -1;
 }
 
-static void label_task(const struct sp_taskname *n, struct sp_buf *out)
+static void label_task(const struct sp_task_name *n, struct sp_buf *out)
 {
 	if (n->index >= 0 && n->attempt >= 0)
 		sp_buf_addf(out, "task %d.%d", n->index, n->attempt);
@@ -97,10 +110,12 @@ static void label_task(const struct sp_taskname *n, struct sp_buf *out)
 static void label(
 	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out)
 {
-	const struct sp_taskname *n = &t->name;
+	const struct sp_task_name *n = &t->name;
 
 	if (t->label && by != SP_BY_SQL)
 		sp_buf_adds(out, sp_dict_get_string(p->dict, t->label, NULL));
+	else if (by == SP_BY_STAGE && t->stage_label)
+		sp_buf_adds(out, sp_dict_get_string(p->dict, t->stage_label, NULL));
 	else if (by == SP_BY_STAGE && n->stage >= 0 && n->stage_attempt >= 0)
 		sp_buf_addf(out, "stage %d.%d", n->stage, n->stage_attempt);
 	else if (by == SP_BY_STAGE && n->stage >= 0)
@@ -125,65 +140,6 @@ void sp_task_label(
 				 : by == SP_BY_SQL ? "no sql"
 						   : "no task");
 	sp_buf_addc(out, ']');
-}
-
-struct rooting {
-	const struct sp_profile *p;
-	uint32_t *roots; /* by row.task */
-	const char **
-		phases; /* by stack: of those without a task; "" until looked at. NULL: not asked */
-	size_t stacks;
-	bool full;
-};
-
-static void set_root(void *ctx, struct sp_sample *row)
-{
-	struct rooting *r = ctx;
-	SP_AUTO_BUF struct sp_buf b;
-	const char **phase;
-
-	sp_buf_init(&b);
-	row->root = r->roots[row->task];
-	if (row->task || !r->phases)
-		return;
-	phase = &r->phases[row->stack < r->stacks ? row->stack : 0];
-	if (*phase && !**phase) {
-		const struct sp_stack *st = sp_dict_get_stack(r->p->dict, row->stack);
-
-		*phase = st ? sp_driver_phase(r->p->dict, st->frames, st->count) : NULL;
-	}
-	sp_buf_addc(&b, '[');
-	if (sp_driver_label(r->p, row, *phase, &b)) {
-		sp_buf_addc(&b, ']');
-		row->root = b.failed ? 0 : sp_dict_string(r->p->dict, b.data, b.len);
-		r->full |= !row->root;
-	}
-}
-
-int sp_profile_root_tasks(struct sp_profile *p, enum sp_by by)
-{
-	SP_AUTO_FREE uint32_t *roots = calloc(p->task_count + 1, sizeof(*roots));
-	size_t stacks = sp_dict_stacks(p->dict) + 1ul;
-	SP_AUTO_FREE const char **phases = calloc(stacks, sizeof(*phases));
-	struct rooting r = {.p = p, .roots = roots, .stacks = stacks};
-
-	if (!roots || !phases)
-		return -ENOMEM;
-	for (size_t i = 0; i < stacks; i++)
-		phases[i] = "";
-	if (by != SP_BY_SQL)
-		r.phases = phases;
-	for (size_t i = 0; i <= p->task_count; i++) {
-		SP_AUTO_BUF struct sp_buf b;
-
-		sp_buf_init(&b);
-		sp_task_label(p, i ? &p->tasks[i - 1] : NULL, by, &b);
-		roots[i] = b.failed ? 0 : sp_dict_string(p->dict, b.data, b.len);
-		if (!roots[i])
-			return -ENOMEM;
-	}
-	sp_profile_rekey(p, set_root, &r);
-	return r.full ? -ENOMEM : 0;
 }
 
 static bool passes(
@@ -259,13 +215,14 @@ static int leave_outside(struct sp_profile *p, int32_t wall)
 	if (r < 0)
 		return r;
 	p->outside += was.samples - p->events[wall].samples;
-	p->outside_weight = sp_sat_add(p->outside_weight, was.weight - p->events[wall].weight);
+	p->outside_weight = sp_saturate_add(p->outside_weight, was.weight - p->events[wall].weight);
 	return 0;
 }
 
 int sp_profile_leave_idle(struct sp_profile *p)
 {
 	int32_t wall = sp_profile_wall(p);
+	const char *shown = "threads inside of tasks only";
 	char text[160];
 	uint64_t all;
 	int r = 0;
@@ -275,17 +232,21 @@ int sp_profile_leave_idle(struct sp_profile *p)
 	if (p->idle == SP_IDLE_DRIVER || p->idle == SP_IDLE_EXECUTOR) {
 		if (has_tasks(p, (uint32_t)wall))
 			r = leave_outside(p, wall);
-		else if (p->idle == SP_IDLE_EXECUTOR)
+		else if (p->idle == SP_IDLE_DRIVER)
+			shown = "threads that work";
+		else
 			sp_profile_note(
 				p, "no task ran while this was recorded: all threads are shown");
 	}
+	if (p->idle == SP_IDLE_UNTOLD)
+		shown = "tasks and threads that work";
 	if (r < 0 || !p->outside)
 		return r;
-	all = sp_sat_add(p->events[wall].weight, p->outside_weight);
+	all = sp_saturate_add(p->events[wall].weight, p->outside_weight);
 	snprintf(text, sizeof(text),
-		"wall shows threads inside of tasks only, %.1f %% of all threads' time; "
+		"wall shows %s, %.1f %% of all threads' time; "
 		"--all-threads shows the rest",
-		all ? 100.0 * (double)p->events[wall].weight / (double)all : 0);
+		shown, all ? 100.0 * (double)p->events[wall].weight / (double)all : 0);
 	sp_profile_note(p, text);
 	return 0;
 }

@@ -1,10 +1,11 @@
 /* Spark in a profile: the tasks that ran, what is known of their stages, and choosing samples by
  * them. A row of the profile names its task by index + 1. */
-#ifndef SP_PROF_TASKS_H
-#define SP_PROF_TASKS_H
+#ifndef SP_PROF_MODEL_TASKS_H
+#define SP_PROF_MODEL_TASKS_H
 
 #include "base/buf.h"
-#include "prof/load.h"
+#include "prof/model/profile.h"
+#include "prof/model/split_by.h"
 
 /* Adds to the end of profile.tasks. Returns 0 or -ENOMEM. */
 int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task);
@@ -15,6 +16,15 @@ int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past);
 /* Notes where an executor, by its id, ran; both are strings of the dictionary, and 0 is not noted.
  * Returns 0 or -ENOMEM. */
 int sp_profile_place(struct sp_profile *p, uint32_t executor, uint32_t host);
+
+/* How long a task took, as far as it is known. */
+struct sp_task_length {
+	uint64_t ns;	   /* from its launch, where that is known */
+	uint64_t begun_ns; /* since 1970 */
+	bool running;	   /* it had not ended when the recording did: this long so far */
+	bool least;	   /* this long, or longer: it runs, or when it began is not known */
+};
+struct sp_task_length sp_task_length(const struct sp_task_run *t);
 
 /* Adds a folded run, or its time to the one of the same stage, executor and label. *ret: as rows
  * name it. Returns 0 or -ENOMEM. */
@@ -37,10 +47,6 @@ const struct sp_task_run *sp_profile_task(const struct sp_profile *p, const stru
 void sp_task_label(
 	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out);
 
-/* Gives each row the root that @by asks for; of stage and task, rows of no task get what their
- * thread does for the driver (driver.h). Returns 0 or -ENOMEM. */
-int sp_profile_root_tasks(struct sp_profile *p, enum sp_by by);
-
 /* Which samples are shown. */
 struct sp_task_filter {
 	int64_t stage, attempt; /* -1: any */
@@ -57,7 +63,8 @@ int32_t sp_profile_wall(const struct sp_profile *p);
 
 /* For a profile of all that is read: a task that went on while its recording began another file is
  * told of by the last one; files before have it by its thread's name alone. All rows of it become
- * the one's whose times are known. Returns 0 or -ENOMEM. */
+ * the one's whose times are known. And a target that is "several" says how many executors they are.
+ * Returns 0 or -ENOMEM. */
 int sp_profile_join_tasks(struct sp_profile *p);
 
 /* For a profile of all that is read: where tasks ran in some recordings, wall of those in which

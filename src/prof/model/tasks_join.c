@@ -1,8 +1,9 @@
 /* One task that stands in several files of a recording (tasks.h). */
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -57,13 +58,60 @@ static void replace(void *ctx, struct sp_sample *row)
 	row->task = to[row->task];
 }
 
+/* Executors that tasks or samples are of; and whether a driver is among them. */
+static int count_executors(const struct sp_profile *p, size_t *ret_count, bool *ret_driver)
+{
+	SP_AUTO_FREE bool *seen = calloc(sp_dict_strings(p->dict) + 1ul, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	*ret_count = 0;
+	*ret_driver = false;
+	for (size_t i = 0; i < p->task_count; i++) {
+		uint32_t id = p->tasks[i].executor;
+
+		if (!id || seen[id])
+			continue;
+		seen[id] = true;
+		if (strcmp(sp_dict_get_string(p->dict, id, NULL), "driver") == 0)
+			*ret_driver = true;
+		else
+			*ret_count += 1;
+	}
+	return 0;
+}
+
+/* "several of app-1" becomes "4 executors of app-1", where it is known which they are. */
+static int count_targets(struct sp_profile *p)
+{
+	static const char several[] = "several";
+	const char *target = sp_dict_get_string(p->dict, p->target_id, NULL);
+	SP_AUTO_BUF struct sp_buf b = {0};
+	size_t n;
+	bool driver;
+
+	if (strncmp(target, several, strlen(several)) != 0)
+		return 0;
+	target += strlen(several);
+	if (target[0] && strncmp(target, " of ", 4) != 0)
+		return 0;
+	if (count_executors(p, &n, &driver) < 0)
+		return -ENOMEM;
+	if (n + driver < 2)
+		return 0;
+	sp_buf_addf(&b, "%s%zu executor%s%s", driver ? "driver and " : "", n, n == 1 ? "" : "s",
+		target);
+	p->target_id = b.failed ? 0 : sp_dict_string(p->dict, b.data, b.len);
+	return p->target_id ? 0 : -ENOMEM;
+}
+
 int sp_profile_join_tasks(struct sp_profile *p)
 {
 	size_t n, first = 0, joined = 0;
 	SP_AUTO_FREE struct sp_task_run **runs = in_order(p, &n);
 	SP_AUTO_FREE uint32_t *to = calloc(p->task_count + 1, sizeof(*to));
 
-	if (!runs || !to)
+	if (!runs || !to || count_targets(p) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i <= p->task_count; i++)
 		to[i] = (uint32_t)i;

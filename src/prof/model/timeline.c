@@ -1,5 +1,5 @@
 /* Buckets of time: see timeline.h. */
-#include "prof/timeline.h"
+#include "prof/model/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

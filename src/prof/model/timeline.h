@@ -2,10 +2,10 @@
  * knows a recording's length before its end, so buckets start small and double whenever there would
  * be more than SP_TIMELINE_BUCKETS of them: at the end a bucket is at most 1/2,000 of the recording
  * (or SP_TIMELINE_FINEST_NS, for short ones), in one pass and bounded memory. */
-#ifndef SP_PROF_TIMELINE_H
-#define SP_PROF_TIMELINE_H
+#ifndef SP_PROF_MODEL_TIMELINE_H
+#define SP_PROF_MODEL_TIMELINE_H
 
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 #define SP_TIMELINE_BUCKETS   4096
 #define SP_TIMELINE_FINEST_NS 1000000ull

@@ -1,5 +1,5 @@
-/* Areas: see area.h. The first pattern that matches wins, so what is special stands first. */
-#include "prof/area.h"
+/* Areas: see area.h. */
+#include "prof/spark/area.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,226 +10,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "prof/framename.h"
-#include "prof/match.h"
-
-enum builtin {
-	CODEGEN,
-	SQL,
-	ENGINE,
-	SHUFFLE,
-	SERIALISATION,
-	COMPRESSION,
-	NETWORK,
-	STORAGE,
-	FORMATS,
-	GC,
-	JIT,
-	PYTHON,
-	PYTHON_CODE,
-	PICKLE,
-	FOR_JVM,
-	WAIT,
-	KERNEL,
-	JVM,
-	SPARK,
-	YOURS,
-	OTHER,
-	BUILTINS
-};
-
-static const struct sp_area builtins[BUILTINS] = {
-	[CODEGEN] = {"SQL codegen", "#2e9e5b"},
-	[SQL] = {"Spark SQL", "#35b0a0"},
-	[ENGINE] = {"native SQL", "#45b81e"},
-	[SHUFFLE] = {"shuffle", "#e07b2c"},
-	[SERIALISATION] = {"serialisation", "#8b5fd0"},
-	[COMPRESSION] = {"compression", "#c067c9"},
-	[NETWORK] = {"network", "#3b6fd6"},
-	[STORAGE] = {"HDFS/S3", "#6a9e2f"},
-	[FORMATS] = {"Parquet/ORC", "#2aa5c0"},
-	[GC] = {"GC", "#d63a55"},
-	[JIT] = {"JIT", "#9a5f86"},
-	[PYTHON] = {"Python wait", "#d9b81f"},
-	[PYTHON_CODE] = {"Python", "#4a4af0"},
-	[PICKLE] = {"Python serialisation", "#e014e0"},
-	[FOR_JVM] = {"Python waits for JVM", "#a9b6cf"},
-	[WAIT] = {"idle", "#b8bec6"},
-	[KERNEL] = {"kernel", "#b5533c"},
-	[JVM] = {"JVM", "#7f8ca3"},
-	[SPARK] = {"Spark", "#b98d3e"},
-	[YOURS] = {"your code", "#e0529c"},
-	[OTHER] = {"other", "#c2c2c2"},
-};
-
-/* NEUTRAL: work done for the caller. */
-enum { NEUTRAL = -1 };
-
-static const struct {
-	const char *pattern;
-	int area;
-} table[] = {
-	{"*PythonRunner*", PYTHON},
-	{"*GeneratedIteratorForCodegenStage*", CODEGEN},
-	{"*catalyst/expressions/GeneratedClass*", CODEGEN},
-	{"org/apache/spark/sql/catalyst/expressions/codegen/*", CODEGEN},
-	{"org/apache/spark/api/python/*", PYTHON},
-	{"org/apache/spark/sql/execution/python/*", PYTHON},
-	{"org/apache/spark/shuffle/*", SHUFFLE},
-	{"org/apache/spark/storage/ShuffleBlockFetcherIterator*", SHUFFLE},
-	{"org/apache/spark/util/collection/*", SHUFFLE},
-	{"org/apache/spark/network/shuffle/*", SHUFFLE},
-	{"org/apache/spark/sql/execution/exchange/*", SHUFFLE},
-	{"org/apache/spark/network/util/JavaUtils*", NEUTRAL}, /* md5 in hex, too */
-	{"org/apache/spark/network/*", NETWORK},
-	{"org/apache/spark/rpc/*", NETWORK},
-	{"io/netty/*", NETWORK},
-	{"org/sparkproject/jetty/*", NETWORK},
-	{"org/eclipse/jetty/*", NETWORK},
-	{"org/apache/http/*", NETWORK},
-	{"io/grpc/*", NETWORK},
-	{"okhttp3/*", NETWORK},
-	{"java/net/*", NETWORK},
-	{"sun/nio/ch/Socket*", NETWORK},
-	{"sun/security/ssl/*", NETWORK},
-	{"org/apache/spark/serializer/*", SERIALISATION},
-	{"com/esotericsoftware/*", SERIALISATION},
-	{"java/io/ObjectInputStream*", SERIALISATION},
-	{"java/io/ObjectOutputStream*", SERIALISATION},
-	{"org/apache/arrow/*", SERIALISATION},
-	{"com/fasterxml/*", SERIALISATION},
-	{"com/twitter/chill/*", SERIALISATION},
-	{"com/google/protobuf/*", SERIALISATION},
-	{"org/apache/thrift/*", SERIALISATION},
-	{"org/json4s/*", SERIALISATION},
-	{"com/github/luben/zstd/*", COMPRESSION},
-	{"net/jpountz/*", COMPRESSION},
-	{"org/xerial/snappy/*", COMPRESSION},
-	{"java/util/zip/*", COMPRESSION},
-	{"ZSTD_*", COMPRESSION},
-	{"LZ4_*", COMPRESSION},
-	{"org/apache/hadoop/hdfs/*", STORAGE},
-	{"org/apache/hadoop/fs/*", STORAGE},
-	{"org/apache/hadoop/hive/*", SQL},
-	{"org/apache/hadoop/*", STORAGE},
-	{"com/amazonaws/*", STORAGE},
-	{"software/amazon/*", STORAGE},
-	{"com/google/cloud/*", STORAGE},
-	{"com/microsoft/azure/*", STORAGE},
-	{"com/azure/*", STORAGE},
-	{"org/apache/parquet/*", FORMATS},
-	{"org/apache/orc/*", FORMATS},
-	{"org/apache/avro/*", FORMATS},
-	{"org/apache/iceberg/*", FORMATS},
-	{"io/delta/*", FORMATS},
-	{"org/apache/hudi/*", FORMATS},
-	{"org/apache/spark/sql/execution/datasources/*", FORMATS},
-	/* engines that take over the operators: Comet, Gluten, Auron (Blaze), RAPIDS */
-	{"org/apache/spark/sql/comet/execution/shuffle/*", SHUFFLE},
-	{"org/apache/spark/sql/comet/*", ENGINE},
-	{"org/apache/comet/parquet/*", FORMATS},
-	{"org/apache/comet/*", ENGINE},
-	{"org/apache/gluten/*", ENGINE},
-	{"io/glutenproject/*", ENGINE},
-	{"org/apache/auron/*", ENGINE},
-	{"org/apache/spark/sql/auron/*", ENGINE},
-	{"org/blaze/*", ENGINE},
-	{"org/apache/spark/sql/blaze/*", ENGINE},
-	{"com/nvidia/spark/*", ENGINE},
-	{"org/apache/spark/sql/rapids/*", ENGINE},
-	{"ai/rapids/*", ENGINE},
-	{"org/apache/spark/sql/*", SQL},
-	{"org/apache/spark/unsafe/*", SQL},
-	{"org/codehaus/janino/*", CODEGEN},
-	{"org/codehaus/commons/compiler/*", CODEGEN},
-	{"java/util/concurrent/ThreadPoolExecutor.getTask", WAIT},
-	{"java/util/concurrent/ForkJoinPool.awaitWork", WAIT},
-	{"java/lang/ref/Reference.waitForReferencePendingList", WAIT},
-	{"org/apache/spark/executor/*", NEUTRAL},
-	{"org/apache/spark/scheduler/Task.*", NEUTRAL},
-	{"org/apache/spark/scheduler/ResultTask.*", NEUTRAL},
-	{"org/apache/spark/scheduler/ShuffleMapTask.*", NEUTRAL},
-	{"org/apache/spark/rdd/*", NEUTRAL},
-	{"org/apache/spark/*", SPARK},
-	{"java/*", NEUTRAL},
-	{"javax/*", NEUTRAL},
-	{"jdk/*", NEUTRAL},
-	{"sun/*", NEUTRAL},
-	{"com/sun/*", NEUTRAL},
-	{"scala/*", NEUTRAL},
-	/* libraries that everybody calls: what they do is their caller's */
-	{"org/apache/log4j/*", NEUTRAL},
-	{"org/apache/logging/*", NEUTRAL},
-	{"org/slf4j/*", NEUTRAL},
-	{"ch/qos/logback/*", NEUTRAL},
-	{"org/apache/commons/*", NEUTRAL},
-	{"com/google/common/*", NEUTRAL},
-	{"org/sparkproject/*", NEUTRAL},
-	{"com/codahale/metrics/*", NEUTRAL},
-	{"org/roaringbitmap/*", NEUTRAL},
-	{"it/unimi/*", NEUTRAL},
-};
-
-/* Functions of the JVM and C libraries. */
-static const struct {
-	const char *pattern;
-	int area;
-} functions[] = {
-	{"CompileBroker::*", JIT},
-	{"C2Compiler::*", JIT},
-	{"Compilation::*", JIT},
-	{"Compile::*", JIT},
-	{"WorkerThread::run*", GC},
-	{"AbstractGangWorker::*", GC},
-	{"GangWorker::*", GC},
-	{"GCTaskThread::*", GC},
-	{"G1*", GC},
-	{"Shenandoah*", GC},
-	{"PSScavenge*", GC},
-	{"PSParallelCompact*", GC},
-	{"ParallelScavengeHeap::*", GC},
-	{"DefNewGeneration::*", GC},
-	{"GenCollectedHeap::*", GC},
-	{"GenMarkSweep::*", GC},
-	{"SerialHeap::*", GC},
-	{"ConcurrentGCThread::*", GC},
-	{"VM_G1*", GC},
-	{"VM_GenCollect*", GC},
-	{"VM_ParallelGC*", GC},
-	{"VM_CollectForMetadata*", GC},
-	{"ZSTD_*", COMPRESSION},
-	{"LZ4_*", COMPRESSION},
-	{"snappy::*", COMPRESSION},
-	{"lz4_flex::*", COMPRESSION},
-	{"snap::*", COMPRESSION},
-	{"zstd_safe::*", COMPRESSION},
-	{"deflate*", COMPRESSION},
-	{"inflate*", COMPRESSION},
-	/* crates of DataFusion, Comet and Auron; Velox */
-	{"*parquet::*", FORMATS},
-	{"*comet::execution::shuffle::*", SHUFFLE},
-	{"datafusion*", ENGINE},
-	{"<datafusion*", ENGINE},
-	{"comet::*", ENGINE},
-	{"<comet::*", ENGINE},
-	{"arrow_*", ENGINE},
-	{"<arrow_*", ENGINE},
-	{"object_store::*", ENGINE},
-	{"<object_store::*", ENGINE},
-	{"tokio::*", ENGINE},
-	{"facebook::velox::*", ENGINE},
-	{"gluten::*", ENGINE},
-};
-
-/* Python frames that serialise, as their names end: "dumps (pyspark/serializers.py)". */
-static const char *const python_files[] = {
-	"* (pyspark/serializers.py)",
-	"* (pyspark/sql/pandas/serializers.py)",
-	"* (pyspark/sql/pandas/conversion.py)",
-	"* (pyspark/cloudpickle/*",
-	"* (pickle.py)",
-	"* (pyarrow/*",
-};
+#include "prof/model/frame_name.h"
+#include "prof/model/glob.h"
+#include "prof/spark/area_table.h"
+#include "prof/spark/class_origin.h"
 
 struct sp_areas {
 	struct sp_area areas[SP_AREAS];
@@ -239,8 +23,9 @@ struct sp_areas {
 		unsigned area;
 	} * patterns;
 	size_t pattern_count;
-	char *names[SP_AREAS]; /* owned: names and colours of the file's areas */
-	struct sp_buf text;    /* a frame's name */
+	char *names[SP_AREAS];		  /* owned: names and colours of the file's areas */
+	struct sp_buf text;		  /* a frame's name */
+	struct sp_class_origins *origins; /* owned; NULL: not told */
 };
 
 static int bad_line(const char *file, unsigned line, const char *what, struct sp_err *err)
@@ -259,7 +44,7 @@ static int add_area(struct sp_areas *a, char *line, const char **what)
 	if (!end || end == line + 1)
 		return -EINVAL;
 	*what = "too many areas";
-	if (a->own == SP_AREAS - BUILTINS)
+	if (a->own == SP_AREAS - SP_AREA_BUILTINS)
 		return -EINVAL;
 	*end = '\0';
 	colour = end + 1 + strspn(end + 1, " \t");
@@ -329,8 +114,8 @@ int sp_areas_new(struct sp_areas **ret, const char *file, struct sp_err *err)
 		sp_areas_free(a);
 		return r;
 	}
-	memcpy(a->areas + a->own, builtins, sizeof(builtins));
-	a->count = a->own + BUILTINS;
+	memcpy(a->areas + a->own, sp_area_builtins, sizeof(sp_area_builtins));
+	a->count = a->own + SP_AREA_BUILTINS;
 	*ret = a;
 	return 0;
 }
@@ -344,6 +129,7 @@ void sp_areas_free(struct sp_areas *a)
 	for (unsigned i = 0; i < a->own; i++)
 		free(a->names[i]);
 	free(a->patterns);
+	sp_class_origins_free(a->origins);
 	sp_buf_done(&a->text);
 	free(a);
 }
@@ -363,72 +149,115 @@ static int number(const struct sp_areas *a, int builtin)
 	return builtin < 0 ? builtin : (int)a->own + builtin;
 }
 
+/* The area of the first pattern that matches; SP_AREA_BUILTINS: none does. */
+static int look_up(const struct sp_area_pattern *t, const char *name)
+{
+	for (; t->pattern; t++)
+		if (sp_match_glob(t->pattern, name))
+			return t->area;
+	return SP_AREA_BUILTINS;
+}
+
 bool sp_area_is_pickle(const char *name)
 {
-	for (size_t i = 0; i < SP_COUNT(python_files); i++)
-		if (sp_match(python_files[i], name))
-			return true;
-	return false;
+	return look_up(sp_area_pickles, name) != SP_AREA_BUILTINS;
 }
 
 unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *state)
 {
 	bool waits = state[0] && strcmp(state, "running") != 0 && strcmp(state, "runnable") != 0;
 
-	return waits && area == (unsigned)number(a, PICKLE) ? (unsigned)number(a, FOR_JVM) : area;
+	return waits && area == (unsigned)number(a, SP_AREA_PICKLE)
+		       ? (unsigned)number(a, SP_AREA_FOR_JVM)
+		       : area;
 }
 
 int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_type type)
 {
+	int area;
+
 	for (size_t i = 0; i < a->pattern_count; i++)
-		if (sp_match(a->patterns[i].pattern, name))
+		if (sp_glob(a->patterns[i].pattern, name))
 			return (int)a->patterns[i].area;
 	if (type == SP_FRAME_PYTHON) {
-		return number(a, sp_area_is_pickle(name) ? PICKLE : PYTHON_CODE);
+		return number(a, sp_area_is_pickle(name) ? SP_AREA_PICKLE : SP_AREA_PYTHON_CODE);
 	}
-	if (type >= SP_FRAME_NATIVE) {
-		for (size_t i = 0; type != SP_FRAME_KERNEL && i < SP_COUNT(functions); i++)
-			if (sp_match(functions[i].pattern, name))
-				return number(a, functions[i].area);
-		return NEUTRAL;
-	}
-	for (size_t i = 0; i < SP_COUNT(table); i++)
-		if (sp_match(table[i].pattern, name))
-			return number(a, table[i].area);
-	return number(a, YOURS);
+	area = type == SP_FRAME_KERNEL	 ? SP_AREA_BUILTINS
+	       : type >= SP_FRAME_NATIVE ? look_up(sp_area_functions, name)
+					 : look_up(sp_area_methods, name);
+	if (area == SP_AREA_BUILTINS)
+		area = type >= SP_FRAME_NATIVE ? SP_AREA_NEUTRAL : SP_AREA_YOURS;
+	return number(a, area);
 }
 
 int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f)
 {
 	static const struct sp_style full;
 	const struct sp_method *m = sp_dict_get_method(d, f->method);
+	int area;
 
 	if (!m || (!m->native && !m->name_id))
-		return NEUTRAL; /* the class of an object is no work */
+		return SP_AREA_NEUTRAL; /* the class of an object is no work */
 	sp_buf_clear(&a->text);
-	sp_framename(d, f, &full, &a->text);
-	return sp_area_of_frame(a, sp_buf_str(&a->text), (enum sp_frame_type)f->type);
+	sp_frame_name(d, f, &full, &a->text);
+	area = sp_area_of_frame(a, sp_buf_str(&a->text), (enum sp_frame_type)f->type);
+	if (area != number(a, SP_AREA_YOURS) || !a->origins)
+		return area;
+	switch (sp_class_origin(a->origins, sp_dict_get_string(d, m->class_id, NULL))) {
+	case SP_ORIGIN_SPARK:
+		return number(a, SP_AREA_SPARK_LIBRARY);
+	case SP_ORIGIN_LIBRARY:
+		return number(a, SP_AREA_YOUR_LIBRARY);
+	default:
+		return area;
+	}
+}
+
+/* Work that is one thing whatever it is done with: a spill compresses, a commit uses the network.
+ * A regular expression is a work of its own where a query has it; elsewhere it is its caller's. */
+bool sp_area_covers(const struct sp_areas *a, unsigned area, unsigned inner)
+{
+	int outer = (int)area - (int)a->own, is = (int)inner - (int)a->own;
+
+	if (is == SP_AREA_REGEX)
+		return outer != SP_AREA_SQL && outer != SP_AREA_CODEGEN;
+
+	return (outer == SP_AREA_SPILL || outer == SP_AREA_STATE || outer == SP_AREA_LISTING ||
+		       outer == SP_AREA_CHILD) &&
+	       (is == SP_AREA_SHUFFLE || is == SP_AREA_SERIALISATION || is == SP_AREA_COMPRESSION ||
+		       is == SP_AREA_NETWORK || is == SP_AREA_STORAGE || is == SP_AREA_SQL ||
+		       is == SP_AREA_PARSE || is == SP_AREA_SPARK);
+}
+
+int sp_areas_learn(struct sp_areas *a, const struct sp_profile *p)
+{
+	sp_class_origins_free(a->origins);
+	a->origins = NULL;
+	return p->source_count ? sp_class_origins_new(&a->origins, p) : 0;
 }
 
 unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java)
 {
 	if (leaf == SP_FRAME_KERNEL)
-		return (unsigned)number(a, KERNEL);
-	return (unsigned)number(a, java ? OTHER : JVM);
+		return (unsigned)number(a, SP_AREA_KERNEL);
+	return (unsigned)number(a, java ? SP_AREA_OTHER : SP_AREA_JVM);
 }
 
 unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,
 	const struct sp_frame_ref *frames, uint32_t count)
 {
 	bool java = count == 0;
+	int found = -1;
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = count; i-- > 0;) { /* callers first */
 		int area = sp_area_of_ref(a, d, &frames[i]);
 
-		if (area >= 0)
-			return (unsigned)area;
+		if (area >= 0 && (found < 0 || !sp_area_covers(a, (unsigned)found, (unsigned)area)))
+			found = area;
 		java |= frames[i].type < SP_FRAME_NATIVE;
 	}
+	if (found >= 0)
+		return (unsigned)found;
 	return sp_area_unclear(
 		a, count ? (enum sp_frame_type)frames[0].type : SP_FRAME_NATIVE, java);
 }

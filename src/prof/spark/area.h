@@ -4,13 +4,14 @@
  * The file: a line "[name of the area] #rrggbb" (the colour may be left out), then patterns, one a
  * line, as -I has them, over full names with slashes, such as com/acme/etl with a slash and a star
  * behind it. '#' at the start of a line is a comment. */
-#ifndef SP_PROF_AREA_H
-#define SP_PROF_AREA_H
+#ifndef SP_PROF_SPARK_AREA_H
+#define SP_PROF_SPARK_AREA_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "prof/dict.h"
+#include "dict/dict.h"
+#include "prof/model/profile.h"
 
 #define SP_AREAS 64
 
@@ -25,6 +26,14 @@ struct sp_areas;
  * -errno. */
 int sp_areas_new(struct sp_areas **ret, const char *file, struct sp_err *err);
 void sp_areas_free(struct sp_areas *a);
+
+/* From where classes came, where a recording tells it: what is on Spark's own class path is not
+ * your code, nor are the connectors of --packages. Forgets what was learnt of another profile.
+ * Returns 0 or -ENOMEM. */
+int sp_areas_learn(struct sp_areas *a, const struct sp_profile *p);
+
+/* Whether work of the area @inner below work of @area is part of that: a spill compresses. */
+bool sp_area_covers(const struct sp_areas *a, unsigned area, unsigned inner);
 
 /* Areas by number, from 0 to the count. */
 unsigned sp_areas_count(const struct sp_areas *a);
@@ -48,7 +57,8 @@ unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *s
  * frame of Java. */
 unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java);
 
-/* The area of a stack: of the frame nearest to the leaf that has one; else "kernel" if the leaf is
+/* The area of a stack: of the frame nearest to the leaf that has one, or of one below it that
+ * covers it; else "kernel" if the leaf is
  * there, else "JVM" or "other". @d is the dictionary of @stack. */
 unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,
 	const struct sp_frame_ref *frames, uint32_t count);

@@ -1,31 +1,10 @@
-/* See driver.h. */
-#include "prof/driver.h"
+/* See driver_phase.h. */
+#include "prof/spark/driver_phase.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-
-#define QUERY "org/apache/spark/sql/execution/QueryExecution"
-
-/* Class by its start, method by a part. Lazy values of a query are computed inside of each other,
- * so the innermost tells; Spark 4 has them as lazyAnalyzed and so on. */
-static const struct {
-	const char *cls, *method, *phase;
-} phases[] = {
-	{"org/codehaus/janino/", "", "codegen"},
-	{"org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator", "", "codegen"},
-	{"org/apache/spark/sql/execution/WholeStageCodegenExec", "doCodeGen", "codegen"},
-	{"org/apache/spark/sql/catalyst/parser/", "", "parsing"},
-	{QUERY, "nalyzed", "analysis"},
-	{QUERY, "ptimizedPlan", "optimisation"},
-	{QUERY, "parkPlan", "planning"},
-	{QUERY, "xecutedPlan", "planning"},
-	{QUERY, "prepareForExecution", "planning"},
-	{"org/apache/spark/sql/execution/adaptive/AdaptiveSparkPlanExec", "ptimize", "planning"},
-	{"org/apache/spark/sql/execution/adaptive/AdaptiveSparkPlanExec", "createQueryStages",
-		"planning"},
-	{"org/apache/spark/scheduler/DAGScheduler", "runJob", "job"},
-};
+#include "prof/spark/driver_work.h"
 
 /* Names by their start; where it ends with '=', or with " for ", what follows belongs to the label.
  */
@@ -43,30 +22,14 @@ static const struct {
 	{"stream execution thread for ", "stream"},
 };
 
-static const char *phase_of(const char *cls, const char *method)
-{
-	for (size_t i = 0; i < SP_COUNT(phases); i++)
-		if (strncmp(cls, phases[i].cls, strlen(phases[i].cls)) == 0 &&
-			strstr(method, phases[i].method))
-			return phases[i].phase;
-	return NULL;
-}
-
 const char *sp_driver_phase(
 	const struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sp_method *m = sp_dict_get_method(d, frames[i].method);
-		const char *phase;
+	enum sp_driver_work work = sp_driver_work_phase(d, frames, count);
 
-		if (!m || m->native)
-			continue;
-		phase = phase_of(sp_dict_get_string(d, m->class_id, NULL),
-			sp_dict_get_string(d, m->name_id, NULL));
-		if (phase)
-			return phase;
-	}
-	return NULL;
+	if (work == SP_DRIVER_WORK_JOB)
+		return "job";
+	return work && sp_driver_work_is_query(work) ? sp_driver_work_name(work) : NULL;
 }
 
 /* "NAME [id = X, runId = Y]": the run is another after each restart, the rest stays. */
@@ -104,9 +67,10 @@ bool sp_driver_label(const struct sp_profile *p, const struct sp_sample *row, co
 	struct sp_buf *out)
 {
 	const struct sp_thread *t = sp_dict_get_thread(p->dict, row->thread);
+	size_t before = out->len;
 	bool named = t && sp_driver_thread(sp_dict_get_string(p->dict, t->name_id, NULL), out);
 
-	if (phase)
+	if (phase && !(named && strncmp(sp_buf_str(out) + before, phase, strlen(phase)) == 0))
 		sp_buf_addf(out, "%s%s", named ? ", " : "", phase);
 	return named || phase;
 }

@@ -1,14 +1,14 @@
 /* What threads of a Spark driver do, which runs no tasks: phases of a query by frames, and what
  * Spark's own threads are there for by their names. */
-#ifndef SP_PROF_DRIVER_H
-#define SP_PROF_DRIVER_H
+#ifndef SP_PROF_SPARK_DRIVER_PHASE_H
+#define SP_PROF_SPARK_DRIVER_PHASE_H
 
 #include "base/buf.h"
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 /* The phase of a query that a stack is in, by the frame nearest to the leaf that tells: "parsing",
- * "analysis", "optimisation", "planning", "codegen", "job" (it waits for one it has submitted);
- * NULL: none. */
+ * "analysis", "optimisation", "planning", "codegen", "file listing", "collecting results",
+ * "broadcast", "job" (it waits for one it has submitted); NULL: none. See driver_work.h. */
 const char *sp_driver_phase(
 	const struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count);
 

@@ -1,15 +1,14 @@
-/* See spent.h. A frame has a role; the roles of a stack, leaf to root, make what it tells whatever
- * the state; both are kept, so that a row costs a look at its state. */
-#include "prof/spent.h"
+/* See time_class.h. A frame has a role; the roles of a stack, leaf to root, make what it tells
+ * whatever the state; both are kept, so that a row costs a look at its state. */
+#include "prof/spark/time_class.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "prof/area.h"
-#include "prof/framename.h"
-#include "prof/match.h"
+#include "prof/model/frame_name.h"
+#include "prof/model/glob.h"
+#include "prof/spark/area.h"
+#include "prof/spark/time_class_internal.h"
 
 /* What a frame is. From OWNER on: someone's own work, where the search for who waits ends. */
 enum role {
@@ -20,20 +19,26 @@ enum role {
 	FILES,	 /* the same; by calls on a file */
 	SOCKETS, /* the same; by calls on a socket */
 	BLOCKS,	 /* the same; by waiting for another thread */
+	SPINS,	 /* the same; by trying to get a monitor that another thread has */
 	SERIAL,	 /* works itself, but does not wait for itself */
 	CODEC,	 /* the same */
+	RANDOM,	 /* the same: the file that it reads is the kernel's generator */
 	IDLE,
 	COLLECTOR,
 	COMPILES,
 	WRITES,
 	COLLECTS,
 	OWNER,
-	LOOPS, /* waits for work, where it waits */
+	LOOPS,	  /* waits for work, where it waits */
+	LAUNCHES, /* a task … */
+	RUNS,	  /* … within its run time … */
+	BODY,	  /* … but for the deserialising that this calls itself */
 	SPILLS,
 	PYTHON,
 	FETCHES,
 	STORAGE,
 	NETWORK,
+	STATE,	/* RocksDB: its own threads write what it waits for */
 	ENGINE, /* another SQL engine, in native code */
 };
 
@@ -74,12 +79,17 @@ static const struct {
 	{"jdk/internal/misc/Unsafe.park", BLOCKS},
 	{"java/lang/Object.wait*", BLOCKS},
 	{"java/util/zip/*", CODEC},
+	{"sun/security/provider/NativePRNG*", RANDOM},
 	{"java/*", NEUTRAL},
 	{"javax/*", NEUTRAL},
 	{"jdk/*", NEUTRAL},
 	{"sun/*", NEUTRAL},
 	{"com/sun/*", NEUTRAL},
 	{"scala/*", NEUTRAL},
+	{"org/apache/spark/executor/Executor$TaskRunner*", LAUNCHES},
+	{"org/apache/spark/scheduler/Task.run", RUNS},
+	{"org/apache/spark/scheduler/ResultTask.runTask", BODY},
+	{"org/apache/spark/scheduler/ShuffleMapTask.runTask", BODY},
 	{"org/codehaus/janino/*", COMPILES},
 	{"org/codehaus/commons/compiler/*", COMPILES},
 	{"org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator*", COMPILES},
@@ -110,6 +120,9 @@ static const struct {
 	{"org/apache/spark/rpc/*", NETWORK},
 	{"io/netty/channel/nio/SelectedSelectionKeySetSelector*", NEUTRAL},
 	{"io/netty/*", NETWORK},
+	{"org/apache/spark/MapOutputTracker*", NETWORK},	   /* asks the driver … */
+	{"org/apache/spark/broadcast/TorrentBroadcast*", NETWORK}, /* … or waits for one that */
+	{"org/apache/spark/util/KeyLock*", NEUTRAL},		   /* does */
 	{"org/apache/spark/util/ThreadUtils*", NEUTRAL},
 	{"org/apache/spark/util/SparkThreadUtils*", NEUTRAL},
 	{"org/apache/spark/io/*", CODEC},
@@ -130,6 +143,7 @@ static const struct {
 	{"com/google/cloud/*", STORAGE},
 	{"com/microsoft/azure/*", STORAGE},
 	{"com/azure/*", STORAGE},
+	{"org/rocksdb/*", STATE},
 	{"org/apache/comet/Native.writeSortedFileNative", WRITES},
 	{"org/apache/comet/*", ENGINE},
 	{"org/apache/gluten/*", ENGINE},
@@ -166,6 +180,21 @@ static const struct {
 	{"VM_CollectForMetadata*", COLLECTS},
 	{"Unsafe_Park*", BLOCKS},
 	{"JVM_MonitorWait*", BLOCKS},
+	{"*complete_monitor_locking*", SPINS}, /* of compiled code */
+	{"*monitorenter*", SPINS},	       /* of the interpreter and C1 */
+	{"ObjectSynchronizer::enter*", SPINS},
+	{"ObjectSynchronizer::quick_enter*", SPINS},
+	{"ObjectSynchronizer::inflate_and_enter*", SPINS},
+	{"LightweightSynchronizer::*", SPINS},
+	{"ObjectMonitor::enter*", SPINS},
+	{"ObjectMonitor::EnterI*", SPINS},
+	{"ObjectMonitor::try_enter*", SPINS},
+	{"ObjectMonitor::spin_enter*", SPINS},
+	{"ObjectMonitor::TrySpin*", SPINS},
+	{"ObjectMonitor::try_spin*", SPINS},
+	{"ObjectMonitor::short_fixed_spin*", SPINS},
+	{"ObjectMonitor::TryLock*", SPINS},
+	{"ObjectMonitor::try_lock*", SPINS},
 	{"ObjectMonitor::*", BLOCKS},
 };
 
@@ -177,19 +206,7 @@ enum tells {
 	TELLS_SPILLS = 16,
 	TELLS_COLLECTS = 32, /* a thread of the collector */
 	TELLS_SYNCS = 64,
-};
-
-/* What a stack tells whatever the thread's state. */
-struct told {
-	bool looked;
-	uint8_t tells;
-	uint8_t call;	/* role of the first frames: FILES, SOCKETS, BLOCKS or NEUTRAL */
-	uint8_t worker; /* of the nearest frame that works itself: SERIAL, CODEC, from OWNER on */
-	uint8_t owner;	/* the same from OWNER on */
-	bool java;	/* has a Java method */
-	bool native;	/* its first Java method is a native one, or calls such code */
-	bool python;	/* has a function of Python … */
-	bool pickles;	/* … and the nearest to the leaf serialises */
+	TELLS_SPINS = 128,
 };
 
 static enum role role_of(const struct sp_dict *d, const struct sp_frame_ref *f, struct sp_buf *text)
@@ -200,20 +217,20 @@ static enum role role_of(const struct sp_dict *d, const struct sp_frame_ref *f, 
 	if (!m || (!m->native && !m->name_id))
 		return NEUTRAL;
 	sp_buf_clear(text);
-	sp_framename(d, f, &full, text);
+	sp_frame_name(d, f, &full, text);
 	if (m->native) {
 		for (size_t i = 0; i < SP_COUNT(functions); i++)
-			if (sp_match(functions[i].pattern, sp_buf_str(text)))
+			if (sp_match_glob(functions[i].pattern, sp_buf_str(text)))
 				return functions[i].role;
 		return NEUTRAL;
 	}
 	for (size_t i = 0; i < SP_COUNT(table); i++)
-		if (sp_match(table[i].pattern, sp_buf_str(text)))
+		if (sp_match_glob(table[i].pattern, sp_buf_str(text)))
 			return table[i].role;
 	return OWNER;
 }
 
-static void hear(struct told *t, enum role role, bool java)
+static void hear(struct sp_told *t, enum role role, bool java)
 {
 	static const uint8_t tells[] = {[IDLE] = TELLS_IDLE,
 		[COLLECTOR] = TELLS_GC,
@@ -229,139 +246,167 @@ static void hear(struct told *t, enum role role, bool java)
 		t->tells |= TELLS_WRITES;
 	if (role == SYNCS)
 		role = FILES;
+	if (role == SPINS) {
+		t->tells |= t->java ? 0 : TELLS_SPINS;
+		role = BLOCKS;
+	}
+	if (role == RANDOM && t->call == FILES && !t->worker)
+		t->call = 0;
 	/* What the thread itself called lies above all who work. */
 	if (!t->call && role >= FILES && role <= BLOCKS && !t->worker)
 		t->call = (uint8_t)role;
-	if (java && !t->worker && (role == SERIAL || role == CODEC || role >= OWNER))
+	if (java && !t->worker &&
+		(role == SERIAL || role == CODEC || role == RANDOM || role >= OWNER))
 		t->worker = (uint8_t)role;
 	if (java && !t->owner && role >= OWNER)
 		t->owner = (uint8_t)role;
 }
 
-static bool is_waiting(const struct told *t, const char *state)
+static bool is_waiting(const struct sp_told *t, const char *state)
 {
 	if (strcmp(state, "runnable") == 0)
 		return t->call == BLOCKS || (t->call == SOCKETS && t->native);
 	return state[0] && strcmp(state, "running") != 0;
 }
 
-static enum sp_spent of_state(const struct told *t, const char *state)
+static enum sp_time_class of_state(const struct sp_told *t, const char *state)
 {
 	if (strcmp(state, "disk") == 0)
-		return SP_SPENT_DISK;
+		return SP_TIME_CLASS_DISK;
 	if (strcmp(state, "net") == 0 || strcmp(state, "poll") == 0)
-		return SP_SPENT_NETWORK;
+		return SP_TIME_CLASS_NETWORK;
 	if (strcmp(state, "sleep") == 0)
-		return SP_SPENT_SLEEP;
+		return SP_TIME_CLASS_SLEEP;
 	if (strcmp(state, "lock") == 0 || t->call == BLOCKS)
-		return SP_SPENT_LOCK;
+		return SP_TIME_CLASS_LOCK;
 	if (t->call == FILES)
-		return SP_SPENT_DISK;
-	return t->call == SOCKETS ? SP_SPENT_NETWORK : SP_SPENT_OTHER;
+		return SP_TIME_CLASS_DISK;
+	return t->call == SOCKETS ? SP_TIME_CLASS_NETWORK : SP_TIME_CLASS_OTHER;
 }
 
-static enum sp_spent of_waiting(const struct told *t, const char *state)
+static enum sp_time_class of_waiting(const struct sp_told *t, const char *state)
 {
-	enum sp_spent by_state = of_state(t, state);
+	enum sp_time_class by_state = of_state(t, state);
 
 	if (!t->java || t->owner == LOOPS)
-		return SP_SPENT_IDLE;
+		return SP_TIME_CLASS_IDLE;
 	switch (t->owner) {
 	case PYTHON:
-		return SP_SPENT_PYTHON;
+		return SP_TIME_CLASS_PYTHON;
 	case STORAGE:
-		return SP_SPENT_STORAGE;
+		return SP_TIME_CLASS_STORAGE;
 	case FETCHES: /* blocks of this executor are opened in there as well */
-		return by_state == SP_SPENT_DISK ? by_state : SP_SPENT_SHUFFLE_READ;
+		return by_state == SP_TIME_CLASS_DISK ? by_state : SP_TIME_CLASS_SHUFFLE_READ;
 	case NETWORK:
-		return by_state == SP_SPENT_DISK ? by_state : SP_SPENT_NETWORK;
+		return by_state == SP_TIME_CLASS_DISK ? by_state : SP_TIME_CLASS_NETWORK;
+	case STATE: /* a flush or a compaction */
+		return by_state == SP_TIME_CLASS_SLEEP ? by_state : SP_TIME_CLASS_DISK;
 	case ENGINE: /* woken before it was seen: its threads wait for each other, else it is told
 		      */
-		return by_state == SP_SPENT_OTHER && t->native ? SP_SPENT_LOCK : by_state;
+		return by_state == SP_TIME_CLASS_OTHER && t->native ? SP_TIME_CLASS_LOCK : by_state;
 	default:
 		return by_state;
 	}
 }
 
-static enum sp_spent of_running(const struct told *t)
+static enum sp_time_class of_running(const struct sp_told *t)
 {
 	if (!t->java)
-		return t->tells & TELLS_COLLECTS ? SP_SPENT_GC : SP_SPENT_CPU;
+		return t->tells & TELLS_COLLECTS ? SP_TIME_CLASS_GC : SP_TIME_CLASS_CPU;
+	if (t->tells & TELLS_SPINS)
+		return SP_TIME_CLASS_SPIN;
 	if (t->call == FILES && t->native)
-		return SP_SPENT_DISK;
+		return SP_TIME_CLASS_DISK;
 	if (t->call == SOCKETS && t->native)
-		return t->owner == PYTHON    ? SP_SPENT_PYTHON
-		       : t->owner == STORAGE ? SP_SPENT_STORAGE
-					     : SP_SPENT_NETWORK;
-	return t->worker == SERIAL ? SP_SPENT_SERIALISATION : SP_SPENT_CPU;
+		return t->owner == PYTHON    ? SP_TIME_CLASS_PYTHON
+		       : t->owner == STORAGE ? SP_TIME_CLASS_STORAGE
+					     : SP_TIME_CLASS_NETWORK;
+	return t->worker == SERIAL ? SP_TIME_CLASS_SERIALISATION : SP_TIME_CLASS_CPU;
 }
 
-static enum sp_spent of_worker(const struct told *t, const char *state)
+/* A thread that has no core. Spark takes what follows a wake for a part of the fetch. */
+static enum sp_time_class of_runnable(const struct sp_told *t, const char *state)
 {
-	if (!state[0] || strcmp(state, "running") == 0 || strcmp(state, "runnable") == 0)
-		return t->pickles ? SP_SPENT_WORKER_SERIAL : SP_SPENT_WORKER;
-	return t->pickles ? SP_SPENT_WORKER_FOR_JVM : SP_SPENT_WORKER_WAIT;
+	enum sp_time_class waits = is_waiting(t, state) ? of_waiting(t, state) : SP_TIME_CLASS_CORE;
+
+	return waits == SP_TIME_CLASS_IDLE || waits == SP_TIME_CLASS_SHUFFLE_READ
+		       ? waits
+		       : SP_TIME_CLASS_CORE;
 }
 
-static enum sp_spent judge(const struct told *t, const char *state)
+static enum sp_time_class of_worker(const struct sp_told *t, const char *state)
+{
+	if (strcmp(state, "runnable") == 0)
+		return SP_TIME_CLASS_CORE;
+	if (!state[0] || strcmp(state, "running") == 0)
+		return t->pickles ? SP_TIME_CLASS_WORKER_SERIAL : SP_TIME_CLASS_WORKER;
+	return t->pickles ? SP_TIME_CLASS_WORKER_FOR_JVM : SP_TIME_CLASS_WORKER_WAIT;
+}
+
+enum sp_time_class sp_time_class_judge(const struct sp_told *t, const char *state)
 {
 	if (t->python)
 		return of_worker(t, state);
 	if (t->tells & TELLS_IDLE)
-		return SP_SPENT_IDLE;
+		return SP_TIME_CLASS_IDLE;
 	/* One that is let go again and has no core waits for that, not for the collector. */
 	if (t->java && (t->tells & TELLS_GC) && strcmp(state, "runnable") != 0)
-		return SP_SPENT_GC;
+		return SP_TIME_CLASS_GC;
 	if (t->tells & TELLS_COMPILES)
-		return SP_SPENT_COMPILE;
+		return SP_TIME_CLASS_COMPILE;
 	/* A spill of a sort or an aggregation goes through the same streams. */
 	if (t->tells & TELLS_WRITES)
-		return t->tells & TELLS_SPILLS ? SP_SPENT_DISK : SP_SPENT_SHUFFLE_WRITE;
+		return t->tells & TELLS_SPILLS ? SP_TIME_CLASS_DISK : SP_TIME_CLASS_SHUFFLE_WRITE;
+	if (t->launches)
+		return SP_TIME_CLASS_LAUNCH;
+	if (strcmp(state, "runnable") == 0)
+		return of_runnable(t, state);
 	return is_waiting(t, state) ? of_waiting(t, state) : of_running(t);
 }
 
-const char *sp_spent_name(enum sp_spent spent)
+const char *sp_time_class_name(enum sp_time_class spent)
 {
-	static const char *const names[SP_SPENT_KINDS] = {
-		[SP_SPENT_CPU] = "CPU",
-		[SP_SPENT_GC] = "GC",
-		[SP_SPENT_SHUFFLE_READ] = "shuffle read wait",
-		[SP_SPENT_SHUFFLE_WRITE] = "shuffle write",
-		[SP_SPENT_SERIALISATION] = "serialisation",
-		[SP_SPENT_STORAGE] = "HDFS/S3",
-		[SP_SPENT_DISK] = "disk",
-		[SP_SPENT_NETWORK] = "network",
-		[SP_SPENT_LOCK] = "lock",
-		[SP_SPENT_PYTHON] = "Python wait",
-		[SP_SPENT_COMPILE] = "codegen compile",
-		[SP_SPENT_WORKER] = "Python CPU",
-		[SP_SPENT_WORKER_SERIAL] = "Python serialisation",
-		[SP_SPENT_WORKER_FOR_JVM] = "Python waits for JVM",
-		[SP_SPENT_WORKER_WAIT] = "Python waits",
-		[SP_SPENT_SLEEP] = "sleep",
-		[SP_SPENT_IDLE] = "idle",
-		[SP_SPENT_OTHER] = "other",
+	static const char *const names[SP_TIME_CLASS_KINDS] = {
+		[SP_TIME_CLASS_CPU] = "CPU",
+		[SP_TIME_CLASS_SPIN] = "CPU, spinning for a lock",
+		[SP_TIME_CLASS_CORE] = "waits for a core",
+		[SP_TIME_CLASS_GC] = "GC",
+		[SP_TIME_CLASS_SHUFFLE_READ] = "shuffle read wait",
+		[SP_TIME_CLASS_SHUFFLE_WRITE] = "shuffle write",
+		[SP_TIME_CLASS_SERIALISATION] = "serialisation",
+		[SP_TIME_CLASS_STORAGE] = "HDFS/S3",
+		[SP_TIME_CLASS_DISK] = "disk",
+		[SP_TIME_CLASS_NETWORK] = "network",
+		[SP_TIME_CLASS_LOCK] = "lock",
+		[SP_TIME_CLASS_PYTHON] = "JVM waits for Python",
+		[SP_TIME_CLASS_COMPILE] = "codegen compile",
+		[SP_TIME_CLASS_LAUNCH] = "task launch and result",
+		[SP_TIME_CLASS_WORKER] = "Python CPU",
+		[SP_TIME_CLASS_WORKER_SERIAL] = "Python serialisation",
+		[SP_TIME_CLASS_WORKER_FOR_JVM] = "Python waits for JVM",
+		[SP_TIME_CLASS_WORKER_WAIT] = "Python blocked",
+		[SP_TIME_CLASS_SLEEP] = "sleep",
+		[SP_TIME_CLASS_IDLE] = "idle",
+		[SP_TIME_CLASS_OTHER] = "other",
 	};
 
-	return spent < SP_SPENT_KINDS ? names[spent] : "other";
+	return spent < SP_TIME_CLASS_KINDS ? names[spent] : "other";
 }
 
-struct sp_spent_of {
-	const struct sp_profile *p;
-	struct told *stacks; /* by id */
-	size_t stack_count;
-	uint8_t *roles; /* by method */
-	size_t method_count;
-	struct told *kinds; /* owned */
-	unsigned kind_count;
-	struct sp_buf text;
-};
-
-/* @roles: what methods are, as far as it is known; NULL: nothing is kept. */
-static struct told look(const struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count,
-	struct sp_buf *text, uint8_t *roles, size_t role_count)
+/* @last: the roles of a task's own frames so far, and of the frame before. Leaf to root. */
+static void hear_task(struct sp_told *t, enum role role, enum role last[2])
 {
-	struct told t = {.looked = true};
+	t->launches |= role == LAUNCHES && last[0] != RUNS;
+	t->launches |= role == BODY && last[1] == SERIAL;
+	last[0] = role == RUNS ? role : last[0];
+	last[1] = role;
+}
+
+struct sp_told sp_time_class_look(const struct sp_dict *d, const struct sp_frame_ref *frames,
+	uint32_t count, struct sp_buf *text, uint8_t *roles, size_t role_count)
+{
+	enum role last[2] = {UNSEEN, UNSEEN};
+	struct sp_told t = {.looked = true};
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sp_method *m = sp_dict_get_method(d, frames[i].method);
@@ -376,7 +421,7 @@ static struct told look(const struct sp_dict *d, const struct sp_frame_ref *fram
 			static const struct sp_style full;
 
 			sp_buf_clear(text);
-			sp_framename(d, &frames[i], &full, text);
+			sp_frame_name(d, &frames[i], &full, text);
 			t.python = true;
 			t.pickles = sp_area_is_pickle(sp_buf_str(text));
 		}
@@ -385,92 +430,18 @@ static struct told look(const struct sp_dict *d, const struct sp_frame_ref *fram
 			t.native = frames[i].type >= SP_FRAME_NATIVE || i > 0;
 		}
 		hear(&t, role, m && !m->native);
+		hear_task(&t, role, last);
 	}
 	return t;
 }
 
-enum sp_spent sp_spent_of_stack(const struct sp_dict *d, const struct sp_frame_ref *frames,
-	uint32_t count, const char *state)
+enum sp_time_class sp_time_class_of_stack(const struct sp_dict *d,
+	const struct sp_frame_ref *frames, uint32_t count, const char *state)
 {
 	SP_AUTO_BUF struct sp_buf text;
-	struct told t;
+	struct sp_told t;
 
 	sp_buf_init(&text);
-	t = look(d, frames, count, &text, NULL, 0);
-	return judge(&t, state);
-}
-
-int sp_spent_new(struct sp_spent_of **ret, const struct sp_profile *p)
-{
-	struct sp_spent_of *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	sp_buf_init(&s->text);
-	s->p = p;
-	s->stack_count = sp_dict_stacks(p->dict) + 1ul;
-	s->method_count = sp_dict_methods(p->dict) + 1ul;
-	s->stacks = calloc(s->stack_count, sizeof(*s->stacks));
-	s->roles = calloc(s->method_count, 1);
-	if (!s->stacks || !s->roles) {
-		sp_spent_free(s);
-		return -ENOMEM;
-	}
-	*ret = s;
-	return 0;
-}
-
-void sp_spent_free(struct sp_spent_of *s)
-{
-	if (!s)
-		return;
-	free(s->stacks);
-	free(s->roles);
-	free(s->kinds);
-	sp_buf_done(&s->text);
-	free(s);
-}
-
-static const struct told *told_of(struct sp_spent_of *s, uint32_t stack)
-{
-	struct told *t = &s->stacks[stack < s->stack_count ? stack : 0];
-
-	if (!t->looked) {
-		const struct sp_stack *st = sp_dict_get_stack(s->p->dict, stack);
-
-		*t = look(s->p->dict, st ? st->frames : NULL, st ? st->count : 0, &s->text,
-			s->roles, s->method_count);
-	}
-	return t;
-}
-
-enum sp_spent sp_spent_of_row(struct sp_spent_of *s, const struct sp_sample *row)
-{
-	return judge(told_of(s, row->stack), sp_dict_get_string(s->p->dict, row->state, NULL));
-}
-
-int sp_spent_kind(struct sp_spent_of *s, uint32_t stack)
-{
-	const struct told *t = told_of(s, stack);
-	struct told *to;
-
-	for (unsigned i = 0; i < s->kind_count; i++)
-		if (memcmp(&s->kinds[i], t, sizeof(*t)) == 0) /* bytes only, so no padding */
-			return (int)i;
-	to = reallocarray(s->kinds, s->kind_count + 1ul, sizeof(*to));
-	if (!to)
-		return -ENOMEM;
-	s->kinds = to;
-	s->kinds[s->kind_count] = *t;
-	return (int)s->kind_count++;
-}
-
-unsigned sp_spent_kinds(const struct sp_spent_of *s)
-{
-	return s->kind_count;
-}
-
-enum sp_spent sp_spent_of_kind(const struct sp_spent_of *s, unsigned kind, const char *state)
-{
-	return judge(&s->kinds[kind], state);
+	t = sp_time_class_look(d, frames, count, &text, NULL, 0);
+	return sp_time_class_judge(&t, state);
 }

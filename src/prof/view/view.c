@@ -1,6 +1,6 @@
 /* From rows to named, merged stacks: see view.h. The view has a dictionary of its own: a shown
  * frame is a method whose name is the shown text, so equal stacks get equal ids there. */
-#include "prof/view.h"
+#include "prof/view/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "prof/match.h"
-#include "prof/shares.h"
-#include "prof/spent.h"
+#include "prof/model/glob.h"
+#include "prof/spark/operators.h"
+#include "prof/spark/time_class.h"
+#include "prof/view/view_totals.h"
 
 #define NAMES_CAP (1ull << 30) /* address space, touched as used */
 
@@ -34,7 +35,8 @@ struct builder {
 	uint32_t *by_key; /* view stack number + 1: a hash over id, thread and state */
 	size_t by_key_size, stack_cap;
 	struct sp_areas *areas; /* owned where the caller gave none */
-	struct sp_spent_of *spent;
+	struct sp_time_class_of *spent;
+	struct sp_operators *operators;
 	int64_t *known; /* what stack_of said + 1, by stack of the profile; 0: not asked yet */
 	size_t known_count;
 	struct sp_buf text;
@@ -48,7 +50,8 @@ static void builder_done(struct builder *b)
 	free(b->known);
 	if (!b->o->areas)
 		sp_areas_free(b->areas);
-	sp_spent_free(b->spent);
+	sp_time_class_free(b->spent);
+	sp_operators_free(b->operators);
 	sp_buf_done(&b->text);
 }
 
@@ -78,8 +81,8 @@ static uint32_t add_frame(struct builder *b, enum sp_frame_type type)
 
 static uint8_t match_name(const struct sp_view_opts *o, const char *name)
 {
-	return (sp_match_any(o->include, o->include_count, name) ? INCLUDED : 0) |
-	       (sp_match_any(o->exclude, o->exclude_count, name) ? EXCLUDED : 0);
+	return (sp_glob_any(o->include, o->include_count, name) ? INCLUDED : 0) |
+	       (sp_glob_any(o->exclude, o->exclude_count, name) ? EXCLUDED : 0);
 }
 
 /* Tries the patterns on the full name, with slashes and with dots, and on the one that is shown. */
@@ -91,7 +94,7 @@ static uint8_t match_frame(struct builder *b, const struct sp_frame_ref *f)
 	styles[2].annotate = false;
 	for (size_t i = 0; i < SP_COUNT(styles); i++) {
 		sp_buf_clear(&b->text);
-		sp_framename(b->v->profile->dict, f, &styles[i], &b->text);
+		sp_frame_name(b->v->profile->dict, f, &styles[i], &b->text);
 		flags |= match_name(b->o, sp_buf_str(&b->text));
 	}
 	return flags;
@@ -107,8 +110,8 @@ static const struct named *name_frame(struct builder *b, const struct sp_frame_r
 	if (n->flags & SEEN)
 		return n;
 	sp_buf_clear(&b->text);
-	sp_framename(d, f, &b->o->style, &b->text);
-	n->frame = add_frame(b, sp_framename_type(d, f));
+	sp_frame_name(d, f, &b->o->style, &b->text);
+	n->frame = add_frame(b, sp_frame_name_type(d, f));
 	if (n->frame == 0)
 		return NULL;
 	n->flags = SEEN;
@@ -136,59 +139,44 @@ static uint32_t add_root(struct builder *b, uint32_t n)
 	return b->frames[n].method != 0;
 }
 
-/* The same frame at a line. */
-static uint32_t with_line(struct builder *b, uint32_t frame, int32_t line)
+/* Makes a frame the same at a line. */
+static void set_line(struct builder *b, struct sp_frame_ref *f, int32_t line)
 {
-	struct sp_method m = *sp_dict_get_method(b->v->names, frame);
+	struct sp_method m = *sp_dict_get_method(b->v->names, f->method);
 
 	m.sig_id = (uint32_t)line;
-	return sp_dict_method(b->v->names, &m);
-}
-
-/* The class that a stack works in: of the object it allocates or waits for, else of its first Java
- * method. */
-static void name_class(struct builder *b, const struct sp_stack *st)
-{
-	const struct sp_dict *d = b->v->profile->dict;
-
-	for (uint32_t i = 0; st && i < st->count; i++) {
-		const struct sp_method *m = sp_dict_get_method(d, st->frames[i].method);
-		struct sp_method cls = {0};
-
-		if (!m || m->native || !m->class_id)
-			continue;
-		cls.class_id = m->class_id;
-		sp_framename_class(d, &cls, &b->o->style, &b->text);
-		return;
-	}
-	sp_buf_adds(&b->text, "[no class]");
+	sp_buf_clear(&b->text);
+	sp_buf_addf(&b->text, "%s:%d", sp_view_get_frame(b->v, f->method).name, line);
+	if (b->o->name_lines)
+		m.name_id = sp_dict_string(b->v->names, sp_buf_str(&b->text), b->text.len);
+	f->method = sp_dict_method(b->v->names, &m);
+	b->text.failed |= !f->method;
 }
 
 /* What --by says of a row, into b->text. */
 static void name_root(struct builder *b, const struct sp_sample *s)
 {
 	struct sp_dict *d = b->v->profile->dict;
-	const struct sp_stack *st;
+	const struct sp_stack *st = sp_dict_get_stack(d, s->stack);
 
 	if (b->o->by == SP_BY_WAIT) {
-		sp_buf_addf(&b->text, "[%s]", sp_spent_name(sp_spent_of_row(b->spent, s)));
-		return;
-	}
-	if (b->o->by != SP_BY_CLASS && b->o->by != SP_BY_AREA) {
-		const char *root =
-			sp_dict_get_string(d, b->o->by == SP_BY_STATE ? s->state : s->root, NULL);
-
-		sp_buf_adds(&b->text, *root ? root : "[not known]");
-		return;
-	}
-	st = sp_dict_get_stack(d, s->stack);
-	if (b->o->by == SP_BY_CLASS)
-		name_class(b, st);
-	else
+		sp_buf_addf(
+			&b->text, "[%s]", sp_time_class_name(sp_time_class_of_row(b->spent, s)));
+	} else if (b->o->by == SP_BY_OPERATOR) {
+		sp_operators_label(b->operators, s, &b->text);
+	} else if (b->o->by == SP_BY_CLASS) {
+		sp_frame_name_work(d, st, &b->o->style, &b->text);
+	} else if (b->o->by == SP_BY_AREA) {
 		sp_buf_addf(&b->text, "[%s]",
 			sp_areas_get(b->areas, sp_area_of_stack(b->areas, d, st ? st->frames : NULL,
 						       st ? st->count : 0))
 				->name);
+	} else {
+		const char *root =
+			sp_dict_get_string(d, b->o->by == SP_BY_STATE ? s->state : s->root, NULL);
+
+		sp_buf_adds(&b->text, *root ? root : "[not known]");
+	}
 }
 
 /* Fills b->frames, leaf first, with the shown frames of a row.
@@ -207,10 +195,11 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 		if (!f)
 			return -ENOMEM;
 		flags |= f->flags;
-		if (b->o->depth == 0 || n < b->o->depth)
-			b->frames[n++].method = b->o->lines && count && st->frames[i].line > 0
-							? with_line(b, f->frame, st->frames[i].line)
-							: f->frame;
+		if (b->o->depth && n >= b->o->depth)
+			continue;
+		b->frames[n++].method = f->frame;
+		if (b->o->lines && count && st->frames[i].line > 0)
+			set_line(b, &b->frames[n - 1], st->frames[i].line);
 	}
 	if ((flags & EXCLUDED) || (b->o->include_count && !(flags & INCLUDED)))
 		return 0;
@@ -221,7 +210,7 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 	}
 	if (b->o->threads || b->o->by == SP_BY_THREAD) {
 		sp_buf_clear(&b->text);
-		sp_framename_thread(b->v->profile->dict, s->thread, &b->text);
+		sp_frame_name_thread(b->v->profile->dict, s->thread, &b->text);
 		n += add_root(b, n);
 	}
 	if (b->o->by > SP_BY_THREAD) {
@@ -413,15 +402,15 @@ static int add_rows(struct builder *b)
 		if (r < 0)
 			return r;
 		if (r > 0) {
-			sp_shares_add(b->v->threads, threads, s->thread, s);
-			sp_shares_add(b->v->states, strings, s->state, s);
+			sp_view_totals_add(b->v->threads, threads, s->thread, s);
+			sp_view_totals_add(b->v->states, strings, s->state, s);
 			if (s->holder)
-				sp_shares_add(b->v->holders, strings, s->holder, s);
+				sp_view_totals_add(b->v->holders, strings, s->holder, s);
 		}
 	}
-	b->v->thread_count = sp_shares_rank(b->v->threads, threads, b->v->event);
-	b->v->state_count = sp_shares_rank(b->v->states, strings, b->v->event);
-	b->v->holder_count = sp_shares_rank(b->v->holders, strings, b->v->event);
+	b->v->thread_count = sp_view_totals_rank(b->v->threads, threads, b->v->event);
+	b->v->state_count = sp_view_totals_rank(b->v->states, strings, b->v->event);
+	b->v->holder_count = sp_view_totals_rank(b->v->holders, strings, b->v->event);
 	settle_values(b->v, b->o->total);
 	return 0;
 }
@@ -448,7 +437,9 @@ int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, str
 	}
 	r = sp_dict_new(&b.v->names, NAMES_CAP);
 	if (r == 0 && opts->by == SP_BY_WAIT)
-		r = sp_spent_new(&b.spent, p);
+		r = sp_time_class_new(&b.spent, p);
+	if (r == 0 && opts->by == SP_BY_OPERATOR)
+		r = sp_operators_new(&b.operators, p);
 	if (r == 0 && (!b.named || !b.frames || !b.known || !b.v->row_stacks))
 		r = -ENOMEM;
 	if (r == 0 && b.v->event)

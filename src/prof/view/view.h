@@ -1,16 +1,17 @@
 /* One event of a profile as a report shows it: filtered, named, and equal stacks merged. Writers
  * build a view and walk it; the profile itself is not changed. */
-#ifndef SP_PROF_VIEW_H
-#define SP_PROF_VIEW_H
+#ifndef SP_PROF_VIEW_VIEW_H
+#define SP_PROF_VIEW_VIEW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "prof/area.h"
-#include "prof/framename.h"
-#include "prof/load.h"
-#include "prof/profile.h"
+#include "prof/model/profile.h"
+#include "prof/model/split_by.h"
+#include "prof/model/frame_name.h"
+#include "prof/model/profile.h"
+#include "prof/spark/area.h"
 
 struct sp_view_opts {
 	const char *event; /* NULL: the first one that has samples */
@@ -20,12 +21,13 @@ struct sp_view_opts {
 	struct sp_areas *areas; /* for SP_BY_AREA; borrowed; NULL: the built-in table */
 	bool split;		/* stacks of two threads, states or tasks stay two */
 	bool lines;		/* frames of two lines stay two */
+	bool name_lines;	/* --lines: with lines, these are part of the names: "a/B.c:12" */
 	bool split_types;	/* frames of one name and two types stay two (coloured formats) */
 	bool total;		/* --total: values are weights, not samples */
 	bool mark_truncated;	/* "[truncated]" below the frames of a stack that was cut */
 	unsigned depth;		/* keep so many frames, counted from the leaf; 0: all */
 	const char *state;	/* only samples in this state; NULL: all */
-	const char *const *include, *const *exclude; /* -I, -X: patterns, see match.h */
+	const char *const *include, *const *exclude; /* -I, -X: patterns, see glob.h */
 	size_t include_count, exclude_count;
 };
 

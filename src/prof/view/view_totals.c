@@ -1,5 +1,5 @@
-/* Shares of threads and states: see shares.h. */
-#include "prof/shares.h"
+/* Shares of threads and states: see view_totals.h. */
+#include "prof/view/view_totals.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static int by_weight(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-size_t sp_shares_rank(struct sp_view_share *s, size_t n, const struct sp_event *e)
+size_t sp_view_totals_rank(struct sp_view_share *s, size_t n, const struct sp_event *e)
 {
 	struct sp_rounding round = sp_rounding_of(e);
 	size_t kept = 0;
@@ -29,7 +29,8 @@ size_t sp_shares_rank(struct sp_view_share *s, size_t n, const struct sp_event *
 	return kept;
 }
 
-void sp_shares_add(struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s)
+void sp_view_totals_add(
+	struct sp_view_share *shares, size_t n, uint32_t id, const struct sp_sample *s)
 {
 	struct sp_view_share *x = &shares[id < n ? id : 0];
 
