@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "out/collapsed.h"
 #include "base/cleanup.h"
-#include "base/sat.h"
+#include "base/safe_text.h"
+#include "base/saturate.h"
 #include "out/tree.h"
 
 struct lines {
@@ -24,15 +26,19 @@ static void lines_done(struct lines *l)
 	free(l->at);
 }
 
-/* ';' separates frames and a newline ends a stack: neither may stand in a name. The format has no
- * escape; async-profiler writes '|' for the first, and so do we. */
+void sp_collapsed_name(const char *name, struct sp_buf *out)
+{
+	size_t start = out->len;
+
+	sp_safe_people(name, strlen(name), out);
+	for (size_t i = start; i < out->len; i++)
+		if (out->data[i] == ';')
+			out->data[i] = '|';
+}
+
 static void add_name(struct sp_buf *b, const char *name)
 {
-	for (; *name; name++) {
-		unsigned char c = (unsigned char)*name;
-
-		sp_buf_addc(b, c == ';' ? '|' : c < 0x20 || c == 0x7f ? ' ' : (char)c);
-	}
+	sp_collapsed_name(name, b);
 }
 
 static void end_line(struct lines *l, uint64_t value)
@@ -66,7 +72,7 @@ static void add_lost(struct lines *l, const struct sp_view *v, const struct sp_v
 		add_name(&l->text, sp_dict_get_string(p->dict, p->lost[i].text_id, NULL));
 		sp_buf_addc(&l->text, ']');
 		end_line(l, o->total && v->event && v->event->interval
-				    ? sp_sat_mul(n, v->event->interval)
+				    ? sp_saturate_mul(n, v->event->interval)
 				    : n);
 	}
 }

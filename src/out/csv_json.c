@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/hot.h"
+#include "out/findings.h"
+#include "out/hot_methods.h"
 #include "out/json.h"
 #include "out/number.h"
-#include "out/stages.h"
+#include "out/phases.h"
+#include "out/stage_table.h"
+#include "prof/model/throttle.h"
 
 /* One line of a table. Names are borrowed. */
 struct row {
@@ -150,7 +153,7 @@ static int count_shares(struct tables *t, int which)
 
 		sp_buf_init(&name);
 		if (threads)
-			sp_framename_thread(d, shares[i].id, &name);
+			sp_frame_name_thread(d, shares[i].id, &name);
 		else
 			sp_buf_adds(&name, shares[i].id ? sp_dict_get_string(d, shares[i].id, NULL)
 							: "[not told]");
@@ -173,7 +176,8 @@ static int count_roots(struct tables *t, enum sp_by by)
 		[SP_BY_APP] = "app",
 		[SP_BY_SQL] = "sql",
 		[SP_BY_STATE] = "state",
-		[SP_BY_WAIT] = "wait"};
+		[SP_BY_WAIT] = "wait",
+		[SP_BY_OPERATOR] = "operator"};
 	struct table *table = &t->list[ROOTS];
 	const struct sp_view *v = t->v;
 	SP_AUTO_FREE uint32_t *rows = calloc(sp_view_frames(v) + 1ul, sizeof(*rows));
@@ -278,9 +282,26 @@ static void write_json_table(const struct table *table, struct sp_sink *sink)
 	sp_sink_puts(sink, "]");
 }
 
-static void write_json_event(const struct tables *t, const char *event,
-	const struct sp_stages *stages, struct sp_sink *sink)
+/* Of a driver. */
+static int write_json_phases(const struct sp_profile *p, unsigned event, struct sp_sink *sink)
 {
+	SP_AUTO_BUF struct sp_buf b = {0};
+	__attribute__((cleanup(sp_phases_done))) struct sp_phases f = {0};
+	int r = sp_phases_init(&f, p, event);
+
+	if (r < 0 || !f.count)
+		return r;
+	sp_phases_json(&f, p, &b);
+	sp_sink_printf(sink, ",\n\"driver\":%s", sp_buf_str(&b));
+	return b.failed ? -ENOMEM : 0;
+}
+
+static int write_json_event(const struct tables *t, const char *event,
+	const struct sp_stage_table *stages, struct sp_sink *sink)
+{
+	const struct sp_profile *p = t->v->profile;
+	int r;
+
 	const char *sep = "";
 
 	sp_sink_puts(sink, "{\"event\":");
@@ -299,9 +320,11 @@ static void write_json_event(const struct tables *t, const char *event,
 	sp_sink_puts(sink, "}");
 	if (stages->count) {
 		sp_sink_puts(sink, ",\n\"stages\":");
-		sp_stages_json(stages, t->v->profile, sink);
+		sp_stage_table_json(stages, p, sink);
 	}
+	r = write_json_phases(p, (unsigned)(t->v->event - p->events), sink);
 	sp_sink_puts(sink, "}");
+	return r;
 }
 
 /* Calls for every event that is asked for, with its tables. */
@@ -312,7 +335,7 @@ static int each_event(
 
 	for (unsigned i = 0; i < p->event_count; i++) {
 		__attribute__((cleanup(tables_done))) struct tables t = {0};
-		__attribute__((cleanup(sp_stages_done))) struct sp_stages stages = {0};
+		__attribute__((cleanup(sp_stage_table_done))) struct sp_stage_table stages = {0};
 		struct sp_view_opts o = opts->view;
 		int r;
 
@@ -324,17 +347,19 @@ static int each_event(
 		o.threads = false;
 		r = tables_init(&t, p, &o);
 		if (r == 0 && p->task_count)
-			r = sp_stages_init(&stages, p, i, o.areas);
+			r = sp_stage_table_init(&stages, p, i, o.areas);
 		if (r < 0)
 			return r;
 		if (json) {
 			sp_sink_puts(sink, first ? "" : ",\n");
-			write_json_event(&t, o.event, &stages, sink);
+			r = write_json_event(&t, o.event, &stages, sink);
 		}
 		for (int k = 0; k < TABLES && !json; k++)
 			write_csv_table(&t, k, o.event, sink);
 		if (!json)
-			sp_stages_csv(&stages, p, o.event, unit_name(t.v->event->unit), sink);
+			sp_stage_table_csv(&stages, p, o.event, unit_name(t.v->event->unit), sink);
+		if (r < 0)
+			return r;
 		first = false;
 	}
 	return 0;
@@ -346,8 +371,23 @@ int sp_out_csv(const struct sp_profile *p, const struct sp_out_opts *opts, struc
 	return each_event(p, opts, false, sink);
 }
 
+static int write_json_findings(
+	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
+{
+	__attribute__((cleanup(sp_findings_done))) struct sp_findings f = {0};
+	SP_AUTO_BUF struct sp_buf b = {0};
+	int r = sp_findings_init(&f, p, opts->view.areas);
+
+	if (r < 0)
+		return r;
+	sp_findings_json(&f, &b);
+	sp_sink_puts(sink, sp_buf_str(&b));
+	return b.failed ? -ENOMEM : 0;
+}
+
 int sp_out_json(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
+	struct sp_throttle limit;
 	int r;
 
 	sp_sink_puts(sink, "{\"target\":");
@@ -356,9 +396,18 @@ int sp_out_json(const struct sp_profile *p, const struct sp_out_opts *opts, stru
 	sp_json_string(sink, sp_dict_get_string(p->dict, p->runtime_id, NULL));
 	sp_sink_printf(sink,
 		",\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 ",\"samples\":%" PRIu64
-		",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"unknown\":%" PRIu64
-		",\n\"events\":[",
+		",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"unknown\":%" PRIu64,
 		p->start_ns, p->duration_ns, p->samples, p->lost_total, p->truncated, p->unknown);
+	if (sp_throttle_of(p, &limit))
+		sp_sink_printf(sink,
+			",\"cpu_limit\":{\"periods\":%" PRIu64 ",\"throttled\":%" PRIu64
+			",\"throttled_ns\":%" PRIu64 "}",
+			limit.periods, limit.throttled, limit.ns);
+	sp_sink_puts(sink, ",\n\"findings\":");
+	r = write_json_findings(p, opts, sink);
+	if (r < 0)
+		return r;
+	sp_sink_puts(sink, ",\n\"events\":[");
 	r = each_event(p, opts, true, sink);
 	sp_sink_puts(sink, "]}\n");
 	return r;

@@ -40,7 +40,7 @@ static bool common_event(const struct sp_profile *a, const struct sp_profile *b,
 
 /* The bound in standard errors for @tests comparisons: the normal quantile of 1 - 0.025 / tests,
  * by bisection on erfc. */
-static double bound(size_t tests)
+double sp_diff_bound(size_t tests)
 {
 	double tail = 0.025 / (double)(tests ? tests : 1), low = 0, high = 12;
 
@@ -138,7 +138,7 @@ static int count_methods(struct sp_diff *d)
 	r = count_side(d, SP_DIFF_BASE, rows);
 	if (r == 0)
 		r = count_side(d, SP_DIFF_NEW, rows);
-	d->sigmas = bound(d->count);
+	d->sigmas = sp_diff_bound(d->count);
 	for (size_t i = 0; i < d->count; i++)
 		judge(d, &d->methods[i]);
 	if (d->count)
@@ -147,7 +147,7 @@ static int count_methods(struct sp_diff *d)
 }
 
 int sp_diff_init(struct sp_diff *d, const struct sp_profile *base, const struct sp_profile *new,
-	const struct sp_view_opts *opts, bool absolute)
+	const struct sp_run_match *match, const struct sp_view_opts *opts, bool absolute)
 {
 	struct sp_view_opts o = *opts, o2;
 	int r;
@@ -169,6 +169,8 @@ int sp_diff_init(struct sp_diff *d, const struct sp_profile *base, const struct 
 		r = sp_tree_add(&d->tree, d->views[i], i);
 	if (r == 0)
 		r = count_methods(d);
+	if (r == 0)
+		r = sp_diff_count(d, match);
 	if (r < 0)
 		return r;
 	d->scale = absolute || !d->views[0]->value
@@ -183,6 +185,8 @@ void sp_diff_done(struct sp_diff *d)
 	sp_view_free(d->views[0]);
 	sp_view_free(d->views[1]);
 	free(d->methods);
+	free(d->stages.list);
+	free(d->waits.list);
 }
 
 const char *sp_diff_name(const struct sp_diff *d, unsigned side)

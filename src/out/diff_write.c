@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/fit.h"
+#include "base/safe_text.h"
+#include "out/collapsed.h"
+#include "out/elide.h"
 #include "out/json.h"
 #include "out/number.h"
 
@@ -24,6 +26,7 @@ int sp_diff_collapsed(const struct sp_diff *d, const struct sp_out_opts *opts, s
 {
 	const struct sp_tree *t = &d->tree;
 	SP_AUTO_FREE uint32_t *path = calloc(SP_DICT_MAX_FRAMES + 8, sizeof(*path));
+	SP_AUTO_BUF struct sp_buf name = {0};
 
 	if (!path)
 		return -ENOMEM;
@@ -35,11 +38,9 @@ int sp_diff_collapsed(const struct sp_diff *d, const struct sp_out_opts *opts, s
 		for (uint32_t at = i; at; at = t->nodes[at].parent)
 			path[depth++] = at;
 		while (depth--) {
-			for (const char *s = sp_tree_name(t, &t->nodes[path[depth]]); *s; s++) {
-				char c = *s == ';' ? '|' : (unsigned char)*s < 0x20 ? ' ' : *s;
-
-				sp_sink_write(sink, &c, 1);
-			}
+			sp_buf_clear(&name);
+			sp_collapsed_name(sp_tree_name(t, &t->nodes[path[depth]]), &name);
+			sp_sink_puts(sink, sp_buf_str(&name));
 			sp_sink_puts(sink, depth ? ";" : "");
 		}
 		sp_sink_printf(sink, " %" PRIu64 " %" PRIu64 "\n",
@@ -76,9 +77,9 @@ static void add_name(const struct sp_diff_method *m, size_t width, size_t used, 
 	for (const char *s = m->name; *s; s++)
 		sp_buf_addc(&name, m->java && *s == '/' ? '.' : *s);
 	if (width)
-		sp_fit(sp_buf_str(&name), width > used + 20 ? width - used : 20, out);
+		sp_elide(sp_buf_str(&name), width > used + 20 ? width - used : 20, out);
 	else
-		sp_buf_adds(out, sp_buf_str(&name));
+		sp_safe_people(sp_buf_str(&name), name.len, out);
 }
 
 static void write_row(const struct sp_diff *d, const struct sp_diff_method *m, unsigned width,
@@ -129,11 +130,12 @@ int sp_diff_text(const struct sp_diff *d, const struct sp_out_opts *opts, struct
 		vanished += d->methods[i].samples[1] == 0;
 		new += d->methods[i].samples[0] == 0;
 	}
-	sp_buf_addf(&words, "%s: %s samples in the base, %s in the new one; compared as %s",
-		sp_diff_event(d), sp_number(d->views[0]->samples, a),
-		sp_number(d->views[1]->samples, b), d->absolute ? "numbers" : "shares of each");
-	sp_fit_wrap(sp_buf_str(&words), 0, 2, width, &lines);
+	sp_buf_addf(&words, "%s: %s samples in the base, %s in the new one", sp_diff_event(d),
+		sp_number(d->views[0]->samples, a), sp_number(d->views[1]->samples, b));
+	sp_elide_wrap(sp_buf_str(&words), 0, 2, width, &lines);
 	sp_sink_printf(sink, "%s\n", sp_buf_str(&lines));
+	sp_diff_text_amounts(d, opts, sink);
+	sp_sink_puts(sink, d->absolute ? "\nMethods\n" : "\nMethods, as shares of each side\n");
 	sp_buf_clear(&words);
 	sp_buf_clear(&lines);
 	changed = write_changes(d, "Grew", 1, opts, sink);
@@ -144,7 +146,7 @@ int sp_diff_text(const struct sp_diff *d, const struct sp_out_opts *opts, struct
 		"of one stack come in bursts, so take small changes with care). %zu vanished, %zu "
 		"are new, whatever their size.",
 		changed, d->count, d->sigmas, vanished, new);
-	sp_fit_wrap(sp_buf_str(&words), 0, 0, width, &lines);
+	sp_elide_wrap(sp_buf_str(&words), 0, 0, width, &lines);
 	sp_sink_printf(sink, "\n%s\n", sp_buf_str(&lines));
 	return 0;
 }
@@ -170,8 +172,10 @@ int sp_diff_csv(const struct sp_diff *d, const struct sp_out_opts *opts, struct 
 
 int sp_diff_json(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
+	sp_sink_puts(sink, "{");
+	sp_diff_json_amounts(d, sink);
 	sp_sink_printf(sink,
-		"{\"absolute\":%s,\"samples\":[%" PRIu64 ",%" PRIu64 "],\"sigmas\":%.4f,"
+		"\"absolute\":%s,\"samples\":[%" PRIu64 ",%" PRIu64 "],\"sigmas\":%.4f,"
 		"\"methods\":[",
 		d->absolute ? "true" : "false", d->views[0]->samples, d->views[1]->samples,
 		d->sigmas);

@@ -1,15 +1,17 @@
-/* Names made to fit: see fit.h. */
-#include "out/fit.h"
+/* Names made to fit: see elide.h. */
+#include "out/elide.h"
 
 #include <ctype.h>
 #include <string.h>
+
+#include "base/safe_text.h"
 
 static bool is_continuation(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-size_t sp_fit_columns(const char *s, size_t len)
+size_t sp_elide_columns(const char *s, size_t len)
 {
 	size_t n = 0;
 
@@ -24,7 +26,7 @@ static void shorten_packages(struct sp_buf *b, size_t start, size_t width)
 	char *s = b->data + start;
 	size_t at = 0;
 
-	while (sp_fit_columns(s, b->len - start) > width) {
+	while (sp_elide_columns(s, b->len - start) > width) {
 		size_t rest = b->len - start - at;
 		char *dot = memchr(s + at, '.', rest);
 		char *end = s + b->len - start;
@@ -117,14 +119,14 @@ static void shorten_templates(struct sp_buf *b, size_t start)
 static void shorten_native(struct sp_buf *b, size_t start, size_t width)
 {
 	shorten_impl(b, start);
-	if (sp_fit_columns(b->data + start, b->len - start) > width)
+	if (sp_elide_columns(b->data + start, b->len - start) > width)
 		shorten_templates(b, start);
 }
 
 static void cut_start(struct sp_buf *b, size_t start, size_t width)
 {
 	char *s = b->data + start, *p = s, *end = b->data + b->len;
-	size_t have = sp_fit_columns(s, b->len - start), keep = width > 3 ? width - 3 : 0;
+	size_t have = sp_elide_columns(s, b->len - start), keep = width > 3 ? width - 3 : 0;
 
 	if (have <= width)
 		return;
@@ -147,7 +149,7 @@ static char *step(char *s, const char *end, size_t columns)
 
 static void cut_middle(struct sp_buf *b, size_t start, size_t width)
 {
-	size_t have = sp_fit_columns(b->data + start, b->len - start), tail = width / 3;
+	size_t have = sp_elide_columns(b->data + start, b->len - start), tail = width / 3;
 	const char *end = b->data + b->len, *rest;
 	char *cut;
 
@@ -186,17 +188,16 @@ static void shorten_python(struct sp_buf *b, size_t start, size_t width)
 
 static void add_clean(const char *name, struct sp_buf *out)
 {
-	for (; *name; name++)
-		sp_buf_addc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? ' ' : *name);
+	sp_safe_people(name, strlen(name), out);
 }
 
-void sp_fit(const char *name, size_t width, struct sp_buf *out)
+void sp_elide(const char *name, size_t width, struct sp_buf *out)
 {
 	size_t start = out->len;
 	bool native = strstr(name, "::") || strchr(name, '<') || strchr(name, '(');
 
 	add_clean(name, out);
-	if (out->failed || sp_fit_columns(out->data + start, out->len - start) <= width)
+	if (out->failed || sp_elide_columns(out->data + start, out->len - start) <= width)
 		return;
 	if (is_python(name))
 		shorten_python(out, start, width);
@@ -207,7 +208,7 @@ void sp_fit(const char *name, size_t width, struct sp_buf *out)
 	cut_start(out, start, width);
 }
 
-void sp_fit_middle(const char *name, size_t width, struct sp_buf *out)
+void sp_elide_middle(const char *name, size_t width, struct sp_buf *out)
 {
 	size_t start = out->len;
 
@@ -216,12 +217,12 @@ void sp_fit_middle(const char *name, size_t width, struct sp_buf *out)
 		cut_middle(out, start, width);
 }
 
-void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out)
+void sp_elide_wrap(const char *text, size_t used, size_t indent, size_t width, struct sp_buf *out)
 {
 	bool first = true;
 
 	while (*text) {
-		size_t len = strcspn(text, " \n"), columns = sp_fit_columns(text, len);
+		size_t len = strcspn(text, " \n"), columns = sp_elide_columns(text, len);
 
 		if (!first && used + 1 + columns > width) {
 			sp_buf_addf(out, "\n%*s", (int)indent, "");
@@ -230,7 +231,7 @@ void sp_fit_wrap(const char *text, size_t used, size_t indent, size_t width, str
 			sp_buf_addc(out, ' ');
 			used++;
 		}
-		sp_buf_add(out, text, len);
+		sp_safe_people(text, len, out);
 		used += columns;
 		first = false;
 		text += len;

@@ -10,10 +10,11 @@
 void sp_escape_utf8(const char *s, size_t n, struct sp_buf *out);
 
 /* The same as content or attribute of HTML and XML: the five special characters become entities,
- * and what XML 1.0 does not allow at all (controls, U+FFFE, U+FFFF) becomes U+FFFD. */
+ * and what XML 1.0 does not allow at all (U+FFFE, U+FFFF) or could mislead a reader
+ * (base/safe_text.h) becomes U+FFFD. */
 void sp_escape_markup(const char *s, size_t n, struct sp_buf *out);
 
-/* The same as a string of JSON, with its quotes. */
+/* The same as a string of JSON, with its quotes: sp_safe_json. */
 void sp_escape_json(const char *s, size_t n, struct sp_buf *out);
 
 #endif

@@ -1,12 +1,12 @@
-/* The first picture of the page: see picture.h. The page itself makes the same graph of all nodes
- * (src/page/tree.js); both must agree on what is drawn as one frame. */
-#include "out/picture.h"
+/* The first picture of the page: see first_paint.h. The page itself makes the same graph of all
+ * nodes (src/page/tree.js); both must agree on what is drawn as one frame. */
+#include "out/first_paint.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "out/starts.h"
+#include "out/thread_entry_frames.h"
 
 /* A frame is drawn from 0.7 pixels on (src/page/flame.js), here in a window of 4,096. */
 enum { NARROWEST = 5851, MOST_NODES = 20000 };
@@ -52,8 +52,8 @@ static int find_starts(struct drawer *d)
 	struct sp_page *g = d->g;
 	const struct sp_trie_node *nodes = g->trie.nodes;
 	SP_AUTO_FREE uint8_t *known = calloc((size_t)sp_dict_strings(g->names) + 1, 1);
-	struct sp_starts *starts;
-	int r = known ? sp_starts_new(&starts) : -ENOMEM;
+	struct sp_thread_entry_frames *starts;
+	int r = known ? sp_thread_entry_frames_new(&starts) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -66,16 +66,16 @@ static int find_starts(struct drawer *d)
 		if (!d->starts[up] && !root)
 			continue;
 		if (known[frame] == UNSEEN)
-			known[frame] =
-				sp_starts_has(starts, sp_dict_get_string(g->names, frame, NULL))
-					? START
-					: WORK;
+			known[frame] = sp_thread_entry_frames_has(
+					       starts, sp_dict_get_string(g->names, frame, NULL))
+					       ? START
+					       : WORK;
 		if (known[frame] == START)
 			d->starts[i] = d->starts[up] < 255 ? (uint8_t)(d->starts[up] + 1) : 255;
 		if (d->starts[i] > g->starts_deepest)
 			g->starts_deepest = d->starts[i];
 	}
-	sp_starts_free(starts);
+	sp_thread_entry_frames_free(starts);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int draw_all(struct drawer *d)
 	return r;
 }
 
-int sp_page_picture(struct sp_page *g)
+int sp_first_paint(struct sp_page *g)
 {
 	struct drawer d = {.g = g};
 	int r = sp_trie_init(&g->picture);

@@ -1,5 +1,5 @@
-/* Sums over the frames of a view: see hot.h. */
-#include "out/hot.h"
+/* Sums over the frames of a view: see hot_methods.h. */
+#include "out/hot_methods.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int by_stack(const void *a, const void *b, void *arg)
 
 /* @seen: the last stack + 1 that a frame was met in, so that recursion counts once. */
 static void add_stack(
-	struct sp_hot *h, const struct sp_view *v, size_t stack, uint32_t top, size_t *seen)
+	struct sp_hot_methods *h, const struct sp_view *v, size_t stack, uint32_t top, size_t *seen)
 {
 	const struct sp_view_stack *s = &v->stacks[stack];
 
@@ -45,7 +45,7 @@ static void add_stack(
 	}
 }
 
-int sp_hot_init(struct sp_hot *h, const struct sp_view *v, uint32_t top)
+int sp_hot_methods_init(struct sp_hot_methods *h, const struct sp_view *v, uint32_t top)
 {
 	size_t frames = (size_t)sp_view_frames(v) + 1;
 	SP_AUTO_FREE size_t *seen = calloc(frames, sizeof(*seen));
@@ -53,7 +53,7 @@ int sp_hot_init(struct sp_hot *h, const struct sp_view *v, uint32_t top)
 	h->methods = calloc(frames, sizeof(*h->methods));
 	h->stacks = calloc(v->stack_count + 1, sizeof(*h->stacks));
 	if (!seen || !h->methods || !h->stacks) {
-		sp_hot_done(h);
+		sp_hot_methods_done(h);
 		return -ENOMEM;
 	}
 	h->count = frames;
@@ -70,9 +70,9 @@ int sp_hot_init(struct sp_hot *h, const struct sp_view *v, uint32_t top)
 	return 0;
 }
 
-void sp_hot_done(struct sp_hot *h)
+void sp_hot_methods_done(struct sp_hot_methods *h)
 {
 	free(h->methods);
 	free(h->stacks);
-	*h = (struct sp_hot){0};
+	*h = (struct sp_hot_methods){0};
 }

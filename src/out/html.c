@@ -9,10 +9,11 @@
 #include "base/cleanup.h"
 #include "out/diff.h"
 #include "out/escape.h"
-#include "out/hot.h"
+#include "out/hot_methods.h"
 #include "out/number.h"
 #include "out/pagedata.h"
 #include "page/page.h"
+#include "prof/load/load.h"
 
 /* What a page is made of. */
 struct source {
@@ -123,12 +124,12 @@ static int put_table(
 	const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
 	struct sp_view *v;
-	struct sp_hot hot = {0};
+	struct sp_hot_methods hot = {0};
 	int r = sp_view_new(p, &opts->view, &v);
 
 	if (r < 0)
 		return r;
-	r = v->event ? sp_hot_init(&hot, v, 0) : 0;
+	r = v->event ? sp_hot_methods_init(&hot, v, 0) : 0;
 	if (r == 0) {
 		sp_sink_puts(sink,
 			"<table><caption>Hot methods</caption><thead><tr><th>Self</th><th></th>"
@@ -137,9 +138,42 @@ static int put_table(
 			put_row(sink, v, &hot.methods[i]);
 		sp_sink_puts(sink, "</tbody></table>");
 	}
-	sp_hot_done(&hot);
+	sp_hot_methods_done(&hot);
 	sp_view_free(v);
 	return r;
+}
+
+static void put_amount(
+	const struct sp_diff *d, const struct sp_diff_amount *a, struct sp_sink *sink)
+{
+	const double values[] = {(double)a->weight[0], (double)a->weight[1],
+		(double)a->weight[1] - (double)a->weight[0], a->noise};
+	char text[48];
+
+	sp_sink_puts(sink, "<tr>");
+	for (size_t k = 0; k < SP_COUNT(values); k++)
+		sp_sink_printf(sink, "<td>%s</td>",
+			k < 2 && !a->there[k]
+				? "–"
+				: sp_diff_format(d, values[k], k == 2, text, sizeof(text)));
+	sp_sink_puts(sink, "<th scope=\"row\">");
+	put_text(sink, a->name);
+	sp_sink_puts(sink, a->title[0] ? ": " : "");
+	put_text(sink, a->title);
+	sp_sink_puts(sink, "</th></tr>\n");
+}
+
+/* In all, by stage, by what time was spent on. */
+static void put_amounts(const struct sp_diff *d, struct sp_sink *sink)
+{
+	sp_sink_puts(sink, "<table><caption>Time</caption><thead><tr><th>Base</th><th>New</th>"
+			   "<th>Change</th><th>Chance</th><th></th></tr></thead><tbody>\n");
+	put_amount(d, &d->total, sink);
+	for (size_t i = 0; i < d->stages.count && i < TABLE_ROWS; i++)
+		put_amount(d, &d->stages.list[i], sink);
+	for (size_t i = 0; i < d->waits.count; i++)
+		put_amount(d, &d->waits.list[i], sink);
+	sp_sink_puts(sink, "</tbody></table>");
 }
 
 /* What changed most, beyond chance first. */
@@ -181,9 +215,10 @@ static int put_mark(const struct source *from, const char *mark, struct sp_sink 
 		return put_data(from, "rest", from->rest, from->data.len, sink);
 	if (strncmp(mark, "table", 5) == 0 && !from->diff)
 		return put_table(from->p, from->opts, sink);
-	if (strncmp(mark, "table", 5) == 0)
+	if (strncmp(mark, "table", 5) == 0) {
+		put_amounts(from->diff, sink);
 		put_changes(from->diff, sink);
-	else if (strncmp(mark, "title", 5) == 0)
+	} else if (strncmp(mark, "title", 5) == 0)
 		put_title(from, sink);
 	else if (strncmp(mark, "summary", 7) == 0)
 		put_summary(from, sink);
@@ -222,7 +257,11 @@ static int write_page(const struct sp_profile *p, const struct sp_diff *diff,
 
 int sp_out_html(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	return write_page(p, NULL, opts, sink);
+	struct sp_out_opts o = *opts;
+
+	o.view.style.stable =
+		true; /* tasks of two executors have the same lambdas by other numbers */
+	return write_page(p, NULL, &o, sink);
 }
 
 /* Adds one side to @p as an event of its own. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 #define SP_NUMBER_SIZE 32
 

@@ -20,6 +20,7 @@ const struct sp_out_format sp_out_formats[SP_FORMAT_COUNT] = {
 	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", sp_out_speedscope},
 	[SP_FORMAT_CSV] = {"csv", "csv", sp_out_csv},
 	[SP_FORMAT_JSON] = {"json", "json", sp_out_json},
+	[SP_FORMAT_MARKDOWN] = {"md", "md markdown", sp_out_markdown},
 };
 
 const struct sp_out_format *sp_out_by_name(const char *name)
@@ -91,5 +92,6 @@ void sp_out_summary(const struct sp_profile *p, struct sp_buf *out)
 	sp_buf_addf(out, ", %s truncated", sp_number(p->truncated, n));
 	sp_buf_addf(out, ", %s unknown", sp_number(p->unknown, n));
 	if (p->outside)
-		sp_buf_addf(out, "; %s outside of tasks left out", sp_number(p->outside, n));
+		sp_buf_addf(out, "; %s %s left out", sp_number(p->outside, n),
+			p->idle == SP_IDLE_DRIVER ? "of idle threads" : "outside of tasks");
 }

@@ -6,17 +6,16 @@
 #include <stddef.h>
 
 #include "out/sink.h"
-#include "prof/profile.h"
-#include "prof/view.h"
+#include "prof/model/profile.h"
+#include "prof/view/view.h"
 
 struct sp_out_opts {
 	struct sp_view_opts view;
-	bool colour;	  /* the caller knows: a terminal, and NO_COLOR is not set */
-	bool utf8;	  /* bars and dots beyond ASCII */
-	unsigned width;	  /* columns of text; 0: 80 */
-	unsigned methods; /* text: how many hot methods; 0: 20 */
-	unsigned stacks;  /* text: how many hot stacks; 0: 5 */
-	unsigned frames;  /* text: how many frames of each; 0: 12 */
+	bool colour;	    /* the caller knows: a terminal, and NO_COLOR is not set */
+	bool utf8;	    /* bars and dots beyond ASCII */
+	unsigned width;	    /* columns of text; 0: 80 */
+	unsigned methods;   /* text: how many hot methods; 0: 20 */
+	const char *source; /* --source: a directory of code; NULL: none */
 };
 
 /* Writes a whole report. Reads @p only. Errors of the sink are sticky and asked for by its owner.
@@ -34,6 +33,7 @@ enum sp_format {
 	SP_FORMAT_SPEEDSCOPE,
 	SP_FORMAT_CSV,
 	SP_FORMAT_JSON,
+	SP_FORMAT_MARKDOWN,
 	SP_FORMAT_COUNT,
 };
 
@@ -61,6 +61,7 @@ void sp_out_summary(const struct sp_profile *p, struct sp_buf *out);
 sp_out_fn sp_out_collapsed;
 sp_out_fn sp_out_csv;
 sp_out_fn sp_out_json;
+sp_out_fn sp_out_markdown;
 sp_out_fn sp_out_pprof;
 sp_out_fn sp_out_speedscope;
 sp_out_fn sp_out_text;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/picture.h"
+#include "out/first_paint.h"
 
 #define NAMES_CAP (1ull << 30) /* address space, touched as used */
 
@@ -27,7 +27,7 @@ static void done(struct sp_page *g)
 	free(g->known_areas);
 	free(g->labels);
 	free(g->profile_stack);
-	sp_spent_free(g->spent);
+	sp_time_class_free(g->spent);
 	free(g->thread_weights);
 	if (g->own_areas)
 		sp_areas_free(g->areas);
@@ -76,7 +76,7 @@ static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t vote
 	for (uint32_t i = 0; st && i < st->count && node; i++) {
 		const struct sp_frame_ref *f = &st->frames[i];
 
-		sp_trie_vote(&g->trie, node, f->line, (uint8_t)sp_framename_type(d, f), votes);
+		sp_trie_vote(&g->trie, node, f->line, (uint8_t)sp_frame_name_type(d, f), votes);
 		if (!g->trie.nodes[node].area)
 			g->trie.nodes[node].area = area_of(g, f);
 		node = g->trie.nodes[node].parent;
@@ -273,6 +273,9 @@ static int settle_areas(struct sp_page *g)
 
 		java[i] = java[n->parent] || n->type < SP_FRAME_NATIVE;
 		clear[i] = n->area || clear[n->parent];
+		if (n->area && clear[n->parent] &&
+			sp_area_covers(g->areas, nodes[n->parent].area - 1u, n->area - 1u))
+			n->area = nodes[n->parent].area;
 		if (!n->area)
 			n->area = clear[i] ? nodes[n->parent].area
 					   : (uint8_t)(sp_area_unclear(g->areas, n->type, java[i]) +
@@ -368,7 +371,9 @@ static struct sp_page_label label_of(struct sp_page *g, const struct sp_task_run
 			&b, "%s%s", strcmp(executor, "driver") == 0 ? "" : "executor ", executor);
 	l.executor = intern_text(g, &b);
 	sp_buf_clear(&b);
-	if (t->name.stage >= 0 && t->name.stage_attempt >= 0)
+	if (t->stage_label)
+		sp_buf_adds(&b, sp_dict_get_string(g->p->dict, t->stage_label, NULL));
+	else if (t->name.stage >= 0 && t->name.stage_attempt >= 0)
 		sp_buf_addf(&b, "stage %d.%d", t->name.stage, t->name.stage_attempt);
 	else if (t->name.stage >= 0)
 		sp_buf_addf(&b, "stage %d", t->name.stage);
@@ -377,7 +382,7 @@ static struct sp_page_label label_of(struct sp_page *g, const struct sp_task_run
 	if (t->label)
 		sp_buf_adds(&b, sp_dict_get_string(g->p->dict, t->label, NULL));
 	else if (!t->folded && (t->name.task_id >= 0 || t->name.stage >= 0))
-		sp_buf_adds(&b, sp_taskname_tag(&t->name, tag, sizeof(tag)));
+		sp_buf_adds(&b, sp_task_name_tag(&t->name, tag, sizeof(tag)));
 	l.task = intern_text(g, &b);
 	return l;
 }
@@ -436,7 +441,7 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 	if (r == 0)
 		r = rank_stacks(g);
 	if (r == 0 && g->p->task_count)
-		r = sp_spent_new(&g->spent, g->p);
+		r = sp_time_class_new(&g->spent, g->p);
 	if (r == 0)
 		r = settle_areas(g);
 	if (r == 0)
@@ -447,7 +452,7 @@ static int collect(struct sp_page *g, const struct sp_out_opts *opts)
 	settle_time(g);
 	round_values(g);
 	r = count_rows(g);
-	return r < 0 ? r : sp_page_picture(g);
+	return r < 0 ? r : sp_first_paint(g);
 }
 
 int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
@@ -457,6 +462,7 @@ int sp_pagedata(const struct sp_profile *p, const struct sp_diff *diff,
 	int r;
 
 	g.counted = diff && !opts->view.total;
+	g.o = opts;
 	r = collect(&g, opts);
 
 	if (r == 0)

@@ -11,8 +11,8 @@
  *
  * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
  *   lost, names of stages; what samples have (rows, states, areas; none of a task: "unlabelled");
- * "folded" where labels are stages, not tasks (fold.h); "diff" where events 0 and 1 are the sides
- * of a comparison.
+ * "folded" where labels are stages, not tasks (coarsen.h); "times" of stages with their slowest
+ * tasks, whose "label" is as in 8; "diff" where events 0 and 1 are the sides of a comparison.
  *
  * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
  *
@@ -44,14 +44,14 @@
  * 9 spans: when tasks ran. Count, columns: label, start in milliseconds (signed, difference),
  * length in microseconds.
  *
- * 10 waits: what time was spent on (spent.h), by stack and state; only where tasks ran. Kinds of
- * stacks, then for each kind a column: the class in each state, the first of a state that is not
+ * 10 waits: what time was spent on (time_class.h), by stack and state; only where tasks ran. Kinds
+ * of stacks, then for each kind a column: the class in each state, the first of a state that is not
  * told; then a column: the kind of each of the stacks of 5. "waits" in the meta data names the
  * classes.
  *
- * 11 picture: the graph that the page opens with (picture.h), of the first event with rows; not in
- * a comparison. Event, how many frames that threads start with one stack has at most, nodes as in
- * 4, column: values of the root and of the nodes, with what they call. */
+ * 11 picture: the graph that the page opens with (first_paint.h), of the first event with rows; not
+ * in a comparison. Event, how many frames that threads start with one stack has at most, nodes as
+ * in 4, column: values of the root and of the nodes, with what they call. */
 #ifndef SP_OUT_PAGEDATA_H
 #define SP_OUT_PAGEDATA_H
 

@@ -6,7 +6,16 @@
 
 #include "base/cleanup.h"
 #include "out/escape.h"
-#include "out/stages.h"
+#include "out/findings.h"
+#include "out/line_table.h"
+#include "out/phases.h"
+#include "out/source_code.h"
+#include "out/stage_groups.h"
+#include "out/stage_table.h"
+#include "prof/model/tasks.h"
+#include "prof/model/throttle.h"
+
+enum { LINED_METHODS = 100, LINES = 100 }; /* with self time by line */
 
 static void json_text(struct sp_buf *b, const struct sp_profile *p, const char *key, uint32_t id)
 {
@@ -32,10 +41,10 @@ static void json_remarks(struct sp_buf *b, const struct sp_profile *p, const cha
 	sp_buf_addc(b, ']');
 }
 
+static const char *const units[] = {"ns", "bytes", "count"};
+
 static void json_events(struct sp_buf *b, const struct sp_page *g)
 {
-	static const char *const units[] = {"ns", "bytes", "count"};
-
 	sp_buf_adds(b, ",\"events\":[");
 	for (unsigned i = 0; i < g->p->event_count; i++) {
 		const struct sp_event *e = &g->p->events[i];
@@ -75,20 +84,31 @@ static void json_areas(struct sp_buf *b, const struct sp_page *g)
 static void json_waits(struct sp_buf *b)
 {
 	sp_buf_adds(b, ",\"waits\":[");
-	for (unsigned i = 0; i < SP_SPENT_KINDS; i++)
-		sp_buf_addf(b, "%s\"%s\"", i ? "," : "", sp_spent_name(i));
+	for (unsigned i = 0; i < SP_TIME_CLASS_KINDS; i++)
+		sp_buf_addf(b, "%s\"%s\"", i ? "," : "", sp_time_class_name(i));
 	sp_buf_addc(b, ']');
 }
 
 /* What people call the stages, by the word that labels have for them. */
-static void json_stages(struct sp_buf *b, const struct sp_profile *p)
+static void json_stages(struct sp_buf *b, const struct sp_page *g)
 {
+	const struct sp_profile *p = g->p;
+	size_t n = 0;
+
 	sp_buf_adds(b, ",\"stages\":{");
-	for (size_t i = 0, n = 0; i < p->stage_count; i++) {
+	for (size_t i = 0; g->diff && i < g->diff->stages.count; i++) {
+		const struct sp_diff_amount *a = &g->diff->stages.list[i];
+
+		sp_buf_adds(b, n++ ? "," : "");
+		sp_escape_json(a->name, strlen(a->name), b);
+		sp_buf_addc(b, ':');
+		sp_escape_json(a->title, strlen(a->title), b);
+	}
+	for (size_t i = 0; !g->diff && i < p->stage_count; i++) {
 		const struct sp_stage *s = &p->stages[i];
 		SP_AUTO_BUF struct sp_buf title = {0};
 
-		sp_stages_title(p, &(struct sp_stage_row){.about = s}, &title);
+		sp_stage_table_title(p, &(struct sp_stage_row){.about = s}, &title);
 		if (!title.len)
 			continue;
 		sp_buf_addf(b, "%s\"stage %d.%d\":", n++ ? "," : "", s->stage, s->attempt);
@@ -97,28 +117,138 @@ static void json_stages(struct sp_buf *b, const struct sp_profile *p)
 	sp_buf_addc(b, '}');
 }
 
-/* Of stages whose tasks are folded: what the page cannot count itself. Times in milliseconds. */
-static void json_folded(struct sp_buf *b, const struct sp_page *g)
+static void json_group(struct sp_buf *b, const struct sp_page *g,
+	const struct sp_stage_groups *groups, const struct sp_stage_group *x)
 {
-	struct sp_stages s = {0};
+	SP_AUTO_BUF struct sp_buf title = {0};
 
-	if (!g->p->fold || !g->p->event_count)
+	sp_stage_groups_title(groups, x, g->p, false, &title);
+	sp_buf_adds(b, "{\"title\":");
+	sp_escape_json(title.data, title.len, b);
+	for (uint32_t i = 0; i < x->count; i++) {
+		const struct sp_stage_row *r = &groups->stages->rows[x->members[i]];
+
+		sp_buf_addf(
+			b, "%s\"stage %d.%d\"", i ? "," : ",\"stages\":[", r->stage, r->attempt);
+	}
+	sp_buf_adds(b, "]}");
+}
+
+/* Stages that the table shows as one, where there is more than one of them. */
+static void json_groups(struct sp_buf *b, const struct sp_page *g)
+{
+	__attribute__((cleanup(sp_stage_table_done))) struct sp_stage_table s = {0};
+	__attribute__((cleanup(sp_stage_groups_done))) struct sp_stage_groups groups = {0};
+
+	if (!g->p->event_count)
 		return;
-	if (sp_stages_init(&s, g->p, 0, g->areas) < 0)
+	if (sp_stage_table_init(&s, g->p, 0, g->areas) < 0 ||
+		sp_stage_groups_init(&groups, &s, g->p) < 0)
 		b->failed = true;
-	sp_buf_adds(b, ",\"folded\":{");
+	sp_buf_adds(b, ",\"groups\":[");
+	for (size_t i = 0, n = 0; i < groups.count && !b->failed; i++) {
+		if (groups.list[i].count < 2)
+			continue;
+		sp_buf_adds(b, n++ ? "," : "");
+		json_group(b, g, &groups, &groups.list[i]);
+	}
+	sp_buf_addc(b, ']');
+}
+
+/* Of each stage what the page does not count itself: run time, and its slowest task. Times in
+ * milliseconds. */
+static void json_times(struct sp_buf *b, const struct sp_page *g)
+{
+	__attribute__((cleanup(sp_stage_table_done))) struct sp_stage_table s = {0};
+	int32_t wall = sp_profile_wall(g->p);
+
+	if (!g->p->task_count || !g->p->event_count)
+		return;
+	if (sp_stage_table_init(&s, g->p, wall < 0 ? 0 : (unsigned)wall, g->areas) < 0)
+		b->failed = true;
+	sp_buf_addf(b, ",\"folded\":%s,\"times\":{", g->p->fold ? "true" : "false");
 	for (size_t i = 0; i < s.count && !b->failed; i++) {
 		const struct sp_stage_row *r = &s.rows[i];
 
 		sp_buf_addf(b,
-			"%s\"stage %d.%d\":{\"tasks\":%" PRIu32 ",\"run\":%.3f,\"whole\":%" PRIu32
-			",\"median\":%.3f,\"max\":%.3f,\"slowest\":%" PRId64 "}",
-			i ? "," : "", r->stage, r->attempt, r->tasks, (double)r->run_ns / 1e6,
-			r->length_count, (double)r->median_ns / 1e6, (double)r->max_ns / 1e6,
-			r->max_task);
+			"%s\"stage %d.%d\":{\"tasks\":%" PRIu32 ",\"run\":%.3f,\"launch\":%.3f"
+			",\"finished\":%" PRIu32 ",\"median\":%.3f",
+			i ? "," : "", r->stage, r->attempt, r->tasks,
+			(double)sp_stage_table_run_ns(r) / 1e6, (double)r->launch_ns / 1e6,
+			r->finished, (double)r->median_ns / 1e6);
+		sp_buf_addf(b,
+			",\"max\":%.3f,\"slowest\":%" PRId64 ",\"label\":%" PRIu32
+			",\"running\":%s,\"least\":%s,\"lags\":%s}",
+			(double)r->max.ns / 1e6, r->max_task, r->max_label,
+			r->max.running ? "true" : "false", r->max.least ? "true" : "false",
+			sp_stage_table_lags(r) ? "true" : "false");
 	}
 	sp_buf_addc(b, '}');
-	sp_stages_done(&s);
+}
+
+/* Of one recording, or several that are shown as one. */
+static void json_findings(struct sp_buf *b, const struct sp_page *g)
+{
+	struct sp_findings f = {0};
+
+	if (g->diff)
+		return;
+	if (sp_findings_init(&f, g->p, g->areas) < 0)
+		b->failed = true;
+	sp_buf_adds(b, ",\"findings\":");
+	sp_findings_json(&f, b);
+	sp_findings_done(&f);
+}
+
+static void json_amount(struct sp_buf *b, const struct sp_diff_amount *a)
+{
+	sp_buf_adds(b, "{\"name\":");
+	sp_escape_json(a->name, strlen(a->name), b);
+	sp_buf_adds(b, ",\"title\":");
+	sp_escape_json(a->title, strlen(a->title), b);
+	sp_buf_addf(b,
+		",\"there\":[%d,%d],\"tasks\":[%u,%u],\"weight\":[%" PRIu64 ",%" PRIu64
+		"],\"noise\":%.6g}",
+		a->there[0], a->there[1], a->tasks[0], a->tasks[1], a->weight[0], a->weight[1],
+		a->noise);
+}
+
+static void json_table(struct sp_buf *b, const char *key, const struct sp_diff_amounts *t)
+{
+	sp_buf_addf(b, ",\"%s\":[", key);
+	for (size_t i = 0; i < t->count; i++) {
+		sp_buf_adds(b, i ? "," : "");
+		json_amount(b, &t->list[i]);
+	}
+	sp_buf_addc(b, ']');
+}
+
+static void json_amounts(struct sp_buf *b, const struct sp_diff *d)
+{
+	const struct sp_event *e = d->views[SP_DIFF_NEW]->event;
+
+	sp_buf_addf(b, ",\"amounts\":{\"unit\":\"%s\",\"total\":",
+		units[(e ? e->unit : SP_UNIT_COUNT) % SP_COUNT(units)]);
+	json_amount(b, &d->total);
+	json_table(b, "stages", &d->stages);
+	json_table(b, "waits", &d->waits);
+	sp_buf_addc(b, '}');
+}
+
+/* Of a driver, by the event that has most to say: wall, else the first. */
+static void json_driver(struct sp_buf *b, const struct sp_page *g)
+{
+	int32_t wall = sp_profile_wall(g->p);
+	__attribute__((cleanup(sp_phases_done))) struct sp_phases f = {0};
+
+	if (g->diff || !g->p->event_count)
+		return;
+	if (sp_phases_init(&f, g->p, wall < 0 ? 0 : (unsigned)wall) < 0)
+		b->failed = true;
+	if (!f.count)
+		return;
+	sp_buf_adds(b, ",\"driver\":");
+	sp_phases_json(&f, g->p, b);
 }
 
 static void json_diff(struct sp_buf *b, const struct sp_diff *d)
@@ -132,9 +262,11 @@ static void json_diff(struct sp_buf *b, const struct sp_diff *d)
 		sp_escape_json(sp_diff_name(d, i), strlen(sp_diff_name(d, i)), b);
 	}
 	sp_buf_addf(b,
-		"],\"samples\":[%" PRIu64 ",%" PRIu64 "],\"durations\":[%" PRIu64 ",%" PRIu64 "]}",
+		"],\"samples\":[%" PRIu64 ",%" PRIu64 "],\"durations\":[%" PRIu64 ",%" PRIu64 "]",
 		d->views[0]->samples, d->views[1]->samples, d->views[0]->profile->duration_ns,
 		d->views[1]->profile->duration_ns);
+	json_amounts(b, d);
+	sp_buf_addc(b, '}');
 }
 
 /* By the names that labels have. */
@@ -158,9 +290,61 @@ static void json_hosts(struct sp_buf *b, const struct sp_profile *p)
 	sp_buf_adds(b, p->placed_count ? "}" : "");
 }
 
+static void json_line(struct sp_buf *b, const struct sp_page *g, const struct sp_line_method *m,
+	const struct sp_line_weight *l, struct sp_source_code *code)
+{
+	SP_AUTO_BUF struct sp_buf text = {0};
+
+	sp_buf_addf(b, "[%" PRId32 ",%" PRIu64, l->line, l->weight);
+	if (sp_source_code_line(code, g->p->dict, &m->frame, l->line, &text)) {
+		sp_buf_addc(b, ',');
+		sp_escape_json(sp_buf_str(&text), text.len, b);
+	}
+	sp_buf_addc(b, ']');
+}
+
+static void free_code(struct sp_source_code **s)
+{
+	sp_source_code_close(*s);
+}
+
+/* Self time by line of the hottest methods of each event, of the whole recording. */
+static void json_lines(struct sp_buf *b, const struct sp_page *g)
+{
+	__attribute__((cleanup(free_code))) struct sp_source_code *code = NULL;
+	const char *sep = "";
+
+	if (g->diff)
+		return;
+	if (g->o->source && sp_source_code_open(&code, g->o->source) < 0)
+		b->failed = true;
+	sp_buf_adds(b, ",\"lines\":[");
+	for (unsigned e = 0; e < g->p->event_count; e++) {
+		__attribute__((cleanup(sp_line_table_done))) struct sp_line_table t = {0};
+
+		if (sp_line_table_init(&t, g->p, e, NULL, &g->o->view.style) < 0)
+			b->failed = true;
+		for (size_t i = 0; !b->failed && i < t.count && i < LINED_METHODS; i++) {
+			const struct sp_line_method *m = &t.methods[i];
+
+			sp_buf_addf(b, "%s{\"event\":%u,\"name\":", sep, e);
+			sp_escape_json(m->name, strlen(m->name), b);
+			for (size_t k = 0; k < m->count && k < LINES; k++) {
+				sp_buf_adds(b, k ? "," : ",\"lines\":[");
+				json_line(b, g, m, &m->lines[k], code);
+			}
+			sp_buf_addf(
+				b, "],\"count\":%zu,\"weight\":%" PRIu64 "}", m->count, m->weight);
+			sep = ",";
+		}
+	}
+	sp_buf_addc(b, ']');
+}
+
 void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
 {
 	const struct sp_profile *p = g->p;
+	char limit[256];
 
 	sp_buf_addf(b,
 		"{\"start\":%" PRIu64 ",\"recorded\":%" PRIu64 ",\"duration\":%" PRIu64
@@ -170,6 +354,9 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 		",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64
 		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"outside\":%" PRIu64,
 		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered, p->outside);
+	sp_throttle_tell(p, limit, sizeof(limit));
+	sp_buf_adds(b, ",\"limit\":");
+	sp_escape_json(limit, strlen(limit), b);
 	json_text(b, p, "title", p->title_id);
 	json_text(b, p, "target", p->target_id);
 	json_text(b, p, "runtime", p->runtime_id);
@@ -192,8 +379,12 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 	json_areas(b, g);
 	if (g->spent)
 		json_waits(b);
-	json_stages(b, p);
-	json_folded(b, g);
+	json_stages(b, g);
+	json_groups(b, g);
+	json_times(b, g);
+	json_findings(b, g);
+	json_driver(b, g);
 	json_diff(b, g->diff);
+	json_lines(b, g);
 	sp_buf_addc(b, '}');
 }

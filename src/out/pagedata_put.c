@@ -159,16 +159,16 @@ static void put_waits(
 
 	sp_buf_init(&kinds);
 	for (uint32_t i = 0; i < g->leaf_count; i++) {
-		int kind = sp_spent_kind(g->spent, g->profile_stack[g->leaves[i]]);
+		int kind = sp_time_class_kind(g->spent, g->profile_stack[g->leaves[i]]);
 
 		b->failed |= kind < 0;
 		put(&kinds, kind < 0 ? 0 : (uint64_t)kind);
 	}
-	put(b, sp_spent_kinds(g->spent));
-	for (unsigned k = 0; k < sp_spent_kinds(g->spent); k++) {
-		put(b, sp_spent_of_kind(g->spent, k, ""));
+	put(b, sp_time_class_kinds(g->spent));
+	for (unsigned k = 0; k < sp_time_class_kinds(g->spent); k++) {
+		put(b, sp_time_class_of_kind(g->spent, k, ""));
 		for (size_t i = 0; i < state_count; i++)
-			put(b, sp_spent_of_kind(g->spent, k,
+			put(b, sp_time_class_of_kind(g->spent, k,
 				       sp_dict_get_string(g->p->dict, states[i], NULL)));
 	}
 	sp_buf_add(b, kinds.data, kinds.len);

@@ -5,9 +5,9 @@
 #include "base/buf.h"
 #include "out/diff.h"
 #include "out/trie.h"
-#include "prof/area.h"
-#include "prof/profile.h"
-#include "prof/spent.h"
+#include "prof/model/profile.h"
+#include "prof/spark/area.h"
+#include "prof/spark/time_class.h"
 
 struct sp_page_row {
 	uint32_t event, thread, bucket, span, leaf, stack, state, label;
@@ -28,7 +28,7 @@ struct sp_page {
 	uint8_t *known_areas;  /* owned: what a frame's area is + 1, by method and type */
 	struct sp_dict *names; /* owned: names of frames; ids are the tree's frames */
 	struct sp_trie trie;
-	struct sp_trie picture;	 /* see picture.h; empty in a comparison */
+	struct sp_trie picture;	 /* see first_paint.h; empty in a comparison */
 	uint32_t starts_deepest; /* how many frames that threads start with one stack has at most */
 	struct sp_page_row *rows; /* owned: by event, thread and time */
 	size_t row_count;
@@ -42,12 +42,13 @@ struct sp_page {
 	uint32_t *leaves, *uses;	/* owned: nodes that are leaves, most used first */
 	uint32_t *stack_of_node;	/* owned: place in leaves[] by node */
 	uint32_t leaf_count;
-	struct sp_spent_of *spent;    /* owned; NULL: no task ran */
-	uint32_t *profile_stack;      /* owned: a stack of the profile that ends at the node */
-	struct sp_page_label *labels; /* owned: of each task of the profile */
+	struct sp_time_class_of *spent; /* owned; NULL: no task ran */
+	uint32_t *profile_stack;	/* owned: a stack of the profile that ends at the node */
+	struct sp_page_label *labels;	/* owned: of each task of the profile */
 	uint64_t quantum[SP_PROFILE_EVENTS]; /* 0: the event is left out */
 	bool counted;			     /* values are samples, not weights: see pagedata.h */
 	uint64_t filtered;
+	const struct sp_out_opts *o; /* borrowed */
 	uint32_t first_bucket, buckets;
 	uint64_t start_ns;
 };

@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 64 << 10 };
 
@@ -167,7 +167,7 @@ static int add_stack(struct writer *w, const struct sp_view *v, const struct sp_
 	}
 	bytes(&w->message, 2, w->packed.data, w->packed.len);
 	if (s->thread)
-		sp_framename_thread(d, s->thread, &name);
+		sp_frame_name_thread(d, s->thread, &name);
 	label(w, "thread", sp_buf_str(&name));
 	label(w, "state", sp_dict_get_string(d, s->state, NULL));
 	label_task(w, v->profile, s->task);

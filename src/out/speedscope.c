@@ -88,7 +88,7 @@ static void write_profile(const struct views *v, unsigned k, const struct sp_vie
 	sp_buf_adds(&name, sp_dict_get_string(d, view->event->name_id, NULL));
 	if (thread) {
 		sp_buf_addc(&name, ' ');
-		sp_framename_thread(d, thread->id, &name);
+		sp_frame_name_thread(d, thread->id, &name);
 	}
 	sp_sink_puts(sink, "{\"type\":\"sampled\",\"name\":");
 	sp_json_string(sink, sp_buf_str(&name));

@@ -1,5 +1,5 @@
-/* See stages.h. */
-#include "out/stages.h"
+/* See stage_table.h. */
+#include "out/stage_table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,10 +9,12 @@
 #include "base/cleanup.h"
 #include "out/json.h"
 #include "out/number.h"
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
+
+#define LAG_NS 1000000000ull /* what a straggler costs at least */
 
 static struct sp_stage_row *row_of(
-	struct sp_stages *s, const struct sp_profile *p, const struct sp_task_run *t)
+	struct sp_stage_table *s, const struct sp_profile *p, const struct sp_task_run *t)
 {
 	struct sp_stage_row *r;
 	void *to;
@@ -36,15 +38,10 @@ static struct sp_stage_row *row_of(
 	return r;
 }
 
-static int count_task(
-	struct sp_stage_row *r, uint64_t took, bool whole, const struct sp_taskname *name)
+static int add_length(struct sp_stage_row *r, uint64_t took)
 {
 	uint64_t *to;
 
-	r->tasks++;
-	r->run_ns += took;
-	if (!whole)
-		return 0;
 	if ((r->length_count & (r->length_count - 1)) == 0) { /* room for twice as many */
 		to = reallocarray(
 			r->lengths, r->length_count ? r->length_count * 2ul : 1, sizeof(*to));
@@ -53,15 +50,35 @@ static int count_task(
 		r->lengths = to;
 	}
 	r->lengths[r->length_count++] = took;
-	if (took > r->max_ns || r->max_task < 0) {
-		r->max_ns = took;
-		r->max_task = name->task_id;
-	}
 	return 0;
 }
 
+/* @label: number of the task, + 1; 0: folded. */
+static int count_task(struct sp_stage_row *r, uint64_t took, const struct sp_task_length *length,
+	int64_t task_id, uint32_t label)
+{
+	r->tasks++;
+	r->run_ns += took;
+	if (!took)
+		return 0; /* known by its thread's name alone */
+	if (length->ns > r->max.ns || r->max_task < 0) {
+		r->max = *length;
+		r->max_task = task_id;
+		r->max_label = label;
+	}
+	return length->least ? 0 : add_length(r, length->ns);
+}
+
+static void cover(struct sp_stage_row *r, uint64_t from, uint64_t to)
+{
+	if (!from)
+		return;
+	r->first_ns = r->first_ns && r->first_ns < from ? r->first_ns : from;
+	r->last_ns = r->last_ns > to ? r->last_ns : to;
+}
+
 /* Those that were folded. */
-static int count_pasts(struct sp_stages *s, const struct sp_profile *p)
+static int count_pasts(struct sp_stage_table *s, const struct sp_profile *p)
 {
 	int n = 0;
 
@@ -69,18 +86,20 @@ static int count_pasts(struct sp_stages *s, const struct sp_profile *p)
 		const struct sp_past *past = &p->pasts[i];
 		struct sp_task_run t = {.app = past->app,
 			.name = {past->task_id, past->stage, past->attempt, -1, -1}};
+		struct sp_task_length length = {past->length_ns, 0, past->running, past->least};
 		struct sp_stage_row *r = row_of(s, p, &t);
 
-		n = r ? count_task(r, past->took_ns, past->whole, &t.name) : -ENOMEM;
+		n = r ? count_task(r, past->took_ns, &length, past->task_id, 0) : -ENOMEM;
 	}
 	return n;
 }
 
 /* Counts the tasks; @row_by_task is filled with row number + 1. */
-static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t *row_by_task)
+static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uint32_t *row_by_task)
 {
 	for (size_t i = 0; i < p->task_count; i++) {
 		const struct sp_task_run *t = &p->tasks[i];
+		struct sp_task_length length = sp_task_length(t);
 		struct sp_stage_row *r;
 
 		if (t->name.stage < 0)
@@ -89,27 +108,49 @@ static int count_tasks(struct sp_stages *s, const struct sp_profile *p, uint32_t
 		if (!r)
 			return -ENOMEM;
 		row_by_task[i] = (uint32_t)(r - s->rows) + 1;
-		if (t->helper || t->folded)
+		if (t->helper)
 			continue;
-		if (count_task(r, t->end_ns - t->start_ns, t->begun && t->ended, &t->name) < 0)
+		cover(r, length.begun_ns, t->end_ns);
+		if (!t->folded && count_task(r, t->end_ns - t->start_ns, &length, t->name.task_id,
+					  (uint32_t)i + 1) < 0)
 			return -ENOMEM;
 	}
 	return count_pasts(s, p);
 }
 
-static void free_spent(struct sp_spent_of **s)
+static void free_spent(struct sp_time_class_of **s)
 {
-	sp_spent_free(*s);
+	sp_time_class_free(*s);
+}
+
+/* What a task's own thread did of what Spark has clocks for. */
+static void count_own(struct sp_stage_table *s, const struct sp_profile *p, struct sp_stage_row *r,
+	const struct sp_sample *x, struct sp_time_class_of *spent)
+{
+	const struct sp_task_run *t = &p->tasks[x->task - 1];
+	const char *state = sp_dict_get_string(p->dict, x->state, NULL);
+	bool runs = !s->waiting || strcmp(state, "running") == 0;
+	bool launches = sp_time_class_launches(spent, x->stack);
+
+	if (!t->folded && (!t->helper || t->fills))
+		r->own_ns += s->waiting ? x->weight : 0;
+	if (t->helper || t->folded)
+		return;
+	r->cpu_ns += runs ? x->weight : 0;
+	r->launch_cpu_ns += runs && launches ? x->weight : 0;
+	if (strcmp(state, "runnable") == 0)
+		r->core_ns += x->weight;
+	r->launch_ns += s->waiting && launches ? x->weight : 0;
 }
 
 /* Areas are looked up once for each stack. */
-static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsigned event,
+static int count_samples(struct sp_stage_table *s, const struct sp_profile *p, unsigned event,
 	const uint32_t *row_by_task)
 {
-	__attribute__((cleanup(free_spent))) struct sp_spent_of *spent = NULL;
+	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
 	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(p->dict) + 1ul, 1);
 
-	if (!known || (s->timed && sp_spent_new(&spent, p) < 0))
+	if (!known || (s->timed && sp_time_class_new(&spent, p) < 0))
 		return -ENOMEM;
 	for (size_t i = 0; i < p->row_count; i++) {
 		const struct sp_sample *x = &p->rows[i];
@@ -130,8 +171,10 @@ static int count_samples(struct sp_stages *s, const struct sp_profile *p, unsign
 		r->weight += x->weight;
 		r->areas[sp_area_in_state(s->areas, known[x->stack] - 1u,
 			sp_dict_get_string(p->dict, x->state, NULL))] += x->weight;
-		if (spent)
-			r->spent[sp_spent_of_row(spent, x)] += x->weight;
+		if (!spent)
+			continue;
+		r->spent[sp_time_class_of_row(spent, x)] += x->weight;
+		count_own(s, p, r, x, spent);
 	}
 	return 0;
 }
@@ -141,6 +184,20 @@ static int by_length(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+/* The driver knows tasks of other executors, and those that finished before the recording. */
+static void settle_median(struct sp_stage_row *r)
+{
+	r->finished = r->length_count;
+	if (r->length_count) {
+		qsort(r->lengths, r->length_count, sizeof(*r->lengths), by_length);
+		r->median_ns = r->lengths[r->length_count / 2];
+	}
+	if (r->about && r->about->finished > r->finished) {
+		r->finished = r->about->finished;
+		r->median_ns = r->about->median_ns;
+	}
 }
 
 static int by_weight(const void *a, const void *b)
@@ -154,15 +211,15 @@ static int by_weight(const void *a, const void *b)
 	return x->stage < y->stage ? -1 : x->stage > y->stage;
 }
 
-int sp_stages_init(
-	struct sp_stages *s, const struct sp_profile *p, unsigned event, struct sp_areas *areas)
+int sp_stage_table_init(struct sp_stage_table *s, const struct sp_profile *p, unsigned event,
+	struct sp_areas *areas)
 {
 	SP_AUTO_FREE uint32_t *row_by_task = calloc(p->task_count + 1, sizeof(*row_by_task));
 	struct sp_rounding round = sp_rounding_of(&p->events[event]);
 	int r = row_by_task ? 0 : -ENOMEM;
 	const char *name;
 
-	*s = (struct sp_stages){.areas = areas};
+	*s = (struct sp_stage_table){.areas = areas};
 	name = sp_profile_event_name(p, event);
 	s->waiting = strcmp(name, "wall") == 0;
 	s->timed = s->waiting || strcmp(name, "cpu") == 0;
@@ -176,14 +233,8 @@ int sp_stages_init(
 		r = count_samples(s, p, event, row_by_task);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < s->count; i++) {
-		struct sp_stage_row *x = &s->rows[i];
-
-		if (!x->length_count)
-			continue;
-		qsort(x->lengths, x->length_count, sizeof(*x->lengths), by_length);
-		x->median_ns = x->lengths[x->length_count / 2];
-	}
+	for (size_t i = 0; i < s->count; i++)
+		settle_median(&s->rows[i]);
 	if (s->count)
 		qsort(s->rows, s->count, sizeof(*s->rows), by_weight);
 	for (size_t i = 0; i < s->count; i++)
@@ -191,7 +242,7 @@ int sp_stages_init(
 	return 0;
 }
 
-void sp_stages_done(struct sp_stages *s)
+void sp_stage_table_done(struct sp_stage_table *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		free(s->rows[i].lengths);
@@ -200,32 +251,39 @@ void sp_stages_done(struct sp_stages *s)
 		sp_areas_free(s->areas);
 }
 
-bool sp_stages_lags(const struct sp_stage_row *r)
+/* How long the stage went on after its longest task: the first tasks of a cold JVM take long, and
+ * nobody waits for them. */
+static uint64_t left_after(const struct sp_stage_row *r)
 {
-	return r->length_count >= 3 && r->max_ns > 2 * r->median_ns;
+	uint64_t end = r->max.begun_ns + r->max.ns;
+
+	return r->max.begun_ns && !r->max.running && r->last_ns > end ? r->last_ns - end : 0;
 }
 
-const char *sp_stages_name(const struct sp_profile *p, const struct sp_stage_row *r)
+bool sp_stage_table_lags(const struct sp_stage_row *r)
 {
-	const struct sp_stage *a = r->about;
-	/* The application's own words, but not those that Spark makes of a stream's ids. */
-	bool own = a && a->description && !a->query;
-	uint32_t id = !a	       ? 0
-		      : own	       ? a->description
-		      : a->name	       ? a->name
-		      : a->description ? a->description
-		      : a->call_site   ? a->call_site
-				       : a->group;
+	uint64_t more = r->max.ns > r->median_ns ? r->max.ns - r->median_ns : 0;
 
-	return sp_dict_get_string(p->dict, id, NULL);
+	return r->finished >= 3 && r->median_ns && r->max.ns > 2 * r->median_ns && more >= LAG_NS &&
+	       more >= (r->last_ns - r->first_ns) / 20 && left_after(r) <= more;
 }
 
-void sp_stages_work(
-	const struct sp_stages *s, const struct sp_stage_row *r, unsigned max, struct sp_buf *out)
+uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r)
+{
+	/* Ends of short tasks are seen late; what their threads did tells better, where all of it
+	 * is there. */
+	uint64_t ran =
+		r->own_ns > r->run_ns / 5 * 4 && r->own_ns < r->run_ns ? r->own_ns : r->run_ns;
+
+	return ran > r->launch_ns ? ran - r->launch_ns : 0;
+}
+
+void sp_stage_table_work(const struct sp_stage_table *s, const struct sp_stage_row *r, unsigned max,
+	struct sp_buf *out)
 {
 	const uint64_t *of = s->waiting ? r->spent : r->areas;
 	bool told[SP_AREAS] = {false};
-	unsigned n = s->waiting ? SP_SPENT_KINDS : sp_areas_count(s->areas);
+	unsigned n = s->waiting ? SP_TIME_CLASS_KINDS : sp_areas_count(s->areas);
 
 	for (unsigned k = 0; k < max; k++) {
 		unsigned best = n;
@@ -237,18 +295,9 @@ void sp_stages_work(
 			return;
 		told[best] = true;
 		sp_buf_addf(out, "%s%s %.0f %%", k ? ", " : "",
-			s->waiting ? sp_spent_name(best) : sp_areas_get(s->areas, best)->name,
+			s->waiting ? sp_time_class_name(best) : sp_areas_get(s->areas, best)->name,
 			sp_percent(of[best], r->weight));
 	}
-}
-
-void sp_stages_title(const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out)
-{
-	const char *name = sp_stages_name(p, r);
-
-	if (r->about && r->about->sql >= 0)
-		sp_buf_addf(out, "SQL %lld%s", (long long)r->about->sql, name[0] ? ": " : "");
-	sp_buf_adds(out, name);
 }
 
 /* What the stage is called, and which task lagged behind. */
@@ -260,18 +309,18 @@ static void csv_words(struct sp_sink *sink, const struct sp_profile *p, const ch
 
 	sp_buf_addf(&name, "%d.%d ", r->stage, r->attempt);
 	bare = name.len;
-	sp_stages_title(p, r, &name);
+	sp_stage_table_title(p, r, &name);
 	if (name.len > bare) {
 		sp_csv_field(sink, event);
 		sp_sink_puts(sink, ",stage name,");
 		sp_csv_field(sink, sp_buf_str(&name));
 		sp_sink_puts(sink, ",,,,,,\r\n");
 	}
-	if (sp_stages_lags(r)) {
+	if (sp_stage_table_lags(r)) {
 		sp_csv_field(sink, event);
 		sp_sink_printf(sink,
 			",stage straggler,%d.%d TID %lld,1,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
-			r->stage, r->attempt, (long long)r->max_task, r->max_ns, r->max_ns);
+			r->stage, r->attempt, (long long)r->max_task, r->max.ns, r->max.ns);
 	}
 }
 
@@ -287,8 +336,8 @@ static void csv_part(struct sp_sink *sink, const char *event, const char *table,
 		r->stage, r->attempt, name, weight, weight, unit, share, share);
 }
 
-void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const char *event,
-	const char *unit, struct sp_sink *sink)
+void sp_stage_table_csv(const struct sp_stage_table *s, const struct sp_profile *p,
+	const char *event, const char *unit, struct sp_sink *sink)
 {
 	uint64_t all = 0;
 
@@ -304,13 +353,15 @@ void sp_stages_csv(const struct sp_stages *s, const struct sp_profile *p, const 
 			sp_percent(r->weight, all), sp_percent(r->weight, all));
 		sp_csv_field(sink, event);
 		sp_sink_printf(sink, ",stage run time,%d.%d,%u,%" PRIu64 ",%" PRIu64 ",ns,,\r\n",
-			r->stage, r->attempt, r->tasks, r->run_ns, r->run_ns);
+			r->stage, r->attempt, r->tasks, sp_stage_table_run_ns(r),
+			sp_stage_table_run_ns(r));
 		csv_words(sink, p, event, r);
 		for (unsigned k = 0; k < sp_areas_count(s->areas); k++)
 			csv_part(sink, event, "stage area", r, sp_areas_get(s->areas, k)->name,
 				r->areas[k], unit);
-		for (unsigned k = 0; k < SP_SPENT_KINDS; k++)
-			csv_part(sink, event, "stage time", r, sp_spent_name(k), r->spent[k], unit);
+		for (unsigned k = 0; k < SP_TIME_CLASS_KINDS; k++)
+			csv_part(sink, event, "stage time", r, sp_time_class_name(k), r->spent[k],
+				unit);
 	}
 }
 
@@ -334,7 +385,7 @@ static void json_part(struct sp_sink *sink, const char **sep, const char *name, 
 }
 
 static void json_areas(
-	const struct sp_stages *s, const struct sp_stage_row *r, struct sp_sink *sink)
+	const struct sp_stage_table *s, const struct sp_stage_row *r, struct sp_sink *sink)
 {
 	const char *sep = "";
 
@@ -349,23 +400,32 @@ static void json_time(const struct sp_stage_row *r, struct sp_sink *sink)
 	const char *sep = "";
 
 	sp_sink_puts(sink, ",\"time\":{");
-	for (unsigned k = 0; k < SP_SPENT_KINDS; k++)
-		json_part(sink, &sep, sp_spent_name(k), r->spent[k]);
+	for (unsigned k = 0; k < SP_TIME_CLASS_KINDS; k++)
+		json_part(sink, &sep, sp_time_class_name(k), r->spent[k]);
 	sp_sink_puts(sink, "}");
 }
 
-static void json_row(const struct sp_stages *s, const struct sp_profile *p,
+static void json_row(const struct sp_stage_table *s, const struct sp_profile *p,
 	const struct sp_stage_row *r, struct sp_sink *sink)
 {
 	sp_sink_printf(sink,
 		"{\"stage\":%d,\"attempt\":%d,\"tasks\":%u,\"run_ns\":%" PRIu64
 		",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64,
-		r->stage, r->attempt, r->tasks, r->run_ns, r->samples, r->weight);
-	if (r->length_count)
+		r->stage, r->attempt, r->tasks, sp_stage_table_run_ns(r), r->samples, r->weight);
+	if (s->waiting)
 		sp_sink_printf(sink,
-			",\"median_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"max_task\":%" PRId64
-			",\"lags\":%s",
-			r->median_ns, r->max_ns, r->max_task, sp_stages_lags(r) ? "true" : "false");
+			",\"launch_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64
+			",\"launch_cpu_ns\":%" PRIu64 ",\"core_wait_ns\":%" PRIu64,
+			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns);
+	if (r->finished)
+		sp_sink_printf(sink, ",\"median_ns\":%" PRIu64 ",\"finished\":%" PRIu32,
+			r->median_ns, r->finished);
+	if (r->max_task >= 0)
+		sp_sink_printf(sink,
+			",\"max_ns\":%" PRIu64 ",\"max_task\":%" PRId64
+			",\"running\":%s,\"at_least\":%s,\"lags\":%s",
+			r->max.ns, r->max_task, r->max.running ? "true" : "false",
+			r->max.least ? "true" : "false", sp_stage_table_lags(r) ? "true" : "false");
 	json_text(sink, "app", p, r->app);
 	if (r->about) {
 		if (r->about->sql >= 0)
@@ -386,7 +446,8 @@ static void json_row(const struct sp_stages *s, const struct sp_profile *p,
 	sp_sink_puts(sink, "}");
 }
 
-void sp_stages_json(const struct sp_stages *s, const struct sp_profile *p, struct sp_sink *sink)
+void sp_stage_table_json(
+	const struct sp_stage_table *s, const struct sp_profile *p, struct sp_sink *sink)
 {
 	sp_sink_puts(sink, "[");
 	for (size_t i = 0; i < s->count; i++) {

@@ -10,7 +10,7 @@
 #include "out/diff.h"
 #include "out/escape.h"
 #include "out/number.h"
-#include "out/starts.h"
+#include "out/thread_entry_frames.h"
 #include "out/trie.h"
 #include "page/page.h"
 
@@ -61,28 +61,33 @@ static int settle(struct drawing *d)
 /* Verdicts on a view's frames, each asked for once. */
 struct started {
 	const struct sp_view *v;
-	struct sp_starts *starts; /* owned */
-	uint8_t *known;		  /* owned: 1 no, 2 yes */
+	struct sp_thread_entry_frames *starts; /* owned */
+	uint8_t *known;			       /* owned: 1 no, 2 yes */
+	uint32_t *same;			       /* owned: a method is one frame, however it ran */
 };
 
 static int started_init(struct started *t, const struct sp_view *v)
 {
 	t->v = v;
 	t->known = calloc(sp_view_frames(v) + 1ul, 1);
-	return t->known ? sp_starts_new(&t->starts) : -ENOMEM;
+	t->same = sp_trie_same_names(v);
+	return t->known && t->same ? sp_thread_entry_frames_new(&t->starts) : -ENOMEM;
 }
 
 static void started_done(struct started *t)
 {
-	sp_starts_free(t->starts);
+	sp_thread_entry_frames_free(t->starts);
 	free(t->known);
+	free(t->same);
 }
 
 static bool is_start(struct started *t, uint32_t frame)
 {
 	if (!t->known[frame])
 		t->known[frame] =
-			sp_starts_has(t->starts, sp_view_get_frame(t->v, frame).name) ? 2 : 1;
+			sp_thread_entry_frames_has(t->starts, sp_view_get_frame(t->v, frame).name)
+				? 2
+				: 1;
 	return t->known[frame] == 2;
 }
 
@@ -97,9 +102,11 @@ static int add_stack(struct drawing *d, struct started *t, const struct sp_view_
 			left_out++;
 			continue;
 		}
-		node = sp_trie_child(&d->trie, node, s->frames[k]);
+		node = sp_trie_child(&d->trie, node, t->same[s->frames[k]]);
 		if (!node)
 			return -ENOMEM;
+		sp_trie_vote(
+			&d->trie, node, 0, sp_view_get_frame(d->v, s->frames[k]).type, s->value);
 	}
 	d->trie.nodes[node].self += s->value;
 	d->starts = left_out > d->starts ? left_out : d->starts;
@@ -235,6 +242,8 @@ static struct sp_view_frame frame_of(const struct drawing *d, uint32_t node)
 		f.name = sp_dict_get_string(d->diff->tree.names, d->trie.nodes[node].frame, NULL);
 	else if (node)
 		f = sp_view_get_frame(d->v, d->trie.nodes[node].frame);
+	if (node && !d->diff)
+		f.type = d->trie.nodes[node].type;
 	return f;
 }
 
@@ -330,16 +339,20 @@ static void put_words(const struct drawing *d, const struct sp_profile *p, struc
 	struct sp_buf *line)
 {
 	uint32_t id = p->title_id ? p->title_id : p->target_id;
-	char a[SP_NUMBER_SIZE], b[SP_NUMBER_SIZE];
+	char a[48], b[48];
 
 	if (d->diff) {
+		const struct sp_diff_amount *total = &d->diff->total;
+		double change = (double)total->weight[1] - (double)total->weight[0];
+
 		sp_buf_addf(title, "%s → %s", sp_diff_name(d->diff, SP_DIFF_BASE),
 			sp_diff_name(d->diff, SP_DIFF_NEW));
-		sp_buf_addf(line,
-			"%s: %s samples in the base, %s in the new one, compared as %s; red grew, "
-			"blue shrank",
-			sp_diff_event(d->diff), sp_number(d->diff->views[0]->samples, a),
-			sp_number(d->diff->views[1]->samples, b),
+		sp_buf_addf(line, "%s: %s in the base, %s in the new one", sp_diff_event(d->diff),
+			sp_diff_format(d->diff, (double)total->weight[0], false, a, sizeof(a)),
+			sp_diff_format(d->diff, (double)total->weight[1], false, b, sizeof(b)));
+		sp_buf_addf(line, " (%s ±%s), compared as %s; red grew, blue shrank",
+			sp_diff_format(d->diff, change, true, a, sizeof(a)),
+			sp_diff_format(d->diff, total->noise, false, b, sizeof(b)),
 			d->diff->absolute ? "numbers" : "shares of each");
 		return;
 	}

@@ -1,5 +1,6 @@
-/* The summary that fits a terminal: what was sampled and how well, then states, threads, hot
- * methods and hot stacks of each event. Percentages are of weight (time, bytes), not of samples. */
+/* The summary that fits a terminal: what stands out, what was sampled and how well, then states,
+ * stages, threads, hot methods and the stacks as a tree of each event. Percentages are of weight
+ * (time, bytes), not of samples. */
 #include "out/out.h"
 
 #include <errno.h>
@@ -8,14 +9,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/fit.h"
-#include "out/hot.h"
+#include "out/elide.h"
+#include "out/hot_methods.h"
 #include "out/number.h"
-#include "out/text_in.h"
+#include "out/text_internal.h"
+#include "prof/model/throttle.h"
+#include "prof/spark/time_class.h"
 
 #define LABEL	  11 /* columns of "Truncated  " */
 #define BAR	  10
 #define MIN_WIDTH 50
+#define SMALL	  0.5 /* percent: kinds of time below it have no line of their own */
 
 const char *sp_text_string(const struct sp_text *t, uint32_t id)
 {
@@ -52,7 +56,7 @@ static void labelled(const struct sp_text *t, const char *label, const char *tex
 	SP_AUTO_BUF struct sp_buf b;
 
 	sp_buf_init(&b);
-	sp_fit_wrap(text, LABEL, LABEL, t->width, &b);
+	sp_elide_wrap(text, LABEL, LABEL, t->width, &b);
 	sp_sink_printf(t->sink, "%-*s%s\n", LABEL, label, sp_text_words(t, &b));
 }
 
@@ -88,7 +92,7 @@ void sp_text_name(const struct sp_text *t, const char *name, size_t used)
 	SP_AUTO_BUF struct sp_buf b;
 
 	sp_buf_init(&b);
-	sp_fit(name, t->width > used + 8 ? t->width - used : 8, &b);
+	sp_elide(name, t->width > used + 8 ? t->width - used : 8, &b);
 	sp_sink_printf(t->sink, "%s\n", sp_text_words(t, &b));
 }
 
@@ -147,12 +151,8 @@ static void write_truncated(const struct sp_text *t)
 static void write_head(const struct sp_text *t)
 {
 	const struct sp_profile *p = t->p;
-	char n[SP_NUMBER_SIZE];
+	char n[SP_NUMBER_SIZE], text[256];
 
-	if (p->title_id) {
-		sp_text_paint(t, "1", sp_text_string(t, p->title_id));
-		sp_sink_puts(t->sink, "\n");
-	}
 	if (p->target_id)
 		labelled(t, "Target", sp_text_string(t, p->target_id));
 	if (p->runtime_id)
@@ -163,6 +163,9 @@ static void write_head(const struct sp_text *t)
 	write_lost(t);
 	write_truncated(t);
 	write_count(t, "Unknown", p->unknown, "a frame could not be told");
+	sp_throttle_tell(p, text, sizeof(text));
+	if (text[0])
+		labelled(t, "CPU limit", text);
 	for (unsigned i = 0; i < p->note_count; i++)
 		labelled(t, "Note", sp_text_string(t, p->notes[i].text_id));
 }
@@ -175,6 +178,12 @@ static void amount(const struct sp_view *v, uint64_t samples, uint64_t weight, s
 	sp_buf_addf(b, "%s sample%s", sp_number(samples, n), samples == 1 ? "" : "s");
 	if (v->event->unit != SP_UNIT_COUNT || weight != samples)
 		sp_buf_addf(b, ", %s", sp_number_unit(weight, v->event->unit, n));
+}
+
+/* Others' wall does not say how long a sample stands for: see load_foreign.c. */
+static bool has_rate(const struct sp_text *t, const struct sp_event *e)
+{
+	return e->measured || strcmp(sp_text_string(t, e->name_id), "wall") != 0;
 }
 
 /* "cpu, every 10 ms: 12,345 samples, 123 s (4.1 cores busy)" */
@@ -191,37 +200,87 @@ static void write_event(const struct sp_text *t, const struct sp_view *v)
 		sp_buf_addf(&b, ", every %s", sp_number_unit(e->interval, e->unit, n));
 	sp_buf_adds(&b, ": ");
 	amount(v, v->samples, v->weight, &b);
-	if (e->unit == SP_UNIT_NS && t->p->duration_ns)
+	if (e->unit == SP_UNIT_NS && t->p->duration_ns && has_rate(t, e))
 		sp_buf_addf(&b, e->measured ? " (%.1f threads at a time)" : " (%.1f cores busy)",
 			(double)v->weight / (double)t->p->duration_ns);
 	if (v->filtered)
 		sp_buf_addf(&b, "; %s left out by filters", sp_number(v->filtered, n));
-	sp_fit_wrap(sp_text_words(t, &b), 0, 2, t->width, &wrapped);
+	sp_elide_wrap(sp_text_words(t, &b), 0, 2, t->width, &wrapped);
 	sp_text_heading(t, sp_text_words(t, &wrapped));
+}
+
+/* "  71.3 %  #######       1 min 51 s  runnable" */
+static void write_share(
+	const struct sp_text *t, const struct sp_view *v, uint64_t weight, const char *name)
+{
+	double share = sp_percent(weight, v->weight);
+	char n[SP_NUMBER_SIZE];
+
+	sp_sink_puts(t->sink, "  ");
+	sp_text_percent(t, share);
+	sp_sink_puts(t->sink, "  ");
+	bar(t, share);
+	sp_sink_printf(t->sink, "  %12s  ", sp_number_unit(weight, v->event->unit, n));
+	sp_text_name(t, name, 37);
 }
 
 static void write_states(const struct sp_text *t, const struct sp_view *v)
 {
-	char n[SP_NUMBER_SIZE];
-
 	if (v->state_count < 2)
 		return; /* running, or not told */
 	sp_text_heading(t, "Thread states");
 	for (size_t i = 0; i < v->state_count; i++) {
 		const struct sp_view_share *s = &v->states[i];
-		double share = sp_percent(s->weight, v->weight);
 
-		sp_sink_puts(t->sink, "  ");
-		sp_text_percent(t, share);
-		sp_sink_puts(t->sink, "  ");
-		bar(t, share);
-		sp_sink_printf(t->sink, "  %12s  ", sp_number_unit(s->weight, v->event->unit, n));
-		sp_text_name(t, s->id ? sp_text_string(t, s->id) : "not told", 37);
+		write_share(t, v, s->weight, s->id ? sp_text_string(t, s->id) : "not told");
 	}
 }
 
-static void write_frames(const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot,
-	const char *heading, const char *what)
+static void free_spent(struct sp_time_class_of **s)
+{
+	sp_time_class_free(*s);
+}
+
+/* Of Spark's tasks the kernel's states say too little: who waits for the collector or for another
+ * thread's job is in the same system call as who waits for a lock. */
+static int write_spent(const struct sp_text *t, const struct sp_view *v)
+{
+	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
+	uint64_t sums[SP_TIME_CLASS_KINDS] = {0}, left = v->weight;
+	int r = sp_time_class_new(&spent, t->p);
+
+	for (size_t i = 0; r == 0 && i < t->p->row_count; i++)
+		if (&t->p->events[t->p->rows[i].event] == v->event && v->row_stacks[i])
+			sums[sp_time_class_of_row(spent, &t->p->rows[i])] += t->p->rows[i].weight;
+	if (r < 0)
+		return r;
+	sp_text_heading(t, "Time spent on");
+	for (;;) {
+		unsigned most = 0;
+
+		for (unsigned i = 1; i < SP_TIME_CLASS_KINDS; i++)
+			most = sums[i] > sums[most] ? i : most;
+		if (!sums[most] || sp_percent(sums[most], v->weight) < SMALL)
+			break;
+		write_share(t, v, sums[most], sp_time_class_name(most));
+		left -= sums[most] < left ? sums[most] : left;
+		sums[most] = 0;
+	}
+	if (left)
+		write_share(t, v, left, "everything else");
+	return 0;
+}
+
+static int write_times(const struct sp_text *t, const struct sp_view *v)
+{
+	if (t->p->task_count && strcmp(sp_text_string(t, v->event->name_id), "wall") == 0)
+		return write_spent(t, v);
+	write_states(t, v);
+	return 0;
+}
+
+static void write_frames(const struct sp_text *t, const struct sp_view *v,
+	const struct sp_hot_methods *hot, const char *heading, const char *what)
 {
 	size_t n = t->o->methods ? t->o->methods : 20;
 
@@ -251,11 +310,12 @@ static bool has_classes(const struct sp_text *t, const struct sp_view *v)
 }
 
 /* Who allocates or waits is what people look for, besides of what or for what. */
-static int write_methods(const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot)
+static int write_methods(
+	const struct sp_text *t, const struct sp_view *v, const struct sp_hot_methods *hot)
 {
-	__attribute__((cleanup(sp_hot_done))) struct sp_hot below = {0};
+	__attribute__((cleanup(sp_hot_methods_done))) struct sp_hot_methods below = {0};
 	bool classes = has_classes(t, v);
-	int r = classes ? sp_hot_init(&below, v, 1) : 0;
+	int r = classes ? sp_hot_methods_init(&below, v, 1) : 0;
 
 	if (r < 0)
 		return r;
@@ -265,42 +325,10 @@ static int write_methods(const struct sp_text *t, const struct sp_view *v, const
 	return 0;
 }
 
-static void write_stack(
-	const struct sp_text *t, const struct sp_view *v, const struct sp_view_stack *s)
-{
-	uint32_t max = t->o->frames ? t->o->frames : 12;
-	SP_AUTO_BUF struct sp_buf b;
-
-	sp_buf_init(&b);
-	amount(v, s->samples, s->weight, &b);
-	sp_sink_puts(t->sink, "  ");
-	sp_text_percent(t, sp_percent(s->weight, v->weight));
-	sp_sink_printf(
-		t->sink, "  %s%s\n", sp_text_words(t, &b), s->truncated ? ", truncated" : "");
-	for (uint32_t i = 0; i < s->count && i < max; i++) {
-		sp_sink_printf(t->sink, "    [%2u] ", i);
-		sp_text_name(t, sp_view_get_frame(v, s->frames[s->count - 1 - i]).name, 9);
-	}
-	if (s->count > max)
-		sp_sink_printf(t->sink, "    %s %u more, down to ", t->o->utf8 ? "…" : "...",
-			s->count - max);
-	if (s->count > max)
-		sp_text_name(t, sp_view_get_frame(v, s->frames[0]).name, 28);
-}
-
-static void write_stacks(const struct sp_text *t, const struct sp_view *v, const struct sp_hot *hot)
-{
-	size_t n = t->o->stacks ? t->o->stacks : 5;
-
-	sp_text_heading(t, "Hot stacks (leaf first)");
-	for (size_t i = 0; i < v->stack_count && i < n; i++)
-		write_stack(t, v, &v->stacks[hot->stacks[i]]);
-}
-
 static int write_view(const struct sp_text *t, const struct sp_view *v)
 {
-	__attribute__((cleanup(sp_hot_done))) struct sp_hot hot = {0};
-	int r = sp_hot_init(&hot, v, 0);
+	__attribute__((cleanup(sp_hot_methods_done))) struct sp_hot_methods hot = {0};
+	int r = sp_hot_methods_init(&hot, v, 0);
 
 	if (r < 0)
 		return r;
@@ -309,8 +337,17 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 		sp_sink_puts(t->sink, "  Nothing was sampled.\n");
 		return 0;
 	}
-	write_states(t, v);
-	r = sp_text_stages(t, v);
+	r = sp_text_phases(t, v);
+	if (r < 0)
+		return r;
+	r = write_times(t, v);
+	if (r == 0)
+		r = sp_text_stages(t, v);
+	if (r == 0)
+		r = sp_text_other(t, v);
+	if (r < 0)
+		return r;
+	r = sp_text_operators(t, v);
 	if (r < 0)
 		return r;
 	r = sp_text_executors(t, v);
@@ -321,10 +358,11 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 		return r;
 	sp_text_holders(t, v);
 	r = write_methods(t, v, &hot);
+	if (r == 0)
+		r = sp_text_lines(t, v);
 	if (r < 0)
 		return r;
-	write_stacks(t, v, &hot);
-	return 0;
+	return sp_text_tree(t, v);
 }
 
 static int write_one(const struct sp_text *t, const struct sp_view_opts *opts)
@@ -349,6 +387,13 @@ int sp_out_text(const struct sp_profile *p, const struct sp_out_opts *opts, stru
 	if (t.width < MIN_WIDTH)
 		t.width = MIN_WIDTH;
 	o.style.dotted = true;
+	if (p->title_id) {
+		sp_text_paint(&t, "1", sp_text_string(&t, p->title_id));
+		sp_sink_puts(sink, "\n");
+	}
+	r = sp_text_findings(&t);
+	if (r < 0)
+		return r;
 	write_head(&t);
 	if (o.event)
 		return write_one(&t, &o);

@@ -1,5 +1,5 @@
-/* Executors in the text report, where recordings of several were read. See text_in.h. */
-#include "out/text_in.h"
+/* Executors in the text report, where recordings of several were read. See text_internal.h. */
+#include "out/text_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* See starts.h. */
-#include "out/starts.h"
+/* See thread_entry_frames.h. */
+#include "out/thread_entry_frames.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -29,13 +29,14 @@ static const char java[] =
 	"s(cheduler)?\\.Task\\.run)|"
 	"o(rg)?\\.a(pache)?\\.s(park)?\\.TaskContext(Impl)?\\.runTaskWithListeners)$";
 
-struct sp_starts {
+struct sp_thread_entry_frames {
+	bool failed; /* out of memory in sp_thread_entry_frames_has */
 	regex_t native, java;
 };
 
-int sp_starts_new(struct sp_starts **ret)
+int sp_thread_entry_frames_new(struct sp_thread_entry_frames **ret)
 {
-	struct sp_starts *s = calloc(1, sizeof(*s));
+	struct sp_thread_entry_frames *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
@@ -52,7 +53,7 @@ int sp_starts_new(struct sp_starts **ret)
 	return 0;
 }
 
-void sp_starts_free(struct sp_starts *s)
+void sp_thread_entry_frames_free(struct sp_thread_entry_frames *s)
 {
 	if (!s)
 		return;
@@ -61,16 +62,20 @@ void sp_starts_free(struct sp_starts *s)
 	free(s);
 }
 
-/* The name without arguments and without "_[j]" at its end. */
+/* The name without arguments, without its line and without "_[j]" at its end. */
 static size_t plain_length(const char *name)
 {
-	size_t n = strcspn(name, "(");
+	size_t n = strcspn(name, "("), digits = n;
 
+	while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+		digits--;
+	if (digits > 1 && digits < n && name[digits - 1] == ':' && name[digits - 2] != ':')
+		return digits - 1;
 	return !name[n] && n > 4 && name[n - 1] == ']' && memcmp(name + n - 4, "_[", 2) == 0 ? n - 4
 											     : n;
 }
 
-bool sp_starts_has(const struct sp_starts *s, const char *name)
+bool sp_thread_entry_frames_has(struct sp_thread_entry_frames *s, const char *name)
 {
 	SP_AUTO_BUF struct sp_buf plain, dotted;
 	size_t n = plain_length(name);
@@ -86,6 +91,12 @@ bool sp_starts_has(const struct sp_starts *s, const char *name)
 		else if (i + 1 < n && !strchr("/$.", name[i + 1]))
 			sp_buf_addc(&dotted, '.');
 	}
+	s->failed |= plain.failed || dotted.failed;
 	return regexec(&s->native, sp_buf_str(&plain), 0, NULL, 0) == 0 ||
 	       regexec(&s->java, sp_buf_str(&dotted), 0, NULL, 0) == 0;
+}
+
+bool sp_thread_entry_frames_failed(const struct sp_thread_entry_frames *s)
+{
+	return s->failed;
 }

@@ -3,7 +3,7 @@
 #ifndef SP_OUT_TREE_H
 #define SP_OUT_TREE_H
 
-#include "prof/view.h"
+#include "prof/view/view.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +30,11 @@ void sp_tree_done(struct sp_tree *t);
 
 /* Adds the stacks of @v, built with split_types, to a side. Returns 0 or -ENOMEM. */
 int sp_tree_add(struct sp_tree *t, const struct sp_view *v, unsigned side);
+
+/* The same by weight and for reading, as side 0: without the frames that threads start with
+ * (thread_entry_frames.h), a method that calls itself, or several that call each other in turn, as
+ * one, and children heaviest first. Returns 0 or -ENOMEM. */
+int sp_tree_add_folded(struct sp_tree *t, const struct sp_view *v);
 
 /* How a frame of Java code ran for the most part, as async-profiler's converter decides it: inlined
  * from a third on, else interpreted or C1 from a half on. Others are what they are. */

@@ -96,14 +96,37 @@ void sp_trie_vote(struct sp_trie *t, uint32_t node, int32_t line, uint8_t type, 
 		n->line_votes =
 			n->line_votes < votes ? votes - n->line_votes : n->line_votes - votes;
 	}
-	if (n->type == type || n->type_votes == 0) {
-		n->type = type;
-		n->type_votes += votes;
-	} else {
-		n->type = n->type_votes < votes ? type : n->type;
-		n->type_votes =
-			n->type_votes < votes ? votes - n->type_votes : n->type_votes - votes;
+	n->type_votes[type % SP_FRAME_TYPES] += (float)votes;
+	if (n->type_votes[type % SP_FRAME_TYPES] > n->type_votes[n->type])
+		n->type = type % SP_FRAME_TYPES;
+}
+
+static int by_name(const void *a, const void *b, void *view)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int c = strcmp(sp_view_get_frame(view, x).name, sp_view_get_frame(view, y).name);
+
+	return c ? c : x < y ? -1 : x > y;
+}
+
+uint32_t *sp_trie_same_names(const struct sp_view *v)
+{
+	uint32_t count = sp_view_frames(v);
+	SP_AUTO_FREE uint32_t *order = calloc(count + 1ul, sizeof(*order));
+	SP_AUTO_FREE uint32_t *same = calloc(count + 1ul, sizeof(*same));
+
+	if (!order || !same)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i + 1;
+	qsort_r(order, count, sizeof(*order), by_name, (void *)v);
+	for (uint32_t i = 0; i < count; i++) {
+		bool again = i && strcmp(sp_view_get_frame(v, order[i]).name,
+					  sp_view_get_frame(v, order[i - 1]).name) == 0;
+
+		same[order[i]] = again ? same[order[i - 1]] : order[i];
 	}
+	return sp_steal_ptr(same);
 }
 
 void sp_trie_sum(struct sp_trie *t)

@@ -6,16 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "prof/view.h"
+#include "prof/view/view.h"
 
 struct sp_trie_node {
 	uint32_t parent, frame; /* of node 0, the root, both are 0 */
 	uint32_t child, next;	/* first child, next sibling; 0: none */
-	/* What most samples say, by majority vote: two stacks of one name may differ in these. */
+	/* What most samples say: two stacks of one name may differ in these. */
 	int32_t line;
 	uint8_t type;
 	uint8_t area; /* number + 1; 0: none of its own */
-	uint64_t line_votes, type_votes;
+	uint64_t line_votes;
+	float type_votes[SP_FRAME_TYPES];
 	uint64_t total, self;
 };
 
@@ -36,6 +37,12 @@ uint32_t sp_trie_child(struct sp_trie *t, uint32_t parent, uint32_t frame);
 
 /* @votes more samples say that this node is in @line (≤ 0: not known) and of @type. */
 void sp_trie_vote(struct sp_trie *t, uint32_t node, int32_t line, uint8_t type, uint64_t votes);
+
+/* For each frame of a view built with split_types the first one of its name: interpreted, compiled
+ * and inlined a method is the same.
+ * Owner:   the caller.
+ * Returns: frames by frame, or NULL when out of memory. */
+uint32_t *sp_trie_same_names(const struct sp_view *v);
 
 /* Adds the selfs of all nodes up to the root. */
 void sp_trie_sum(struct sp_trie *t);

@@ -19,12 +19,19 @@ class App {
 			pick: (lane) => this.pickLabel(lane),
 			loaded: () => this.fillLegend(),
 		});
+		this.strip.fold(!this.state.lanes);
 		this.flames = {};
 		for (const id of ['flame', 'callers', 'callees'])
 			this.flames[id] = this.makeFlame(byId(id));
-		this.stages = new StageTable(byId('stages'), profile, this.colours, {
+		const tasks = {
 			pick: (stage) => this.pickLabel({kind: 'stage', word: stage}),
 			compare: (label) => this.compareTask(label),
+			order: (stages) => this.set({stages}),
+		};
+		this.findings = new Findings(byId('findings'), profile, tasks);
+		this.stages = new (profile.meta.diff && profile.meta.diff.amounts ? AmountTable : StageTable)(byId('stages'), profile, this.colours, tasks);
+		this.phases = new PhaseTable(byId('phases'), profile, {
+			range: (from, to) => this.set({range: `${+from.toFixed(3)}-${+to.toFixed(3)}`, other: '', zoom: ''}),
 		});
 		this.table = new Table(byId('methods'), {
 			pick: (name) => this.pick(name),
@@ -82,7 +89,11 @@ class App {
 			byId(id).addEventListener('click', () => this.set({[id]: this.state[id] ? '' : '1', zoom: id === 'up' ? this.state.zoom : ''}));
 		byId('starts').addEventListener('click', () => this.toggleStarts());
 		byId('side-button').addEventListener('click', () => this.set({side: this.state.side ? '' : '1'}));
-		byId('search').addEventListener('input', () => this.set({search: byId('search').value}));
+		byId('lanes').addEventListener('click', () => this.set({lanes: this.state.lanes ? '' : '1'}));
+		byId('search').addEventListener('input', () => {
+			this.set({search: byId('search').value});
+			this.firstMatch();
+		});
 		byId('reset').addEventListener('click', () => this.reset());
 		byId('whole').addEventListener('click', () => {
 			this.strip.picking = false;
@@ -209,7 +220,8 @@ class App {
 	}
 	showStrip({lasting}) {
 		const s = this.state;
-		this.strip.chosen = {stage: s.stage, task: s.task, versus: s.versus};
+		this.strip.chosen = {stages: this.chosenStages(), task: s.task, versus: s.versus};
+		this.strip.fold(!s.lanes);
 		if (`${lasting}|${s.by}` !== this.stripKey) {
 			this.stripKey = `${lasting}|${s.by}`;
 			this.strip.load(this.model, this.over());
@@ -294,6 +306,10 @@ class App {
 		const {event, thread, state, executor, range, stage} = this.state, key = [event, thread, state, executor, range].join('|');
 		if (!this.stages.stages.size)
 			return;
+		if (this.stages.order !== this.state.stages) {
+			this.stages.order = this.state.stages;
+			this.stages.redraw();
+		}
 		if (key !== this.stagesKey)
 			this.stages.load(this.model, this.maskOf({executor}), stage, key);
 		else
@@ -400,7 +416,7 @@ class App {
 	/* A driver, or an executor without a task, can be chosen all the same. */
 	leftOut() {
 		const left = this.profile.meta.outside && this.model.event.name === 'wall';
-		return left ? " Threads outside of tasks are left out of this page, a driver's too: sparkprof report --all-threads shows them, --executor driver a driver alone." : '';
+		return left && !this.profile.meta.driver ? " Threads outside of tasks are left out of this page, a driver's too: sparkprof report --all-threads shows them, --executor driver a driver alone." : '';
 	}
 	empty(text) {
 		byId('empty').textContent = text;

@@ -186,7 +186,7 @@ const SECTIONS = {
 		const word = (k, i) => words[k][i] ? p.strings.get(words[k][i] - 1) : '', flag = (i, bit) => !!(words[3][i] & bit);
 		/* label 0 is none; labels of samples count from 1 */
 		for (let i = 0; i < n; i++)
-			p.labels.push({executor: word(0, i), host: p.meta.hosts && p.meta.hosts[word(0, i)] || '', stage: word(1, i), task: word(2, i), whole: flag(i, 1) && flag(i, 2), helper: flag(i, 4)});
+			p.labels.push({executor: word(0, i), host: p.meta.hosts && p.meta.hosts[word(0, i)] || '', stage: word(1, i), task: word(2, i), begun: flag(i, 1), ended: flag(i, 2), whole: flag(i, 1) && flag(i, 2), helper: flag(i, 4)});
 	},
 	9: async (r, p) => {
 		const n = r.get();

@@ -76,13 +76,38 @@ Object.assign(App.prototype, {
 		const facts = byId('facts');
 		byId('actions').hidden = !item || item.name < 0;
 		if (!item) {
-			facts.replaceChildren(element('div', {className: 'about', textContent: 'Point at a frame for its name, click to zoom, press ? for keys.'}),
+			facts.replaceChildren(element('div', {className: 'about hint', textContent: 'Point at a frame for its name, click to zoom, press ? for keys.'}),
 				this.colourLegend());
 			return;
 		}
 		const d = this.describe(this.current, item);
 		facts.replaceChildren(element('div', {className: 'name', textContent: d.name, title: d.name}),
 			element('div', {className: 'about', textContent: d.about.join(' · ')}));
+		const lines = item.name >= 0 && this.lineTable(this.model.name(item.name));
+		if (lines)
+			facts.append(lines);
+	},
+	/* Self time by line of a method, of the whole recording, with its code where the report was given it; null where no line is known. */
+	lineTable(name) {
+		const found = (this.profile.meta.lines || []).find((l) => l.event === this.model.filter.event && l.name === name.replace(/:\d+$/, ''));
+		if (!found)
+			return null;
+		const {event} = this.model, all = found.weight, body = element('tbody');
+		const host = element('details', {className: 'lines'}), table = element('table'), [first, weight] = found.lines[0];
+		const others = found.count > 1 ? `, ${formatNumber(found.count - 1)} other ${found.count === 2 ? 'line' : 'lines'}` : '';
+		for (const [line, self, code] of found.lines) {
+			const row = element('tr');
+			row.append(element('td', {className: 'number', textContent: line}), element('td', {className: 'number', textContent: formatWeight(self, event)}),
+				element('td', {className: 'number', textContent: formatShare(self, all)}), element('td', {className: 'code', textContent: code || ''}));
+			body.append(row);
+		}
+		const head = element('tr'), top = element('thead');
+		for (const text of ['Line', 'Self', 'of its self time', 'Code'])
+			head.append(element('th', {scope: 'col', textContent: text}));
+		top.append(head);
+		table.append(element('caption', {className: 'unseen', textContent: 'Self time by line, of the whole recording'}), top, body);
+		host.append(element('summary', {textContent: `Lines: ${first} ${formatShare(weight, all)}${others}`, title: 'Self time by line, of the whole recording'}), table);
+		return host;
 	},
 	/* What the colours of the graph mean. */
 	colourLegend() {
@@ -183,6 +208,7 @@ Object.assign(App.prototype, {
 			this.set({view: 'sandwich', method: String(name), search: ''});
 		else
 			this.set({search: text});
+		this.firstMatch();
 	},
 	show(view) {
 		const item = this.current && this.current.selected;
@@ -246,6 +272,7 @@ function fillFoot(foot, m) {
 	add('Start', !m.diff && (m.recorded || m.start) ? new Date((m.recorded || m.start) / 1e6).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '');
 	add('Length', m.diff ? m.diff.durations.every(Boolean) && each(m.diff.durations, formatDuration) : m.duration ? formatDuration(m.duration) : '');
 	add('Command', m.command);
+	add('CPU limit', m.limit);
 	for (const [text] of m.notes)
 		add('Note', text);
 	add('sparkprof', m.version);

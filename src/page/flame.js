@@ -217,7 +217,7 @@ class Flame {
 		this.resize(!keepScroll);
 	}
 	resize(toRoot) {
-		const host = this.host;
+		const host = this.host, {below} = this;
 		this.width = host.clientWidth;
 		this.height = host.clientHeight;
 		if (!this.makeLayout || !this.width || !this.height || this.frozen)
@@ -235,6 +235,8 @@ class Flame {
 		this.setContent();
 		if (toRoot === true || first)
 			host.scrollTop = this.icicle ? 0 : this.contentHeight;
+		else if (!this.icicle && below !== undefined)
+			host.scrollTop = this.contentHeight - this.height - below;
 		this.draw();
 		this.finish(this.layout);
 	}
@@ -284,6 +286,8 @@ class Flame {
 		const c = this.context, layout = this.layout, colours = this.colour.colours;
 		if (!layout || this.frozen)
 			return;
+		if (this.host.clientHeight === this.height) /* how far from the root, for when the height changes */
+			this.below = this.contentHeight - this.height - this.host.scrollTop;
 		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
 		c.clearRect(0, 0, this.width, this.height);
 		c.font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';

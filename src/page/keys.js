@@ -18,6 +18,7 @@ const KEYS = [
 	['r', 'collapse recursion', (app) => byId('recursion').click()],
 	['a', 'colour by area, or by type or change', (app) => app.setColour(app.colouring() !== 'area' ? 'area' : app.model.comparing ? 'change' : 'type')],
 	['t', 'show or hide the table', (app) => byId('side-button').click()],
+	['l', 'show or fold the lanes below the strip of time', () => byId('lanes').click()],
 	['x', 'compare the range with another one', (app) => app.compare()],
 	['m', 'compare the chosen task with the median task of its stage', (app) => app.toggleVersus()],
 	['w', 'the whole recording', () => byId('whole').click()],
@@ -107,6 +108,20 @@ function flameKey(app, e, flame) {
 		return false;
 	return true;
 }
+
+/* Scrolls to the first match in the order of rows, if none is in sight: the graph stays where it shows one. */
+App.prototype.firstMatch = function firstMatch() {
+	const flame = this.state.view === 'sandwich' ? this.flames.callees : this.flames.flame, {layout} = flame;
+	if (!this.found || !this.found.names || !layout)
+		return;
+	layout.ensure(layout.depth);
+	const seen = (r) => flame.rowTop(r) >= 0 && flame.rowTop(r) + ROW <= flame.height;
+	const rows = layout.rows.map((row, r) => ({r, item: row.items.find((i) => i.name >= 0 && this.found.matched[i.name])})).filter(({item}) => item);
+	if (!rows.length || rows.some(({r}) => seen(r)))
+		return;
+	flame.setContent();
+	flame.reveal(rows[0].item);
+};
 
 /* Selects the next matching frame that is drawn, row by row. */
 App.prototype.nextMatch = function nextMatch(direction) {

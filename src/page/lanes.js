@@ -1,7 +1,8 @@
 'use strict';
 /* Stages and tasks as bars below the time strip. What they are comes with the data: labels and the
  * spans of time that threads spent under them; without spans, the time between a label's samples. */
-const STAGE_ROW = 14, STAGE_ROWS = 4, TASKS_HEIGHT = 46, TASK_ROW = 6, EXECUTORS_HEIGHT = 84, EXECUTOR_ROW = 12;
+const LOW = matchMedia('(max-height: 719px)').matches; /* a small window: the graph needs the room more */
+const STAGE_ROW = 14, STAGE_ROWS = LOW ? 2 : 4, TASKS_HEIGHT = LOW ? 28 : 46, TASK_ROW = 6, EXECUTORS_HEIGHT = LOW ? 48 : 84, EXECUTOR_ROW = LOW ? 6 : 12;
 
 /* Spans of tasks: [{label, from, to}] in milliseconds. */
 function taskSpans(profile) {
@@ -28,7 +29,7 @@ function taskSpans(profile) {
 
 /* One bar per stage (of each executor): from its first task to its last. */
 function stageSpans(profile, tasks) {
-	const stages = new Map(), {folded} = profile.meta;
+	const stages = new Map(), {folded, times} = profile.meta;
 	for (const t of tasks) {
 		const {stage, helper} = profile.labels[t.label], tasks = helper ? 0 : 1;
 		if (!stage)
@@ -43,7 +44,7 @@ function stageSpans(profile, tasks) {
 		}
 	}
 	if (folded)
-		stages.forEach((s) => s.tasks = folded[s.stage].tasks);
+		stages.forEach((s) => s.tasks = times[s.stage].tasks);
 	return [...stages.values()];
 }
 
@@ -79,7 +80,7 @@ function labelLanes(strip) {
 		const scale = strip.width / (strip.buckets * strip.bucketSeconds * 1000);
 		return [s.from * scale, Math.max(1, (s.to - s.from) * scale - 0.6)];
 	};
-	const slow = new Set([...stagesOf(profile).values()].map(straggler).filter(Boolean).map((t) => t.label)), {stages: names} = profile.meta;
+	const slow = new Map([...stagesOf(profile).values()].filter(straggler).map((s) => [s.times.label, s.times])), {stages: names} = profile.meta;
 	const colour = (stage) => strip.colours.strong([hash(stage) * 47 % 360, 42]);
 	const add = (label, spans, height, most, draw, word, group = () => '') => {
 		const {rows, groups} = packSpans(spans, group), h = Math.min(height, most / rows);
@@ -92,7 +93,7 @@ function labelLanes(strip) {
 			}
 			for (const g of groups)
 				if (g.name && g.rows * h >= 10)
-					strip.drawLabel(g.name, y + g.row * h + (g.rows * h - 20) / 2);
+					strip.drawLabel(g.name, y + g.row * h, g.rows * h);
 		}, hit: (x, y) => spans.find((s) => {
 			const [left, w] = place(s);
 			return x >= left && x <= left + w && Math.floor(y / h) === s.row;
@@ -100,7 +101,7 @@ function labelLanes(strip) {
 	};
 	add('Stages', stages, STAGE_ROW, STAGE_ROW * STAGE_ROWS, (s, x, y, w, h) => {
 		const c = strip.context;
-		c.globalAlpha = strip.chosen.stage && strip.chosen.stage !== s.stage ? 0.35 : 0.9;
+		c.globalAlpha = strip.chosen.stages && !strip.chosen.stages.has(s.stage) ? 0.35 : 0.9;
 		c.fillStyle = colour(s.stage);
 		c.fillRect(x, y, w, h - 1);
 		c.fillStyle = strip.colours.text;
@@ -114,18 +115,27 @@ function labelLanes(strip) {
 	const executorOf = (s) => profile.labels[s.label].executor, several = new Set(tasks.map(executorOf)).size > 1;
 	add(profile.meta.folded ? 'Executors' : 'Tasks', tasks, several ? EXECUTOR_ROW : TASK_ROW, several ? EXECUTORS_HEIGHT : TASKS_HEIGHT, (s, x, y, w, h) => {
 		const {stage, task} = profile.labels[s.label], c = strip.context;
-		const off = (strip.chosen.stage && strip.chosen.stage !== stage) || (strip.chosen.task && strip.chosen.task !== task && strip.chosen.versus !== task);
+		const off = (strip.chosen.stages && !strip.chosen.stages.has(stage)) || (strip.chosen.task && strip.chosen.task !== task && strip.chosen.versus !== task);
 		c.globalAlpha = off ? 0.3 : 0.85;
 		c.fillStyle = colour(stage);
 		c.fillRect(x, y, w, h > 2 ? h - 0.7 : h);
+		if (task && !profile.labels[s.label].ended && w > 6) { /* it goes on */
+			c.fillStyle = strip.colours.ink;
+			c.beginPath();
+			c.moveTo(x + w - Math.min(h, 5), y);
+			c.lineTo(x + w, y + h / 2);
+			c.lineTo(x + w - Math.min(h, 5), y + h);
+			c.fill();
+		}
 		if (slow.has(s.label)) {
 			c.fillStyle = strip.colours.other;
 			c.fillRect(x, y + Math.max(0, h - 2), w, Math.min(h, 1.5));
 		}
 		c.globalAlpha = 1;
 	}, (s) => {
-		const {executor, stage, task} = profile.labels[s.label];
-		return {kind: 'task', word: task, stage, lines: [task || [executor, stage].filter(Boolean).join(', '), `took ${formatDuration((s.to - s.from) * 1e6)}`, task && executor, slow.has(s.label) && 'a straggler of its stage'].filter(Boolean)};
+		const {executor, stage, task, begun, ended} = profile.labels[s.label], lags = slow.get(s.label), told = task && !profile.meta.folded;
+		const length = told ? `${ended ? 'took' : 'runs since'} ${begun && ended ? '' : '≥\u00a0'}${formatDuration((s.to - s.from) * 1e6)}` : `took ${formatDuration((s.to - s.from) * 1e6)}`;
+		return {kind: 'task', word: task, stage, lines: [task || [executor, stage].filter(Boolean).join(', '), length, task && executor, lags && `a straggler of its stage: ${slowestWords(lags)}`].filter(Boolean)};
 	}, several ? executorOf : undefined);
 	return lanes;
 }

@@ -27,7 +27,7 @@ async function start() {
 /* Whether the first picture is what the address asks for, and all around it is known: lanes of tasks
  * without times are made from samples. */
 function opensWithPicture({picture, labels, spans}) {
-	const state = readAddress(), usual = (key) => state[key] === DEFAULTS[key] || ['by', 'sort', 'side', 'colour', 'up'].includes(key);
+	const state = readAddress(), usual = (key) => state[key] === DEFAULTS[key] || ['by', 'sort', 'stages', 'side', 'lanes', 'colour', 'up'].includes(key);
 	return picture && (labels.length < 2 || spans.length > 0) && Object.keys(DEFAULTS).every(usual);
 }
 

@@ -14,7 +14,7 @@ const JAVA_STARTS = new RegExp('^(' + [
 ].join('|').replaceAll('.', '\\.').replaceAll('\\.*', '.*') + ')$');
 
 function isStart(name) {
-	const plain = name.replace(/_\[\w\]$/, '').replace(/\(.*/, '');
+	const plain = name.replace(/_\[\w\]$/, '').replace(/\(.*/, '').replace(/([^:]):\d+$/, '$1');
 	return NATIVE_STARTS.test(plain) || NATIVE_STARTS.test(name) || JAVA_STARTS.test(plain.replace(/[/$.]+/g, '.').replace(/\.$/, ''));
 }
 

@@ -3,7 +3,7 @@
  * differs from the default is written. */
 const DEFAULTS = {
 	view: 'flame', event: '', thread: '', state: '', executor: '', stage: '', task: '', versus: '', range: '', other: '', search: '', colour: '', as: '', by: '',
-	up: '', starts: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', side: '1',
+	up: '', starts: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', stages: '', side: '1', lanes: '1',
 };
 
 function readAddress() {

@@ -1,8 +1,8 @@
 'use strict';
 /* The strip of time above everything: samples by state, area or stage, or as a heat map of threads or
  * of the parts of each second, with CPU, heap, pauses, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
-const LOW = matchMedia('(max-height: 719px)').matches; /* a small window: the graph needs the room more */
-const MAIN_LANE = LOW ? 50 : 74, SMALL_LANE = LOW ? 18 : 26, AXIS = 18, HEAT_ROWS = LOW ? 25 : 37;
+const MAIN_LANE = LOW ? 44 : 74, SMALL_LANE = LOW ? 12 : 26, AXIS = LOW ? 16 : 18, HEAT_ROWS = LOW ? 22 : 37;
+const GUTTER = 96; /* at the left, for the names of executors */
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4, PY_RSS = 5, PY_PSS = 6, MEM_USED = 7, MEM_LIMIT = 8, PY_CPU = 9;
 
 class Strip {
@@ -34,19 +34,27 @@ class Strip {
 			this.lanes.push({label: 'GC pauses', draw: (y) => this.drawPauses(y)});
 		this.lanes.forEach((l) => l.height = SMALL_LANE);
 		this.lanes.push(...labelLanes(this));
-		this.height = MAIN_LANE + this.lanes.reduce((sum, l) => sum + l.height + 2, 0) + AXIS;
-		host.style.height = `${this.height}px`;
+		this.allLanes = this.lanes;
+		/* where executors have names beside their bars, everything above begins where these begin */
+		this.gutter = this.lanes.some((l) => l.groups && l.groups.some((g) => g.name)) ? GUTTER : 0;
+		this.fold(false);
 		this.listen();
 		new ResizeObserver(() => this.draw()).observe(host);
+	}
+	/* Whether only samples and the axis are shown. */
+	fold(folded) {
+		this.lanes = folded ? [] : this.allLanes;
+		this.height = MAIN_LANE + this.lanes.reduce((sum, l) => sum + l.height + 2, 0) + AXIS;
+		this.host.style.height = `${this.height}px`;
 	}
 	listen() {
 		const bucketOf = (e) => {
 			const box = this.canvas.getBoundingClientRect();
-			return this.bucketAt((e.clientX - box.left) / box.width, e.clientY - box.top);
+			return this.bucketAt((e.clientX - box.left - this.gutter) / (box.width - this.gutter), e.clientY - box.top);
 		};
 		const laneOf = (e) => {
 			const box = this.canvas.getBoundingClientRect();
-			return this.laneAt(e.clientX - box.left, e.clientY - box.top);
+			return this.laneAt(e.clientX - box.left - this.gutter, e.clientY - box.top);
 		};
 		this.host.addEventListener('pointerdown', (e) => {
 			if (e.button !== 0)
@@ -219,15 +227,17 @@ class Strip {
 	}
 	draw() {
 		const host = this.host, c = this.context, ratio = devicePixelRatio || 1;
-		this.width = host.clientWidth;
-		if (!this.width)
+		const whole = host.clientWidth;
+		this.width = whole - this.gutter; /* of time: x counts from the gutter on */
+		if (this.width <= 0)
 			return;
-		if (this.canvas.width !== Math.round(this.width * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
-			this.canvas.width = Math.round(this.width * ratio);
+		if (this.canvas.width !== Math.round(whole * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
+			this.canvas.width = Math.round(whole * ratio);
 			this.canvas.height = Math.round(this.height * ratio);
 		}
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
-		c.clearRect(0, 0, this.width, this.height);
+		c.clearRect(0, 0, whole, this.height);
+		c.translate(this.gutter, 0);
 		c.font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 		c.textBaseline = 'middle';
 		if (this.by === 'thread')
@@ -240,7 +250,7 @@ class Strip {
 		for (const lane of this.lanes) {
 			lane.draw(y);
 			if (!lane.hit)
-				this.drawLabel(lane.label, y);
+				this.drawLabel(lane.label, y, LOW ? lane.height : 20);
 			y += lane.height + 2;
 		}
 		this.drawAxis();
@@ -321,8 +331,15 @@ class Strip {
 		if (this.kinds.length > shown.length)
 			this.drawLabel(`${shown.length} of ${this.kinds.length} threads`, 0);
 	}
-	drawLabel(text, y) {
+	/* Over the beginning of a lane, or beside it where there is room. @height: of the lane. */
+	drawLabel(text, y, height = 20) {
 		const c = this.context;
+		if (this.gutter) {
+			c.fillStyle = this.colours.faint;
+			c.fillText(this.letters.fit(text, this.gutter - 8), 4 - this.gutter, y + height / 2);
+			return;
+		}
+		y += (height - 20) / 2;
 		c.globalAlpha = 0.82;
 		c.fillStyle = this.colours.paper;
 		c.fillRect(0, y + 3, c.measureText(text).width + 10, 14);

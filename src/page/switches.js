@@ -20,32 +20,53 @@ Object.assign(App.prototype, {
 		options('event', m.events.map((e, i) => [String(i), e.name]).filter((e, i) => m.events[i].rows));
 		options('state', [['', 'all'], ...m.states.map((s) => [s, s])]);
 		const weights = this.profile.threadWeights; /* by number + 1 */
-		const groups = [], single = [], used = weights.reduce((n, w) => n + (w > 0), 0);
-		for (const [key, set] of this.threadKeys) {
-			let w = 0;
-			set.forEach((t) => w += weights[t + 1]);
-			if (!w)
-				continue;
-			if (key.includes('#') && set.size > 1)
-				groups.push([w, key, `${key} (${set.size})`]);
-			else if (!key.includes('#') || set.size === 1 && this.profile.threads[[...set][0]].name === key)
-				single.push([w, key, key]);
-		}
-		const list = (l) => l.sort((x, y) => y[0] - x[0]).map(([, value, text]) => [value, text]);
-		options('thread', [['', `all (${formatNumber(used)})`], ...list(groups), ...list(single)]);
+		const used = weights.reduce((n, w) => n + (w > 0), 0);
+		this.fillThreads();
 		byId('state').parentElement.hidden = !m.states.length;
 		byId('by').querySelector('[value=stage]').hidden = !this.profile.labels.some((l) => l.stage);
 		byId('thread').parentElement.hidden = used < 2;
 		byId('event').parentElement.hidden = byId('event').options.length < 2 || !!m.diff;
 		document.querySelector('[data-view=time]').hidden = !m.bucket;
 		const title = m.diff ? `${m.diff.event}: ${m.diff.names[0]} → ${m.diff.names[1]}` : m.title || (m.target === 'several' ? this.severalTargets() : m.target) || '';
-		byId('title').textContent = title;
+		byId('title').textContent = byId('title').title = title;
 		fillFoot(byId('foot'), m);
+	},
+	/* Pools are one entry each; the threads of the one that is chosen follow it. */
+	fillThreads() {
+		const weights = this.profile.threadWeights, pool = this.state.thread.replace(/\d+/g, '#'), key = `thread ${pool}`; /* weights: by number + 1 */
+		if (key === this.threadKey)
+			return;
+		this.threadKey = key;
+		const weight = (set) => [...set].reduce((sum, t) => sum + weights[t + 1], 0), list = [];
+		for (const [name, set] of this.threadKeys) {
+			const group = name.replace(/\d+/g, '#'), many = this.threadKeys.get(group).size > 1;
+			if (weight(set) && (name === group || !many))
+				list.push([weight(set), name, name === group && many ? `${this.poolName(set)} (${set.size})` : name]);
+		}
+		list.sort((x, y) => y[0] - x[0]);
+		const members = [...this.threadKeys].filter(([name, set]) => name !== pool && name.replace(/\d+/g, '#') === pool && weight(set))
+			.sort((x, y) => weight(y[1]) - weight(x[1])).map(([name]) => [0, name, `\u2003${name}`]);
+		const at = list.findIndex(([, name]) => name === pool);
+		if (at >= 0 && this.threadKeys.get(pool).size > 1)
+			list.splice(at + 1, 0, ...members);
+		const used = weights.reduce((n, w) => n + (w > 0), 0);
+		byId('thread').replaceChildren(...[[0, '', `all (${formatNumber(used)})`], ...list].map(([, value, textContent]) => element('option', {value, textContent})));
+	},
+	/* "shuffle-client-4-#": numbers that all of them have stay. */
+	poolName(set) {
+		const names = [...set].map((t) => this.profile.threads[t].name || `tid ${this.profile.threads[t].tid}`), numbers = names.map((n) => n.match(/\d+/g) || []);
+		let at = 0;
+		return names[0].replace(/\d+/g, (n) => numbers.every((all) => all[at] === n) ? (at++, n) : (at++, '#'));
 	},
 	/* What recordings that were merged are of. */
 	severalTargets() {
-		const names = new Set(this.profile.labels.map((l) => l.executor).filter(Boolean));
-		return names.size > 1 ? [...names].sort((x, y) => x.localeCompare(y, 'en', {numeric: true})).join(', ') : 'several recordings';
+		const names = new Set(this.profile.labels.map((l) => l.executor).filter((e) => e && e !== 'driver'));
+		return names.size > 1 ? `${names.size} executors` : 'several recordings';
+	},
+	/* Stages that are looked at: one, or those of a group. null: all. */
+	chosenStages() {
+		const {stage} = this.state, group = groupOf(this.profile.meta, stage);
+		return group ? new Set(group.stages) : stage ? new Set([stage]) : null;
 	},
 	/* Words of labels that samples have: stages of the chosen executor, tasks of the chosen stage. "-"
 	 * stands for none. */
@@ -55,17 +76,26 @@ Object.assign(App.prototype, {
 			return;
 		this.labelKey = key;
 		for (const [kind, ...within] of [['executor'], ['stage', 'executor'], ['task', 'executor', 'stage']]) {
-			const words = new Set(labels.filter((l, i) => (i || unlabelled) && fits(l, s, within)).map((l) => l[kind] || '-'));
+			const words = new Set(labels.filter((l, i) => (i || unlabelled) && this.fits(l, s, within)).map((l) => l[kind] || '-'));
 			const named = [...words].filter((w) => w !== '-').sort((x, y) => x.localeCompare(y, 'en', {numeric: true}));
 			const many = kind === 'task' && !s.stage && named.length > 500;
 			const hosts = kind === 'executor' ? this.hosts() : [], host = (w) => hosts.length && labels.find((l) => l.executor === w).host;
 			const text = (w) => kind === 'stage' && stages[w] ? `${w}: ${stages[w].slice(0, 60)}` : host(w) ? `${w}, ${host(w)}` : w;
-			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...hosts.map((h) => [`@${h}`, `host ${h}`]), ...(many ? [] : named.map((w) => [w, text(w)])),
+			const list = [['', many ? 'choose a stage' : `all (${formatNumber(named.length)})`], ...hosts.map((h) => [`@${h}`, `host ${h}`]), ...(kind === 'stage' ? this.groupOptions() : []), ...(many ? [] : named.map((w) => [w, text(w)])),
 				...(words.has('-') ? [['-', 'none']] : [])];
 			byId(kind).replaceChildren(...list.map(([value, text]) => element('option', {value, textContent: text})));
 			byId(kind).value = s[kind];
 			byId(kind).parentElement.hidden = named.length < (kind === 'executor' ? 2 : 1);
 		}
+	},
+	groupOptions() {
+		return (this.profile.meta.groups || []).map((g, i) => [`~${i}`, `×${g.stages.length} ${g.title.slice(0, 60)}`]);
+	},
+	/* Whether a label has the words that are wanted, of these kinds. */
+	fits(label, wanted, kinds) {
+		const group = groupOf(this.profile.meta, wanted.stage);
+		return kinds.every((k) => !wanted[k] || (label[k] || '-') === wanted[k] || (k === 'executor' && wanted[k] === `@${label.host}`) ||
+			(k === 'stage' && group && group.stages.includes(label.stage)));
 	},
 	/* Where executors ran, if that tells them apart. A host is chosen as all of its executors. */
 	hosts() {
@@ -78,14 +108,14 @@ Object.assign(App.prototype, {
 		if (kind === 'stage')
 			next.task = '';
 		for (const lower of ['task', 'stage'])
-			if (lower !== kind && !this.profile.labels.some((l) => fits(l, next, ['executor', 'stage', 'task'])))
+			if (lower !== kind && !this.profile.labels.some((l) => this.fits(l, next, ['executor', 'stage', 'task'])))
 				next[lower] = '';
 		this.set({...next, versus: '', zoom: ''});
 	},
 	/* Which labels count, by number; null: all. */
 	maskOf(wanted) {
 		const kinds = ['executor', 'stage', 'task'].filter((k) => wanted[k]);
-		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => fits(l, wanted, kinds)) : null;
+		return kinds.length ? Uint8Array.from(this.profile.labels, (l) => this.fits(l, wanted, kinds)) : null;
 	},
 	labelMasks() {
 		const {executor, stage, task, versus} = this.state;
@@ -104,7 +134,7 @@ Object.assign(App.prototype, {
 	/* The label of the chosen task that its stage measures it by; 0: none. */
 	taskLabel() {
 		const {stage, task} = this.state;
-		return Math.max(0, this.profile.labels.findIndex((l) => task && l.task === task && l.stage && (!stage || l.stage === stage) && !l.helper));
+		return Math.max(0, this.profile.labels.findIndex((l) => task && l.task === task && l.stage && this.fits(l, {stage}, ['stage']) && !l.helper));
 	},
 	/* A task beside the median task of its stage. */
 	compareTask(label) {
@@ -127,6 +157,7 @@ Object.assign(App.prototype, {
 	},
 	showSwitches() {
 		const s = this.state;
+		this.fillThreads();
 		for (const id of ['thread', 'state'])
 			byId(id).value = s[id];
 		byId('by').querySelector('[value=wait]').hidden = !this.waits();
@@ -146,6 +177,8 @@ Object.assign(App.prototype, {
 		byId('starts').disabled = s.view === 'callers' || s.view === 'sandwich' || !!s.focus;
 		byId('recursion').setAttribute('aria-pressed', String(!!s.recursion));
 		byId('side-button').setAttribute('aria-pressed', String(!!s.side));
+		byId('lanes').setAttribute('aria-pressed', String(!!s.lanes));
+		byId('lanes').hidden = !this.strip.allLanes.length;
 		byId('side').hidden = !s.side;
 		byId('recursion').disabled = s.view === 'time';
 		byId('up').disabled = s.view === 'sandwich';
@@ -192,7 +225,7 @@ Object.assign(App.prototype, {
 	},
 });
 
-/* Whether a label has the words that are wanted, of these kinds. */
-function fits(label, wanted, kinds) {
-	return kinds.every((k) => !wanted[k] || (label[k] || '-') === wanted[k] || (k === 'executor' && wanted[k] === `@${label.host}`));
+/* The group of stages that a choice means, "~0" the first; null: none. */
+function groupOf({groups}, stage) {
+	return stage && stage.startsWith('~') && groups && groups[Number(stage.slice(1))] || null;
 }

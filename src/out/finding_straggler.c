@@ -1,0 +1,116 @@
+/* The rule about the task that its stage waits for, and what that one does differently. Its line is
+ * in the table of finding_rules.c. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "out/finding_rules.h"
+#include "out/number.h"
+#include "prof/model/tasks.h"
+
+#define FEW_SAMPLES 30 /* below this a task's own mix of time says nothing */
+
+static void free_spent(struct sp_time_class_of **s)
+{
+	sp_time_class_free(*s);
+}
+
+/* What two kinds of tasks of a stage spent their time on: the straggler, and all others. */
+struct mix {
+	uint64_t spent[2][SP_TIME_CLASS_KINDS], weight[2], samples[2];
+};
+
+static int mix_of(struct sp_facts *f, const struct sp_stage_row *r, struct mix *m)
+{
+	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
+
+	if (sp_time_class_new(&spent, f->p) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->p->row_count; i++) {
+		const struct sp_sample *row = &f->p->rows[i];
+		const struct sp_task_run *t = sp_profile_task(f->p, row);
+		unsigned other;
+
+		if (row->event != f->event || !t || t->app != r->app || t->name.stage != r->stage ||
+			t->name.stage_attempt != r->attempt)
+			continue;
+		other = t->name.task_id != r->max_task;
+		m->spent[other][sp_time_class_of_row(spent, row)] += row->weight;
+		m->weight[other] += row->weight;
+		m->samples[other] += row->count;
+	}
+	return 0;
+}
+
+/* Whether the shares of a kind differ by more than five times what chance makes of so many samples.
+ */
+static bool is_beyond_chance(const struct mix *m, unsigned kind)
+{
+	double variance = 0, p[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		p[i] = sp_percent(m->spent[i][kind], m->weight[i]) / 100;
+		variance += p[i] * (1 - p[i]) / (double)m->samples[i];
+	}
+	return (p[0] - p[1]) * (p[0] - p[1]) >= 25 * variance;
+}
+
+/* ". 61 % of its time is GC, of the other tasks' 4 %" */
+static void say_difference(struct sp_facts *f, const struct sp_stage_row *r, struct sp_finding *x)
+{
+	struct mix m = {0};
+	unsigned kind = 0;
+	double most = 0;
+
+	if (mix_of(f, r, &m) < 0)
+		f->error = -ENOMEM;
+	if (m.samples[0] < FEW_SAMPLES || m.samples[1] < FEW_SAMPLES)
+		return;
+	for (unsigned i = 0; i < SP_TIME_CLASS_KINDS; i++) {
+		double d = sp_percent(m.spent[0][i], m.weight[0]) -
+			   sp_percent(m.spent[1][i], m.weight[1]);
+
+		if (d > most) {
+			most = d;
+			kind = i;
+		}
+	}
+	if (most >= 20 && is_beyond_chance(&m, kind))
+		sp_buf_addf(&x->says, ". %.0f %% of its time is %s, of the other tasks' %.0f %%",
+			sp_percent(m.spent[0][kind], m.weight[0]), sp_time_class_name(kind),
+			sp_percent(m.spent[1][kind], m.weight[1]));
+	else
+		sp_buf_adds(&x->says,
+			". It spends its time on the same kinds of work as the others: it may have "
+			"more data");
+}
+
+void sp_finding_straggler(struct sp_facts *f, const struct sp_finding_rule *rule)
+{
+	for (size_t i = 0; i < f->stages.count; i++) {
+		const struct sp_stage_row *r = &f->stages.rows[i];
+		char took[SP_NUMBER_SIZE], median[SP_NUMBER_SIZE];
+		const char *least = r->max.least ? "≥ " : "";
+		SP_AUTO_BUF struct sp_buf title = {0};
+		struct sp_finding *x;
+
+		if (!sp_stage_table_lags(r))
+			continue;
+		x = sp_finding_add(f, rule, r->max.ns - r->median_ns);
+		if (!x)
+			continue;
+		sp_stage_table_title(f->p, r, &title);
+		x->stage = r->stage;
+		x->attempt = r->attempt;
+		x->task = r->max_task;
+		sp_buf_addf(&x->says, "Stage %d.%d%s%s%s waits for one task: TID %lld %s %s%s, ",
+			r->stage, r->attempt, title.len ? " (" : "", sp_buf_str(&title),
+			title.len ? ")" : "", (long long)r->max_task,
+			r->max.running ? "runs since" : "took", least,
+			sp_duration_format(r->max.ns, took, sizeof(took)));
+		sp_buf_addf(&x->says, "%s%.1f times the median of %u that finished (%s)", least,
+			(double)r->max.ns / (double)(r->median_ns ? r->median_ns : 1), r->finished,
+			sp_duration_format(r->median_ns, median, sizeof(median)));
+		say_difference(f, r, x);
+		sp_buf_addf(&x->next, "report --task %lld", (long long)r->max_task);
+	}
+}
