@@ -1,5 +1,5 @@
-/* See wall_stack.h. */
-#include "wall_stack.h"
+/* See blocked_stack.h. */
+#include "blocked_stack.h"
 
 #include "sig/handler.h"
 
@@ -12,7 +12,7 @@
 #define ABOVE 256	  /* of the last Java frame: its return address is there */
 
 /* Older container runtimes forbid process_vm_readv; blocked threads would silently be missing. */
-void sp_wall_stack_open(struct sp_wall_stack *w)
+void sp_blocked_stack_open(struct sp_blocked_stack *w)
 {
 	uint64_t word = 0, got;
 	struct iovec to = {&got, sizeof(got)}, from = {&word, sizeof(word)};
@@ -23,7 +23,7 @@ void sp_wall_stack_open(struct sp_wall_stack *w)
 		w->mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 }
 
-void sp_wall_stack_close(struct sp_wall_stack *w)
+void sp_blocked_stack_close(struct sp_blocked_stack *w)
 {
 	if (w->mem >= 0)
 		close(w->mem);
@@ -32,7 +32,7 @@ void sp_wall_stack_close(struct sp_wall_stack *w)
 
 /* Reads from @sp to @end, and the JVM's note of the last Java frame at @anchor_addr with it.
  * Returns how many bytes of the stack. */
-static uint32_t read_stack(struct sp_wall_stack *w, uint64_t sp, uint64_t end,
+static uint32_t read_stack(struct sp_blocked_stack *w, uint64_t sp, uint64_t end,
 	struct sp_anchor *anchor, uint64_t anchor_addr)
 {
 	uint64_t words[8] = {0};
@@ -68,8 +68,8 @@ static uint64_t anchor_of(const struct sp_tinfo *t)
 	return atomic_load(&t->sig->anchor);
 }
 
-void sp_wall_stack_blocked(struct sp_wall_stack *w, struct sp_threads *threads, struct sp_tinfo *t,
-	const struct sp_wall_where *at, struct sp_snapshot *ret)
+void sp_blocked_stack_read(struct sp_blocked_stack *w, struct sp_threads *threads,
+	struct sp_tinfo *t, const struct sp_kernel_state_where *at, struct sp_snapshot *ret)
 {
 	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
 	uint64_t end = hi && at->sp > lo && at->sp < hi ? hi : at->sp + FIRST;
@@ -85,7 +85,8 @@ void sp_wall_stack_blocked(struct sp_wall_stack *w, struct sp_threads *threads, 
 	ret->stack_end = hi ? end : at->sp + ret->stack_len;
 }
 
-bool sp_wall_stack_woken(struct sp_wall_stack *w, const struct sp_tinfo *t, struct sp_snapshot *ret)
+bool sp_blocked_stack_woken(
+	struct sp_blocked_stack *w, const struct sp_tinfo *t, struct sp_snapshot *ret)
 {
 	uint64_t lo = atomic_load(&t->sig->stack_lo), hi = atomic_load(&t->sig->stack_hi);
 	uint64_t addr = anchor_of(t), from;

@@ -1,7 +1,9 @@
 /* Chooses the engine for an event: the best that works here, each step down said in a sentence. */
 #include "engine.h"
 
-#include <dirent.h>
+#include "base/cleanup.h"
+#include "host/list_dir.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,20 +20,19 @@ bool sp_engine_is_cpu(const struct sp_args *args)
 	return strcmp(args->event, "cpu") == 0 || strcmp(args->event, "wall") == 0;
 }
 
+static void count_entry(void *ctx, const char *name)
+{
+	*(uint64_t *)ctx += 1;
+}
+
 uint32_t sp_engine_fd_budget(void)
 {
 	struct rlimit limit;
 	uint64_t used = 0;
-	DIR *d = opendir("/proc/self/fd");
 
-	if (!d || getrlimit(RLIMIT_NOFILE, &limit) < 0) {
-		if (d)
-			closedir(d);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+		sp_list_dir("/proc/self/fd", count_entry, &used) < 0)
 		return 0;
-	}
-	while (readdir(d))
-		used++;
-	closedir(d);
 	if (limit.rlim_cur > 1u << 30)
 		limit.rlim_cur = 1u << 30;
 	return limit.rlim_cur > used ? (uint32_t)((limit.rlim_cur - used) / 4) : 0;
@@ -76,22 +77,25 @@ static int start_cpu(struct sp_capture *c, const struct sp_engine **ret_engine, 
 	bool signal_only = strcmp(c->args->capture, "signal") == 0;
 	/* Timers can only stand in for CPU time. */
 	size_t last = ring_only ? 1 : sp_engine_is_cpu(c->args) ? 4 : 2;
-	struct sp_err why = {{0}};
+	struct sp_err why[SP_COUNT(order)] = {{{0}}};
+	size_t failed = 0;
 	int r = -ENOTSUP;
 
 	for (size_t i = signal_only ? 1 : 0; i < last; i++) {
-		r = start_one(c, order[i], ret_engine, &why);
+		r = start_one(c, order[i], ret_engine, &why[failed]);
 		/* The others would disturb, or be disturbed by, that one as well. */
 		if (r == 0 || r == -EBUSY)
 			break;
+		failed += i + 1 < last;
 		/* Where the ring may not see the kernel, perf with signals may not either. */
 		if (i == 0 && last == 4 && r != -EMFILE && r != -ENOMEM)
 			i = 1;
-		if (i + 1 < last)
-			say_step(c, why.text, order[i + 1]);
 	}
+	/* What is used instead is known only now. */
+	for (size_t i = 0; i < failed && r == 0; i++)
+		say_step(c, why[i].text, *ret_engine);
 	if (r < 0)
-		*err = why;
+		*err = why[failed];
 	return r;
 }
 

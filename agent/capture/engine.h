@@ -1,17 +1,18 @@
 /* An engine makes samples: it arms something for each thread, and either the signal handler fills
  * the session's byte ring or the engine's own drain() reads what the kernel left. Engines are
  * tried in an order (engine.c); one that cannot work here says why and what would help. */
-#ifndef SP_AGENT_ENGINE_H
-#define SP_AGENT_ENGINE_H
+#ifndef SP_AGENT_CAPTURE_ENGINE_H
+#define SP_AGENT_CAPTURE_ENGINE_H
 
-#include "args.h"
 #include "base/err.h"
-#include "identity.h"
+#include "host/counts.h"
+#include "host/say.h"
 #include "jfr/types.h" /* enum sp_state */
-#include "passed.h"
-#include "session.h"
-#include "tasks.h"
-#include "threads.h"
+#include "options/args.h"
+#include "perf_fd_inbox.h"
+#include "spark/spark_identity.h"
+#include "spark/task_table.h"
+#include "threads/threads.h"
 #include "unwind/snapshot.h"
 
 #include <pthread.h>
@@ -28,14 +29,14 @@ enum sp_trim {
 };
 
 /* Where a thread was seen, in the recording's terms. */
-struct sp_standing {
+struct sp_seen_at {
 	uint32_t stack; /* 0: nowhere */
 	uint32_t who;	/* the virtual thread that it carried; 0: itself */
 	uint32_t epoch; /* of the recording: those of another one are void */
 };
 
 /* One sample on its way from an engine to the recording. */
-struct sp_sample {
+struct sp_raw_sample {
 	struct sp_snapshot snap;
 	struct sp_tinfo *thread; /* NULL: look it up by snap.tid */
 	uint64_t weight;	 /* nanoseconds, or events of a perf counter */
@@ -49,29 +50,44 @@ struct sp_sample {
 		*given; /* with the JVM's word in the place of a stack, or NULL */
 	/* set by the sink: 0 where the sample was not recorded. The wall engine adds time to it
 	 * without unwinding again, as long as its epoch is the recording's. */
-	struct sp_standing ret;
+	struct sp_seen_at ret;
 };
 
-struct sp_collector;
-struct sp_live;
-struct sp_pieces;
+struct sp_capture;
+
+/* Where engines hand over what they have sampled: the collector. All is called on its thread. */
+struct sp_sample_sink {
+	void *ctx;
+	/* Unwinds, interns and records @s. Sets s->ret. */
+	void (*take)(void *ctx, struct sp_raw_sample *s);
+	/* For wall: @t was blocked at @at from @from_ns for @span_ns. Returns false where the stack
+	 * is void because a new chunk began: take it again. */
+	bool (*blocked)(void *ctx, struct sp_tinfo *t, const struct sp_seen_at *at,
+		enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks);
+	/* Stack ids of another epoch are void. */
+	uint32_t (*epoch)(void *ctx);
+};
+
+struct sp_live_objects;
+struct sp_segments;
 
 /* What engines work with; owned by the session. */
 struct sp_capture {
 	const struct sp_args *args;
 	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
 	struct sp_threads *threads;
-	struct sp_tasks *tasks;
-	struct sp_identity_box identity; /* not Spark's: nothing comes */
+	struct sp_task_table *tasks;
+	struct sp_spark_identity_box identity; /* not Spark's: nothing comes */
 	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */
-	struct sp_collector *collector;
-	struct sp_live *live; /* the session's; NULL: live objects are not wanted */
-	char notes[2048];     /* what was said while starting, a line each */
-	sp_session_say_fn *say;
+	struct sp_sample_sink sink;	  /* set by the collector */
+	struct sp_live_objects *live;	  /* the session's; NULL: live objects are not wanted */
+	struct sp_class_sources *sources; /* the session's; NULL: none */
+	char notes[2048];		  /* what was said while starting, a line each */
+	sp_say_fn *say;
 	void *say_ctx;
-	struct sp_pieces *pieces; /* NULL: one file */
+	struct sp_segments *pieces; /* NULL: one file */
 	void *engine_data;
 	const struct sp_perf_source *perf; /* who opens events for us; NULL: nobody */
 	/* Takes what that one sent; set by the engine that asked, under the lock. */
@@ -83,11 +99,13 @@ struct sp_engine {
 	const char *name;
 	/* Returns 0; or -errno with what is missing and what would help in @err, nothing left. */
 	int (*start)(struct sp_capture *c, struct sp_err *err);
-	/* Reads what the kernel left, handing each sample to sp_collector_take(). NULL: none. */
+	/* Reads what the kernel left, handing each sample to the sink. NULL: none. */
 	void (*drain)(struct sp_capture *c);
-	/* Hands a sample of the handler's to sp_collector_take(), with what the kernel has left
+	/* May drain() come a few ticks later without a loss? NULL: not known, so it may not. */
+	bool (*can_wait)(struct sp_capture *c);
+	/* Hands a sample of the handler's to the sink, with what the kernel has left
 	 * beside it. NULL: it is taken as it is. */
-	void (*sampled)(struct sp_capture *c, struct sp_sample *s);
+	void (*sampled)(struct sp_capture *c, struct sp_raw_sample *s);
 	/* Disarms all threads. Samples already taken can still be drained. */
 	void (*stop)(struct sp_capture *c);
 	/* Unmaps and closes what drain() needed. NULL: nothing. */

@@ -3,11 +3,11 @@
  * CPU that writes into it (an event for all CPUs of a thread could not share a ring). */
 #include "engine.h"
 
+#include "base/clock.h"
 #include "base/units.h"
-#include "collector.h"
-#include "passed.h"
 #include "perf_chain.h"
 #include "perf_event.h"
+#include "perf_fd_inbox.h"
 #include "perf_ring.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@
 #define OVERLAP	     1024u /* of window and live memory that must agree to join them: some frames */
 #define USUAL_WINDOW (32u << 10)
 #define LOOKS	     250u
+#define JOINED_NS    1000000000ull /* live memory does not stay what it was */
 
 /* Bits of sample_regs_user (arch/x86/include/uapi/asm/perf_regs.h) in their order in a record. */
 static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
@@ -31,17 +32,18 @@ static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_R
 	SP_REG_R12, SP_REG_R13, SP_REG_R14, SP_REG_R15};
 
 struct perf_engine {
-	struct sp_perf_spec event;
+	struct sp_perf_event_spec event;
 	struct perf_event_attr attr;
 	struct sp_perf_rings rings;
 	uint32_t budget; /* descriptors */
 	_Atomic uint32_t open;
-	struct sp_passed *passed; /* the launcher opens the events; NULL: we do */
+	struct sp_perf_fd_inbox *passed; /* the launcher opens the events; NULL: we do */
 	uint32_t pid;
 	uint32_t collector; /* thread id, once it drains */
 	bool put_off;	    /* threads wait for their events */
 	bool said, throttled;
-	uint32_t skipped; /* threads that found no descriptor */
+	uint32_t skipped;   /* threads that found no descriptor */
+	uint64_t joined_ns; /* time of the last sample whose stack went on in live memory */
 	uint8_t scratch[STACK_MAX];
 };
 
@@ -51,7 +53,7 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	struct perf_engine *p = c->engine_data;
 
 	if (p->passed)
-		sp_passed_forget(p->passed, t);
+		sp_perf_fd_inbox_forget(p->passed, t);
 	if (!t->fds)
 		return;
 	for (uint32_t i = 0; i < p->rings.count; i++)
@@ -94,7 +96,7 @@ static void added(void *ctx, struct sp_tinfo *t)
 	if (t->fds)
 		return;
 	if (p->passed) {
-		sp_passed_want(p->passed, t, window_of(p, t));
+		sp_perf_fd_inbox_want(p->passed, t, window_of(p, t));
 		return;
 	}
 	/* A thread that starts must not open dozens of events: the collector does at its next turn.
@@ -109,7 +111,7 @@ static void added(void *ctx, struct sp_tinfo *t)
 	}
 	attr.sample_stack_user = window_of(p, t);
 	for (uint32_t i = 0; i < n; i++) {
-		int fd = sp_perf_open(&attr, (int32_t)t->tid, p->rings.ring[i].cpu);
+		int fd = sp_perf_event_ask(&attr, (int32_t)t->tid, p->rings.ring[i].cpu);
 
 		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->rings.ring[i].fd) < 0) {
 			close(fd);
@@ -122,15 +124,16 @@ static void added(void *ctx, struct sp_tinfo *t)
 
 static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
-	int r = sp_perf_parse(sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err);
+	int r = sp_perf_event_parse(
+		sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err);
 
 	if (r < 0)
 		return r;
 	if (!p->event.clock)
 		c->interval_ns =
 			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
-	sp_perf_attr(&p->event, c->interval_ns, &p->attr);
-	sp_perf_ring_attr(&p->attr, USUAL_WINDOW);
+	sp_perf_event_attr(&p->event, c->interval_ns, &p->attr);
+	sp_perf_attr_ring(&p->attr, USUAL_WINDOW);
 	p->pid = (uint32_t)getpid();
 	p->budget = sp_engine_fd_budget();
 	return 0;
@@ -160,7 +163,7 @@ static int check_budget(const struct sp_capture *c, const struct perf_engine *p,
 static int open_passed(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
 	struct sp_parcel rings;
-	int r = sp_passed_new(&p->passed, c->perf, &rings);
+	int r = sp_perf_fd_inbox_new(&p->passed, c->perf, &rings);
 
 	if (r < 0)
 		return r;
@@ -171,7 +174,7 @@ static int open_passed(struct sp_capture *c, struct perf_engine *p, struct sp_er
 			sp_perf_rings_close(&p->rings);
 	}
 	if (r < 0) {
-		sp_passed_free(p->passed);
+		sp_perf_fd_inbox_free(p->passed);
 		p->passed = NULL;
 	}
 	return r;
@@ -182,7 +185,7 @@ static int open_passed(struct sp_capture *c, struct perf_engine *p, struct sp_er
 static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
 	bool must = sp_engine_is_cpu(c->args) && strcmp(c->args->capture, "ring") != 0;
-	int fd = sp_perf_open(&p->attr, 0, -1);
+	int fd = sp_perf_event_ask(&p->attr, 0, -1);
 	int r = fd < 0 && may_be_passed(c, fd) ? open_passed(c, p, err) : -ENOTSUP;
 
 	if (r == 0 || r == -EMFILE)
@@ -190,7 +193,7 @@ static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *
 	if ((fd == -EACCES || fd == -EPERM) && !must) {
 		p->attr.exclude_kernel = 1;
 		p->attr.exclude_callchain_kernel = 1;
-		fd = sp_perf_open(&p->attr, 0, -1);
+		fd = sp_perf_event_ask(&p->attr, 0, -1);
 		if (fd >= 0 && c->say)
 			c->say(c->say_ctx,
 				"perf: only user mode may be sampled here, so time in the kernel "
@@ -198,7 +201,7 @@ static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *
 				"missing; CAP_PERFMON or kernel.perf_event_paranoid=1 would help");
 	}
 	if (fd < 0)
-		return sp_perf_explain(c->args->event, fd, err);
+		return sp_perf_event_explain(c->args->event, fd, err);
 	close(fd);
 	return 0;
 }
@@ -243,7 +246,7 @@ static void arrived(struct sp_capture *c, const struct sp_parcel *parcel)
 
 	for (uint32_t i = 0; i < parcel->n && i < p->rings.count; i++)
 		ioctl(parcel->fds[i], PERF_EVENT_IOC_SET_OUTPUT, p->rings.ring[i].fd);
-	sp_passed_arrive(p->passed, parcel);
+	sp_perf_fd_inbox_arrive(p->passed, parcel);
 }
 
 /* Gives threads what has come for them, and asks for those that wait. */
@@ -252,14 +255,14 @@ static void look_after(struct sp_capture *c, struct perf_engine *p)
 	uint32_t n = p->rings.count, used;
 	int error;
 
-	while (sp_passed_take(p->passed, c->threads, &error)) {
+	while (sp_perf_fd_inbox_take(p->passed, c->threads, &error)) {
 		if (error == 0)
 			p->open += n;
 		else if (error != ESRCH) /* else it has ended meanwhile */
 			p->skipped++;
 	}
-	used = p->open + n + sp_passed_asked(p->passed) * n;
-	sp_passed_ask(p->passed, used < p->budget ? p->budget - used : 0, c->interval_ns);
+	used = p->open + n + sp_perf_fd_inbox_asked(p->passed) * n;
+	sp_perf_fd_inbox_ask(p->passed, used < p->budget ? p->budget - used : 0, c->interval_ns);
 }
 
 static int start(struct sp_capture *c, struct sp_err *err)
@@ -279,7 +282,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		free(p);
 		return r;
 	}
-	p->attr.sample_stack_user = sp_perf_window(UINT32_MAX, widest(c, p));
+	p->attr.sample_stack_user = sp_perf_attr_window(UINT32_MAX, widest(c, p));
 	c->engine_data = p;
 	if (p->passed) {
 		pthread_mutex_lock(&c->perf_lock);
@@ -308,6 +311,7 @@ static void complete(struct perf_engine *p, struct sp_snapshot *s)
 	if (n <= (ssize_t)OVERLAP || memcmp(live, s->stack + s->stack_len - OVERLAP, OVERLAP) != 0)
 		return;
 	memcpy(p->scratch, s->stack, s->stack_len);
+	p->joined_ns = s->time_ns;
 	s->stack = p->scratch;
 	s->stack_len += (uint32_t)n - OVERLAP;
 }
@@ -335,13 +339,13 @@ static void fit_window(
 	if (depth <= now && (t->window || ++t->looks < LOOKS))
 		return;
 	want = t->reach + t->reach / 4;
-	fit = sp_perf_window(want > least ? want : least, widest(c, p));
+	fit = sp_perf_attr_window(want > least ? want : least, widest(c, p));
 	t->window = fit;
 	if (fit != now)
 		sp_threads_renew(c->threads, t);
 }
 
-static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_sample *s,
+static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_raw_sample *s,
 	const uint8_t *bytes, uint64_t len, bool full)
 {
 	uint64_t sp = s->snap.regs[SP_REG_RSP], hi = 0;
@@ -370,14 +374,14 @@ static bool whose(struct sp_capture *c, struct perf_engine *p, uint64_t ids, uin
 {
 	uint32_t pid = (uint32_t)ids, tid = (uint32_t)(ids >> 32);
 
-	if (pid != (p->passed ? sp_passed_pid(p->passed) : p->pid))
+	if (pid != (p->passed ? sp_perf_fd_inbox_pid(p->passed) : p->pid))
 		return false;
 	if (pid != p->pid) { /* the launcher counts in another pid namespace */
-		uint32_t ours = sp_passed_tid(p->passed, tid);
+		uint32_t ours = sp_perf_fd_inbox_tid(p->passed, tid);
 
 		if (!ours) {
 			look_after(c, p);
-			ours = sp_passed_tid(p->passed, tid);
+			ours = sp_perf_fd_inbox_tid(p->passed, tid);
 		}
 		c->lost += !ours;
 		tid = ours;
@@ -391,7 +395,7 @@ static bool whose(struct sp_capture *c, struct perf_engine *p, uint64_t ids, uin
 static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t *end)
 {
 	struct perf_engine *p = c->engine_data;
-	struct sp_sample s = {.syscall_nr = -1, .state = SP_STATE_RUNNING};
+	struct sp_raw_sample s = {.syscall_nr = -1, .state = SP_STATE_RUNNING};
 	uint64_t kernel[SP_KERNEL_FRAMES], nr, size;
 
 	if (end - v < 5 || !whose(c, p, v[0], &s.snap.tid))
@@ -419,7 +423,7 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 		if (dyn <= size)
 			set_stack(c, p, &s, (const uint8_t *)v, dyn, dyn == size);
 	}
-	sp_collector_take(c->collector, &s);
+	c->sink.take(c->sink.ctx, &s);
 }
 
 static void take_record(void *ctx, const struct perf_event_header *h)
@@ -462,6 +466,14 @@ static void drain(struct sp_capture *c)
 	sp_perf_rings_drain(&p->rings, take_record, c);
 }
 
+static bool can_wait(struct sp_capture *c)
+{
+	const struct perf_engine *p = c->engine_data;
+
+	return !p->passed && !p->put_off && !sp_perf_rings_filling(&p->rings) &&
+	       sp_clock_mono_ns() - p->joined_ns > JOINED_NS;
+}
+
 static void stop(struct sp_capture *c)
 {
 	sp_threads_hook(c->threads, NULL);
@@ -474,11 +486,15 @@ static void done(struct sp_capture *c)
 	pthread_mutex_lock(&c->perf_lock);
 	c->perf_arrived = NULL;
 	pthread_mutex_unlock(&c->perf_lock);
-	sp_passed_free(p->passed);
+	sp_perf_fd_inbox_free(p->passed);
 	sp_perf_rings_close(&p->rings);
 	free(p);
 	c->engine_data = NULL;
 }
 
-const struct sp_engine sp_engine_perf_ring = {
-	.name = "perf rings", .start = start, .drain = drain, .stop = stop, .done = done};
+const struct sp_engine sp_engine_perf_ring = {.name = "perf rings",
+	.start = start,
+	.drain = drain,
+	.can_wait = can_wait,
+	.stop = stop,
+	.done = done};

@@ -2,7 +2,6 @@
  * One descriptor per thread. Nothing is re-armed: PERF_EVENT_IOC_REFRESH hangs some kernels.
  * Threads that were sampled once also have a page for the kernel's frames (perf_chain.h). */
 #include "base/clock.h"
-#include "collector.h"
 #include "engine.h"
 #include "perf_chain.h"
 #include "perf_event.h"
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 struct perf_signal {
-	struct sp_perf_spec event;
+	struct sp_perf_event_spec event;
 	struct perf_event_attr attr;
 	uint32_t budget, open;	  /* descriptors */
 	_Atomic uint32_t skipped; /* threads that found none */
@@ -42,7 +41,7 @@ static void added(void *ctx, struct sp_tinfo *t)
 
 	if (atomic_load(&t->sig->perf_fd) >= 0)
 		return;
-	fd = p->open < p->budget ? sp_perf_open(&p->attr, (int32_t)t->tid, -1) : -EMFILE;
+	fd = p->open < p->budget ? sp_perf_event_ask(&p->attr, (int32_t)t->tid, -1) : -EMFILE;
 	if (fd < 0) {
 		p->skipped += fd != -ESRCH;
 		return;
@@ -74,14 +73,14 @@ static void gone(void *ctx, struct sp_tinfo *t)
 static int try_open(struct sp_capture *c, struct perf_signal *p, struct sp_err *err)
 {
 	bool cpu = sp_engine_is_cpu(c->args);
-	int fd = sp_perf_open(&p->attr, 0, -1);
+	int fd = sp_perf_event_ask(&p->attr, 0, -1);
 
 	if ((fd == -EACCES || fd == -EPERM) && !cpu) {
 		p->attr.exclude_kernel = 1;
-		fd = sp_perf_open(&p->attr, 0, -1);
+		fd = sp_perf_event_ask(&p->attr, 0, -1);
 	}
 	if (fd < 0)
-		return sp_perf_explain(c->args->event, fd, err);
+		return sp_perf_event_explain(c->args->event, fd, err);
 	close(fd);
 	return 0;
 }
@@ -90,7 +89,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 {
 	struct sp_thread_hooks hooks = {added, gone, c};
 	struct perf_signal *p = calloc(1, sizeof(*p));
-	int r = p ? sp_perf_parse(
+	int r = p ? sp_perf_event_parse(
 			    sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err)
 		  : sp_err_set(err, -ENOMEM, "out of memory");
 
@@ -98,7 +97,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		if (!p->event.clock)
 			c->interval_ns = c->args->interval_ns ? c->args->interval_ns
 							      : p->event.default_period;
-		sp_perf_attr(&p->event, c->interval_ns, &p->attr);
+		sp_perf_event_attr(&p->event, c->interval_ns, &p->attr);
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
 		sp_chains_attr(&p->attr);
@@ -122,7 +121,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 }
 
 /* One signal may stand for many events: of a long system call it comes at the end. */
-static void sampled(struct sp_capture *c, struct sp_sample *s)
+static void sampled(struct sp_capture *c, struct sp_raw_sample *s)
 {
 	struct perf_signal *p = c->engine_data;
 	struct sp_chain *chain = s->thread ? atomic_load(&s->thread->chain) : NULL;
@@ -133,10 +132,10 @@ static void sampled(struct sp_capture *c, struct sp_sample *s)
 	for (; chain &&
 		sp_chain_next(chain, s->snap.time_ns, kernel, SP_KERNEL_FRAMES, &s->kernel_count);
 		events++)
-		sp_collector_take(c->collector, s);
+		c->sink.take(c->sink.ctx, s);
 	s->kernel_count = 0;
 	if (!events)
-		sp_collector_take(c->collector, s);
+		c->sink.take(c->sink.ctx, s);
 	if (chain)
 		chain->used_ns = s->snap.time_ns;
 	if (!chain && s->thread && !p->attr.exclude_kernel &&

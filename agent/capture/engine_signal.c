@@ -1,6 +1,6 @@
 /* Installs SIGPROF's handler over whoever had it, and neutralises it at the end of a recording. */
 #include "engine.h"
-#include "ring.h"
+#include "sample_ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,9 +2,15 @@
  * that thread; itimer is the process's one ITIMER_PROF. Both tick at the kernel's HZ at best. */
 #include "engine.h"
 
+#include "base/clock.h"
+#include "itimer_weight.h"
+#include "sample_ring.h"
+#include "sig/rate_limit.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -66,18 +72,26 @@ static void ctimer_gone(void *ctx, struct sp_tinfo *t)
 }
 
 /* CPU timers are looked at when the kernel's clock ticks, which the coarse clock does as well. */
-static void say_tick(struct sp_capture *c, const char *engine)
+static uint64_t tick_ns(void)
 {
 	struct timespec tick;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec
+		       ? 0
+		       : (uint64_t)tick.tv_nsec;
+}
+
+static void say_tick(struct sp_capture *c, const char *engine)
+{
+	uint64_t tick = tick_ns();
 	char text[160];
 
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec ||
-		c->interval_ns >= (uint64_t)tick.tv_nsec)
+	if (c->interval_ns >= tick)
 		return;
 	snprintf(text, sizeof(text),
-		"%s: this kernel's CPU timers tick every %ld ms, so samples come no closer; perf "
+		"%s: this kernel's CPU timers tick every %llu ms, so samples come no closer; perf "
 		"events would",
-		engine, tick.tv_nsec / 1000000);
+		engine, (unsigned long long)tick / 1000000);
 	c->say(c->say_ctx, text);
 }
 
@@ -87,6 +101,12 @@ static void ctimer_drain(struct sp_capture *c)
 		return;
 	c->say(c->say_ctx, "ctimer: the kernel refuses timers for some threads, which are not "
 			   "sampled (a higher ulimit -i would help, or -e itimer)");
+}
+
+/* Records hold whole stacks. */
+static bool ctimer_can_wait(struct sp_capture *c)
+{
+	return true;
 }
 
 /* May this process have such timers at all? */
@@ -126,7 +146,84 @@ static void ctimer_stop(struct sp_capture *c)
 	sp_engine_signal_uninstall();
 }
 
-static int itimer_start(struct sp_capture *c, struct sp_err *err)
+struct itimer {
+	struct sp_itimer_weight weight;
+	uint64_t tick_ns;
+};
+
+/* The samples that wait in the ring and are of the same tick as the oldest. */
+static void begin_tick(struct sp_capture *c, struct itimer *e)
+{
+	uint64_t ahead = 0, from = 0, cpu = 0;
+	struct sp_ring_head *head;
+	uint32_t count = 0;
+
+	for (; (head = sp_ring_peek_at(c->ring, ahead)); ahead += head->size) {
+		const struct sp_sig_record *rec = (const struct sp_sig_record *)head;
+
+		if (rec->kind != SP_HOOK_SAMPLE)
+			continue;
+		if (count && rec->time_ns > from + e->tick_ns / 2)
+			break;
+		from = count++ ? from : rec->time_ns;
+		cpu = rec->weight > cpu ? rec->weight : cpu;
+	}
+	sp_itimer_weight_tick(&e->weight, cpu, count);
+}
+
+/* Whole intervals, as other engines have them. What is over waits for the thread's next sample; the
+ * first begins somewhere between, so that short threads are not left out. */
+static uint64_t intervals(const struct sp_capture *c, struct sp_tinfo *t, uint64_t weight_ns)
+{
+	uint64_t rest = t && t->rest_ns ? t->rest_ns - 1 : sp_rate_limit_random() % c->interval_ns;
+	uint64_t n = sp_itimer_weight_whole(&rest, weight_ns, c->interval_ns);
+
+	if (t)
+		t->rest_ns = rest + 1;
+	return n;
+}
+
+static void itimer_sampled(struct sp_capture *c, struct sp_raw_sample *s)
+{
+	struct itimer *e = c->engine_data;
+	bool wall = strcmp(c->args->event, "wall") == 0;
+
+	if (!e->weight.left)
+		begin_tick(c, e);
+	s->weight = sp_itimer_weight_next(&e->weight);
+	if (!wall)
+		s->weight = intervals(c, s->thread, s->weight) * c->interval_ns;
+	if (s->weight)
+		c->sink.take(c->sink.ctx, s);
+}
+
+static void itimer_drain(struct sp_capture *c)
+{
+	struct itimer *e = c->engine_data;
+
+	e->weight.own_ns += sp_threads_own_cpu(c->threads);
+}
+
+static int new_itimer(struct sp_capture *c, struct sp_err *err)
+{
+	struct itimer *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	e->tick_ns = tick_ns();
+	e->weight.cpu_ns = sp_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	sp_threads_own_cpu(c->threads); /* what was before is not of this recording */
+	c->engine_data = e;
+	return 0;
+}
+
+static void itimer_done(struct sp_capture *c)
+{
+	free(c->engine_data);
+	c->engine_data = NULL;
+}
+
+static int itimer_arm(struct sp_capture *c, struct sp_err *err)
 {
 	struct itimerval every = {0}, now;
 	int r;
@@ -151,8 +248,20 @@ static int itimer_start(struct sp_capture *c, struct sp_err *err)
 		sp_engine_signal_uninstall();
 		return sp_err_set(err, r, "itimer: setitimer: %s", strerror(-r));
 	}
-	say_tick(c, "itimer");
 	return 0;
+}
+
+static int itimer_start(struct sp_capture *c, struct sp_err *err)
+{
+	int r = new_itimer(c, err);
+
+	if (r == 0)
+		r = itimer_arm(c, err);
+	if (r < 0)
+		itimer_done(c);
+	else
+		say_tick(c, "itimer");
+	return r;
 }
 
 static void itimer_stop(struct sp_capture *c)
@@ -166,7 +275,13 @@ static void itimer_stop(struct sp_capture *c)
 const struct sp_engine sp_engine_ctimer = {.name = "ctimer",
 	.start = ctimer_start,
 	.drain = ctimer_drain,
+	.can_wait = ctimer_can_wait,
 	.stop = ctimer_stop,
 	.signals = true};
-const struct sp_engine sp_engine_itimer = {
-	.name = "itimer", .start = itimer_start, .stop = itimer_stop, .signals = true};
+const struct sp_engine sp_engine_itimer = {.name = "itimer",
+	.start = itimer_start,
+	.drain = itimer_drain,
+	.sampled = itimer_sampled,
+	.stop = itimer_stop,
+	.done = itimer_done,
+	.signals = true};

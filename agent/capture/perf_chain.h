@@ -3,8 +3,8 @@
  * signal, are in pages of the thread that the kernel writes. The collector empties them all the
  * time, and joins the two by time when the signal has come. Context: the collector, but for
  * sp_chain_retire. */
-#ifndef SP_AGENT_PERF_CHAIN_H
-#define SP_AGENT_PERF_CHAIN_H
+#ifndef SP_AGENT_CAPTURE_PERF_CHAIN_H
+#define SP_AGENT_CAPTURE_PERF_CHAIN_H
 
 #include <linux/perf_event.h>
 #include <stdatomic.h>

@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 /* What `sparkprof list` shows is what is known here; cpu is the short name of cpu-clock. */
-static bool parse_named(const char *name, struct sp_perf_spec *ret)
+static bool parse_named(const char *name, struct sp_perf_event_spec *ret)
 {
-	const struct sp_perf_event *e = sp_perf_find(strcmp(name, "cpu") == 0 ? "cpu-clock" : name);
+	const struct sp_perf_event *e =
+		sp_perf_table_find(strcmp(name, "cpu") == 0 ? "cpu-clock" : name);
 
 	if (!e)
 		return false;
@@ -35,7 +36,7 @@ static bool parse_named(const char *name, struct sp_perf_spec *ret)
 	return true;
 }
 
-static bool parse_raw(const char *name, struct sp_perf_spec *ret)
+static bool parse_raw(const char *name, struct sp_perf_event_spec *ret)
 {
 	char *end;
 
@@ -60,7 +61,7 @@ static int read_number(const char *path)
 	return n > 0 ? atoi(text) : -1;
 }
 
-static int parse_tracepoint(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+static int parse_tracepoint(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	const char *colon = strchr(name, ':');
@@ -85,7 +86,7 @@ static int parse_tracepoint(const char *name, struct sp_perf_spec *ret, struct s
 		name);
 }
 
-static int parse_breakpoint(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+static int parse_breakpoint(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	char text[256], *p, *end;
 	uint64_t len = 1, offset = 0;
@@ -150,7 +151,7 @@ static int find_offset(struct dl_phdr_info *lib, size_t size, void *ctx)
 
 /* "/lib/libc.so.6:malloc" in ret->probe becomes the file, and the function's offset in it by the
  * library's own table: so it must be loaded. */
-static int find_function(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+static int find_function(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	char *colon = strrchr(ret->probe, ':');
 	struct place p = {0};
@@ -179,7 +180,7 @@ static int find_function(const char *name, struct sp_perf_spec *ret, struct sp_e
 }
 
 /* kprobe:func+off, kretprobe:func, uprobe:path+off, uretprobe:path:func. */
-static int parse_probe(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+static int parse_probe(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	const char *what = strchr(name, ':') + 1;
 	bool user = name[0] == 'u', back = strncmp(name + 1, "retprobe", 8) == 0;
@@ -209,7 +210,7 @@ static bool is_probe(const char *name)
 	       strncmp(name, "kretprobe:", 10) == 0 || strncmp(name, "uretprobe:", 10) == 0;
 }
 
-int sp_perf_parse(const char *name, struct sp_perf_spec *ret, struct sp_err *err)
+int sp_perf_event_parse(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (parse_named(name, ret) || parse_raw(name, ret))
@@ -223,7 +224,8 @@ int sp_perf_parse(const char *name, struct sp_perf_spec *ret, struct sp_err *err
 	return sp_err_set(err, -EINVAL, "'%s' is not an event; 'sparkprof list' shows them", name);
 }
 
-void sp_perf_attr(const struct sp_perf_spec *e, uint64_t period, struct perf_event_attr *attr)
+void sp_perf_event_attr(
+	const struct sp_perf_event_spec *e, uint64_t period, struct perf_event_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
@@ -271,7 +273,12 @@ static bool filtered(void)
 	return prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
 }
 
-int sp_perf_explain(const char *event, int error, struct sp_err *err)
+int sp_perf_event_ask(struct perf_event_attr *attr, int32_t tid, int cpu)
+{
+	return filtered() ? -EPERM : sp_perf_attr_open(attr, tid, cpu);
+}
+
+int sp_perf_event_explain(const char *event, int error, struct sp_err *err)
 {
 	int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
 
@@ -288,8 +295,8 @@ int sp_perf_explain(const char *event, int error, struct sp_err *err)
 				"is %d; 1 or CAP_PERFMON would help)",
 				event, paranoid);
 		return sp_err_set(err, error,
-			"%s: perf_event_open is denied here, as container seccomp profiles do "
-			"(allow it there, or add CAP_PERFMON)",
+			"%s: perf_event_open is not called below a seccomp filter, as containers "
+			"have one: it may end the JVM",
 			event);
 	case -ENOENT:
 	case -EOPNOTSUPP:

@@ -1,5 +1,5 @@
-/* See passed.h. */
-#include "passed.h"
+/* See perf_fd_inbox.h. */
+#include "perf_fd_inbox.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct waiting {
 	uint32_t tid, ticket, window;
 };
 
-struct sp_passed {
+struct sp_perf_fd_inbox {
 	const struct sp_perf_source *source;
 	uint32_t outer_pid, per_thread;
 	pthread_mutex_t lock; /* everything below, and perf_ticket of the threads */
@@ -37,10 +37,10 @@ void sp_parcel_drop(const struct sp_parcel *p)
 		close(p->fds[i]);
 }
 
-int sp_passed_new(
-	struct sp_passed **ret, const struct sp_perf_source *source, struct sp_parcel *ret_rings)
+int sp_perf_fd_inbox_new(struct sp_perf_fd_inbox **ret, const struct sp_perf_source *source,
+	struct sp_parcel *ret_rings)
 {
-	struct sp_passed *p;
+	struct sp_perf_fd_inbox *p;
 	int r = source->rings(source->ctx, ret_rings);
 
 	if (r == 0 && ret_rings->error)
@@ -61,7 +61,7 @@ int sp_passed_new(
 	return 0;
 }
 
-void sp_passed_free(struct sp_passed *p)
+void sp_perf_fd_inbox_free(struct sp_perf_fd_inbox *p)
 {
 	if (!p)
 		return;
@@ -71,7 +71,7 @@ void sp_passed_free(struct sp_passed *p)
 	free(p);
 }
 
-void sp_passed_want(struct sp_passed *p, struct sp_tinfo *t, uint32_t window)
+void sp_perf_fd_inbox_want(struct sp_perf_fd_inbox *p, struct sp_tinfo *t, uint32_t window)
 {
 	pthread_mutex_lock(&p->lock);
 	if (p->count < QUEUE) { /* else it is not sampled, as without descriptors */
@@ -82,19 +82,19 @@ void sp_passed_want(struct sp_passed *p, struct sp_tinfo *t, uint32_t window)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void sp_passed_forget(struct sp_passed *p, struct sp_tinfo *t)
+void sp_perf_fd_inbox_forget(struct sp_perf_fd_inbox *p, struct sp_tinfo *t)
 {
 	pthread_mutex_lock(&p->lock);
 	t->perf_ticket = 0;
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint32_t sp_passed_asked(const struct sp_passed *p)
+uint32_t sp_perf_fd_inbox_asked(const struct sp_perf_fd_inbox *p)
 {
 	return __atomic_load_n(&p->asked, __ATOMIC_RELAXED);
 }
 
-void sp_passed_ask(struct sp_passed *p, uint32_t room, uint64_t interval_ns)
+void sp_perf_fd_inbox_ask(struct sp_perf_fd_inbox *p, uint32_t room, uint64_t interval_ns)
 {
 	pthread_mutex_lock(&p->lock);
 	while (p->count && p->asked < UNDER_WAY && room >= p->per_thread) {
@@ -116,7 +116,7 @@ void sp_passed_ask(struct sp_passed *p, uint32_t room, uint64_t interval_ns)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void sp_passed_arrive(struct sp_passed *p, const struct sp_parcel *parcel)
+void sp_perf_fd_inbox_arrive(struct sp_perf_fd_inbox *p, const struct sp_parcel *parcel)
 {
 	pthread_mutex_lock(&p->lock);
 	/* What was not asked for, or does not fit the rings, is not kept. */
@@ -131,7 +131,7 @@ void sp_passed_arrive(struct sp_passed *p, const struct sp_parcel *parcel)
 
 /* Takes the place of an older number where none of the few is free: a lookup that fails loses a
  * sample, which is counted. */
-static void remember(struct sp_passed *p, uint32_t outer, uint32_t tid)
+static void remember(struct sp_perf_fd_inbox *p, uint32_t outer, uint32_t tid)
 {
 	uint32_t at = outer % NUMBERS;
 
@@ -147,7 +147,7 @@ static void remember(struct sp_passed *p, uint32_t outer, uint32_t tid)
 	p->numbers[at].tid = tid;
 }
 
-uint32_t sp_passed_tid(struct sp_passed *p, uint32_t outer)
+uint32_t sp_perf_fd_inbox_tid(struct sp_perf_fd_inbox *p, uint32_t outer)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint32_t k = (outer + i) % NUMBERS;
@@ -158,13 +158,13 @@ uint32_t sp_passed_tid(struct sp_passed *p, uint32_t outer)
 	return 0;
 }
 
-uint32_t sp_passed_pid(const struct sp_passed *p)
+uint32_t sp_perf_fd_inbox_pid(const struct sp_perf_fd_inbox *p)
 {
 	return p->outer_pid;
 }
 
 /* Gives the parcel to its thread; false if that has gone or asked again since. */
-static bool deliver(struct sp_passed *p, struct sp_tinfo *t, const struct sp_parcel *parcel)
+static bool deliver(struct sp_perf_fd_inbox *p, struct sp_tinfo *t, const struct sp_parcel *parcel)
 {
 	int *fds;
 
@@ -182,7 +182,8 @@ static bool deliver(struct sp_passed *p, struct sp_tinfo *t, const struct sp_par
 	return true;
 }
 
-struct sp_tinfo *sp_passed_take(struct sp_passed *p, struct sp_threads *threads, int *ret_error)
+struct sp_tinfo *sp_perf_fd_inbox_take(
+	struct sp_perf_fd_inbox *p, struct sp_threads *threads, int *ret_error)
 {
 	for (;;) {
 		struct sp_parcel parcel;

@@ -16,10 +16,10 @@ static int open_one(struct sp_perf_ring *r, int cpu)
 {
 	struct perf_event_attr attr;
 
-	sp_perf_owner_attr(&attr);
+	sp_perf_attr_owner(&attr);
 	r->page = MAP_FAILED;
 	r->cpu = cpu;
-	r->fd = sp_perf_open(&attr, 0, cpu);
+	r->fd = sp_perf_event_ask(&attr, 0, cpu);
 	return r->fd < 0 ? r->fd : 0;
 }
 
@@ -58,7 +58,7 @@ static int open_all(struct sp_perf_rings *r, struct sp_err *err)
 		if (e == -ENODEV)
 			continue; /* offline */
 		if (e < 0)
-			return sp_perf_explain("perf rings", e, err);
+			return sp_perf_event_explain("perf rings", e, err);
 		r->count++;
 	}
 	return 0;
@@ -151,6 +151,18 @@ static void drain_one(struct sp_perf_rings *r, struct perf_event_mmap_page *page
 		/* Release: the kernel may write over the record from here on. */
 		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 	}
+}
+
+bool sp_perf_rings_filling(const struct sp_perf_rings *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct perf_event_mmap_page *page = r->ring[i].page;
+		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED);
+
+		if (head - page->data_tail > r->bytes / 8)
+			return true;
+	}
+	return false;
 }
 
 void sp_perf_rings_drain(struct sp_perf_rings *r,

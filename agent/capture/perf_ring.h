@@ -1,11 +1,12 @@
 /* The kernel's ring buffers of perf events: one per CPU, each owned by a dummy event that other
  * events write into by PERF_EVENT_IOC_SET_OUTPUT. */
-#ifndef SP_AGENT_PERF_RING_H
-#define SP_AGENT_PERF_RING_H
+#ifndef SP_AGENT_CAPTURE_PERF_RING_H
+#define SP_AGENT_CAPTURE_PERF_RING_H
 
 #include "base/err.h"
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ int sp_perf_rings_open(struct sp_perf_rings *r, size_t memory, struct sp_err *er
 int sp_perf_rings_adopt(
 	struct sp_perf_rings *r, const int *fds, uint32_t n, size_t memory, struct sp_err *err);
 void sp_perf_rings_close(struct sp_perf_rings *r);
+
+/* Is one of them more than an eighth full? */
+bool sp_perf_rings_filling(const struct sp_perf_rings *r);
 
 /* Calls @fn with each record and gives its space back. The record is borrowed during the call. */
 void sp_perf_rings_drain(struct sp_perf_rings *r,

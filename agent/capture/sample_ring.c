@@ -1,5 +1,5 @@
-/* Maps the ring's memory twice and consumes its records; see ring.h. */
-#include "ring.h"
+/* Maps the ring's memory twice and consumes its records; see sample_ring.h. */
+#include "sample_ring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,15 +39,20 @@ void sp_ring_done(struct sp_ring *r)
 	r->base = NULL;
 }
 
-struct sp_ring_head *sp_ring_peek(struct sp_ring *r)
+struct sp_ring_head *sp_ring_peek_at(struct sp_ring *r, uint64_t ahead)
 {
-	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&r->tail, memory_order_relaxed) + ahead;
 	struct sp_ring_head *rec;
 
-	if (tail == atomic_load_explicit(&r->head, memory_order_acquire))
+	if (at >= atomic_load_explicit(&r->head, memory_order_acquire))
 		return NULL;
-	rec = (struct sp_ring_head *)(r->base + (tail & (r->size - 1)));
+	rec = (struct sp_ring_head *)(r->base + (at & (r->size - 1)));
 	return atomic_load_explicit(&rec->ready, memory_order_acquire) ? rec : NULL;
+}
+
+struct sp_ring_head *sp_ring_peek(struct sp_ring *r)
+{
+	return sp_ring_peek_at(r, 0);
 }
 
 void sp_ring_release(struct sp_ring *r, struct sp_ring_head *rec)

@@ -1,7 +1,7 @@
 /* The consumer's half of the byte ring in sig/ring.h: mapping it, and taking records out.
  * Context: one consumer thread, never a signal handler. */
-#ifndef SP_AGENT_RING_H
-#define SP_AGENT_RING_H
+#ifndef SP_AGENT_CAPTURE_SAMPLE_RING_H
+#define SP_AGENT_CAPTURE_SAMPLE_RING_H
 
 #include "sig/ring.h"
 
@@ -19,6 +19,9 @@ static inline uint64_t sp_ring_used(const struct sp_ring *r)
 
 /* The oldest record if it is ready, else NULL. Borrowed until sp_ring_release(). */
 struct sp_ring_head *sp_ring_peek(struct sp_ring *r);
+
+/* The record that begins @ahead bytes after the oldest one, where it is ready; else NULL. */
+struct sp_ring_head *sp_ring_peek_at(struct sp_ring *r, uint64_t ahead);
 
 /* Gives the record that sp_ring_peek() returned back to the producers. */
 void sp_ring_release(struct sp_ring *r, struct sp_ring_head *rec);

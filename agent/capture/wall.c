@@ -5,11 +5,10 @@
 #include "wall.h"
 
 #include "base/clock.h"
-#include "collector.h"
-#include "pages.h"
-#include "wall_books.h"
-#include "wall_proc.h"
-#include "wall_stack.h"
+#include "blocked_stack.h"
+#include "host/page_alloc.h"
+#include "threads/kernel_state.h"
+#include "wall_accounting.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,18 +22,18 @@
 struct wall {
 	uint32_t generation; /* of the thread in this slot */
 	bool active;
-	uint8_t state;	       /* of the stack it stands in */
-	struct sp_standing at; /* nowhere: it was running, or could not be read */
+	uint8_t state;	      /* of the stack it stands in */
+	struct sp_seen_at at; /* nowhere: it was running, or could not be read */
 	uint32_t looks, idle, wakes;
 	int fds[SP_WALL_FILES]; /* 0: not kept open */
-	struct sp_wall_books books;
+	struct sp_wall_accounting books;
 	uint64_t next_ns;
 	uint64_t from_ns, stood_ns;	 /* stood in @stack, not yet written */
 	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
 	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
 	uint64_t paid_ns, seen_ns;	 /* of its CPU time, what is written, and what is known */
-	uint64_t off_ns;	/* off a CPU since the books were closed, at the last look */
-	struct sp_standing ran; /* where it was last seen running */
+	uint64_t off_ns;       /* off a CPU since the books were closed, at the last look */
+	struct sp_seen_at ran; /* where it was last seen running */
 };
 
 struct sp_walls {
@@ -44,14 +43,14 @@ struct sp_walls {
 	uint32_t kept_fds, max_fds;
 	bool last;
 	struct sp_wall_waits waits;
-	struct sp_wall_stack stack;
+	struct sp_blocked_stack stack;
 };
 
 int sp_wall_start(
 	struct sp_walls **ret, struct sp_capture *c, uint64_t interval_ns, struct sp_err *err)
 {
 	struct sp_walls *w = calloc(1, sizeof(*w));
-	int fd = sp_wall_open((uint32_t)getpid(), SP_WALL_SYSCALL);
+	int fd = sp_kernel_state_open((uint32_t)getpid(), SP_WALL_SYSCALL);
 
 	if (fd >= 0)
 		close(fd);
@@ -70,12 +69,12 @@ int sp_wall_start(
 	w->max_fds = sp_engine_fd_budget() / 4;
 	if (w->max_fds > KEPT_FDS_MAX)
 		w->max_fds = KEPT_FDS_MAX;
-	w->walls = sp_pages_map(sizeof(struct wall) * SP_THREADS_MAX);
+	w->walls = sp_page_alloc_map(sizeof(struct wall) * SP_THREADS_MAX);
 	if (!w->walls) {
 		free(w);
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	}
-	sp_wall_stack_open(&w->stack);
+	sp_blocked_stack_open(&w->stack);
 	*ret = w;
 	return 0;
 }
@@ -92,11 +91,11 @@ static void drop_fds(struct sp_walls *w, struct wall *x)
 }
 
 /* A thread that wakes again and again keeps its files open. Returns -1 where it does not. */
-static int kept(
-	struct sp_walls *w, const struct sp_tinfo *t, struct wall *x, enum sp_wall_file file)
+static int kept(struct sp_walls *w, const struct sp_tinfo *t, struct wall *x,
+	enum sp_kernel_state_file file)
 {
 	if (x->fds[file] <= 0 && x->wakes > 2 && w->kept_fds < w->max_fds) {
-		x->fds[file] = sp_wall_open(t->tid, file);
+		x->fds[file] = sp_kernel_state_open(t->tid, file);
 		w->kept_fds += x->fds[file] > 0;
 	}
 	return x->fds[file] > 0 ? x->fds[file] : -1;
@@ -108,17 +107,17 @@ void sp_wall_free(struct sp_walls *w)
 		return;
 	for (uint32_t i = 0; i < SP_THREADS_MAX && w->kept_fds; i++)
 		drop_fds(w, &w->walls[i]);
-	sp_pages_unmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
-	sp_wall_stack_close(&w->stack);
+	sp_page_alloc_unmap(w->walls, sizeof(struct wall) * SP_THREADS_MAX);
+	sp_blocked_stack_close(&w->stack);
 	free(w);
 }
 
-static void write_span(struct sp_walls *w, struct sp_tinfo *t, const struct sp_standing *at,
+static void write_span(struct sp_walls *w, struct sp_tinfo *t, const struct sp_seen_at *at,
 	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks)
 {
 	if (span_ns && at->stack)
-		sp_collector_stood(
-			w->c->collector, t, at, state, from_ns, span_ns, looks ? looks : 1);
+		w->c->sink.blocked(
+			w->c->sink.ctx, t, at, state, from_ns, span_ns, looks ? looks : 1);
 }
 
 /* Writes what the thread stood in its stack so far. */
@@ -143,11 +142,11 @@ static struct wall *wall_of(struct sp_walls *w, struct sp_tinfo *t)
 }
 
 /* Has @s unwound and kept as where @x stands, unless the thread ran while it was read. */
-static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_sample *s)
+static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_raw_sample *s)
 {
-	if (!s->snap.stack_len || sp_wall_cpu_ns(s->thread->tid) != x->books.cpu_ns)
+	if (!s->snap.stack_len || sp_kernel_state_cpu_ns(s->thread->tid) != x->books.cpu_ns)
 		return false;
-	sp_collector_take(w->c->collector, s);
+	w->c->sink.take(w->c->sink.ctx, s);
 	x->at = s->ret;
 	x->state = (uint8_t)s->state;
 	return s->ret.stack != 0;
@@ -155,24 +154,24 @@ static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_sample *s)
 
 /* Takes the stack of a thread that is blocked. */
 static bool capture(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
-	const struct sp_wall_where *at, uint64_t now)
+	const struct sp_kernel_state_where *at, uint64_t now)
 {
-	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = at->nr};
+	struct sp_raw_sample s = {.thread = t, .wall = true, .syscall_nr = at->nr};
 
 	s.snap.time_ns = now;
-	s.state = sp_wall_class(at);
-	sp_wall_stack_blocked(&w->stack, w->c->threads, t, at, &s.snap);
+	s.state = sp_kernel_state_class(at);
+	sp_blocked_stack_read(&w->stack, w->c->threads, t, at, &s.snap);
 	return stands_in(w, x, &s);
 }
 
 /* Takes the stack of a thread that was woken and waits for a CPU. */
 static bool capture_woken(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	struct sp_sample s = {.thread = t, .wall = true, .syscall_nr = -1};
+	struct sp_raw_sample s = {.thread = t, .wall = true, .syscall_nr = -1};
 
 	s.snap.time_ns = now;
 	s.state = SP_STATE_BLOCKED;
-	return sp_wall_stack_woken(&w->stack, t, &s.snap) && stands_in(w, x, &s);
+	return sp_blocked_stack_woken(&w->stack, t, &s.snap) && stands_in(w, x, &s);
 }
 
 /* Writes what was stood and waited unseen to the place that was seen next. */
@@ -193,7 +192,7 @@ static void divide(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, const
 	uint64_t here = 0, first = 0;
 
 	x->delay_owed += v->delay - woken;
-	if (x->at.stack && x->at.epoch == sp_collector_epoch(w->c->collector)) {
+	if (x->at.stack && x->at.epoch == w->c->sink.epoch(w->c->sink.ctx)) {
 		here = v->stood <= sure	 ? v->stood
 		       : at->books.stood ? sure + (v->stood - sure) / 2
 					 : v->stood;
@@ -217,20 +216,20 @@ static void divide(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, const
 static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct sp_wall_reading *r,
 	struct wall *ret)
 {
-	struct sp_wall_where at;
+	struct sp_kernel_state_where at;
 
 	*ret = (struct wall){.books.cpu_ns = r->cpu_ns};
 	x->wakes++;
-	if (sp_wall_where(t->tid, kept(w, t, x, SP_WALL_SYSCALL), &at) < 0)
+	if (sp_kernel_state_where(t->tid, kept(w, t, x, SP_WALL_SYSCALL), &at) < 0)
 		return true;
 	if (!at.running) {
 		ret->books.stood = capture(w, t, ret, &at, r->now_ns);
 		return true;
 	}
-	if (sp_wall_cpu_ns(t->tid) != r->cpu_ns)
+	if (sp_kernel_state_cpu_ns(t->tid) != r->cpu_ns)
 		return true;
 	if (!x->books.stood && x->books.blocks &&
-		sp_wall_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)) == x->books.blocks) {
+		sp_kernel_state_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)) == x->books.blocks) {
 		r->waits_ns = SP_WALL_ALL;
 		return true;
 	}
@@ -247,23 +246,23 @@ static void moved(
 	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now, uint64_t cpu)
 {
 	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = cpu, .before_ns = x->stood_ns};
-	struct sp_wall_delay d = {x->books.delay_ns, x->books.arrivals};
+	struct sp_kernel_state_delay d = {x->books.delay_ns, x->books.arrivals};
 	struct sp_wall_window v;
 	struct wall at;
 
 	if (!find(w, t, x, &r, &at))
 		return;
 	if (cpu != x->books.cpu_ns || !x->at.stack)
-		sp_wall_delay(t->tid, kept(w, t, x, SP_WALL_SCHEDSTAT), &d);
+		sp_kernel_state_delay(t->tid, kept(w, t, x, SP_WALL_SCHEDSTAT), &d);
 	r.delay_ns = d.ns;
 	r.arrivals = d.arrivals;
 	r.stands = at.books.stood;
-	sp_wall_books_close(&x->books, &r, &v);
+	sp_wall_accounting_close(&x->books, &r, &v);
 	x->off_ns = 0;
 	/* A slow file: read only where much is at stake. */
 	if (v.contended)
-		sp_wall_books_wakes(&x->books, &v,
-			sp_wall_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)), r.stands);
+		sp_wall_accounting_wakes(&x->books, &v,
+			sp_kernel_state_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)), r.stands);
 	else
 		x->books.blocks = 0;
 	divide(w, t, x, &at, &v);
@@ -271,14 +270,14 @@ static void moved(
 
 static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = sp_wall_cpu_ns(t->tid)};
-	struct sp_wall_delay d = {0, 0};
+	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = sp_kernel_state_cpu_ns(t->tid)};
+	struct sp_kernel_state_delay d = {0, 0};
 	struct wall at;
 
-	sp_wall_delay(t->tid, -1, &d);
+	sp_kernel_state_delay(t->tid, -1, &d);
 	find(w, t, x, &r, &at);
-	x->books = (struct sp_wall_books){
-		now, r.cpu_ns, d.ns, d.arrivals, sp_wall_blocks(t->tid, -1), 0, at.books.stood};
+	x->books = (struct sp_wall_accounting){now, r.cpu_ns, d.ns, d.arrivals,
+		sp_kernel_state_blocks(t->tid, -1), 0, at.books.stood};
 	x->active = true;
 	x->from_ns = now;
 	x->paid_ns = r.cpu_ns;
@@ -300,8 +299,8 @@ static bool ran_on(struct sp_walls *w, struct wall *x, uint64_t now, uint64_t cp
 
 static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
-	uint64_t cpu = sp_wall_cpu_ns(t->tid);
-	bool here = x->at.stack && x->at.epoch == sp_collector_epoch(w->c->collector);
+	uint64_t cpu = sp_kernel_state_cpu_ns(t->tid);
+	bool here = x->at.stack && x->at.epoch == w->c->sink.epoch(w->c->sink.ctx);
 
 	if (!cpu)
 		return;
@@ -383,7 +382,7 @@ void sp_wall_tick(struct sp_walls *w)
 	sp_threads_each(w->c->threads, true, visit, w);
 }
 
-void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s)
+void sp_wall_charge_running(struct sp_walls *w, const struct sp_raw_sample *s)
 {
 	struct sp_tinfo *t = s->thread;
 	struct wall *x = wall_of(w, t);
@@ -392,7 +391,7 @@ void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s)
 	if (!x->active || t->state != SP_THREAD_LIVE)
 		return;
 	x->ran = s->ret;
-	cpu = sp_wall_cpu_ns(t->tid);
+	cpu = sp_kernel_state_cpu_ns(t->tid);
 	x->seen_ns = cpu;
 	owed = cpu > x->paid_ns ? cpu - x->paid_ns : 0;
 	since = sp_clock_mono_ns() - s->snap.time_ns;
@@ -411,7 +410,7 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 
 	if (!x->active)
 		return;
-	if (x->at.stack && sp_wall_cpu_ns(t->tid) == x->books.cpu_ns) {
+	if (x->at.stack && sp_kernel_state_cpu_ns(t->tid) == x->books.cpu_ns) {
 		x->stood_ns += now - x->books.look_ns;
 		x->books.look_ns = now;
 	} else if (w->last) {
@@ -420,7 +419,7 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 	settle(w, t, x);
 	/* What it ran since its last sample would go to the next, which does not come. */
 	if (w->last) {
-		pay(w, t, x, now, sp_wall_cpu_ns(t->tid));
+		pay(w, t, x, now, sp_kernel_state_cpu_ns(t->tid));
 		pay_unseen(w, t, x, now);
 	}
 }

@@ -2,8 +2,8 @@
  * is divided by the kernel's own accounts into running, waiting for a CPU, and blocked. A thread
  * that has not run costs one clock read; one that is blocked is read where it stands; one that runs
  * is sampled by the CPU engine beside, which tells its stack here. Context: the collector only. */
-#ifndef SP_AGENT_WALL_H
-#define SP_AGENT_WALL_H
+#ifndef SP_AGENT_CAPTURE_WALL_H
+#define SP_AGENT_CAPTURE_WALL_H
 
 #include "engine.h"
 
@@ -18,7 +18,7 @@ void sp_wall_free(struct sp_walls *w);
 void sp_wall_tick(struct sp_walls *w);
 
 /* The CPU engine saw @s's thread run at @s->ret: what it ran since it was last seen goes there. */
-void sp_wall_ran(struct sp_walls *w, const struct sp_sample *s);
+void sp_wall_charge_running(struct sp_walls *w, const struct sp_raw_sample *s);
 
 /* Writes the time of all threads that still stand where they stood: before each flush, and last. */
 void sp_wall_settle(struct sp_walls *w, bool last);

@@ -1,5 +1,5 @@
-/* See wall_books.h. */
-#include "wall_books.h"
+/* See wall_accounting.h. */
+#include "wall_accounting.h"
 
 #define REMEMBERED 256 /* waits of a kind: older ones count less and less */
 
@@ -14,7 +14,7 @@ static uint64_t at_most(uint64_t n, uint64_t max)
 }
 
 /* Of the wait that the kernel has booked, what was not taken for one before. */
-static uint64_t booked(struct sp_wall_books *b, uint64_t ns)
+static uint64_t booked(struct sp_wall_accounting *b, uint64_t ns)
 {
 	uint64_t known = at_most(ns, b->ahead_ns);
 
@@ -22,8 +22,8 @@ static uint64_t booked(struct sp_wall_books *b, uint64_t ns)
 	return ns - known;
 }
 
-void sp_wall_books_close(
-	struct sp_wall_books *b, const struct sp_wall_reading *r, struct sp_wall_window *ret)
+void sp_wall_accounting_close(
+	struct sp_wall_accounting *b, const struct sp_wall_reading *r, struct sp_wall_window *ret)
 {
 	/* What it stood before the last look is in doubt as well: a thread that was woken and waits
 	 * for a CPU looks the same until the kernel books the wait. */
@@ -51,8 +51,8 @@ void sp_wall_books_close(
 	b->stood = r->stands;
 }
 
-void sp_wall_books_wakes(
-	struct sp_wall_books *b, struct sp_wall_window *v, uint64_t blocks, bool stands)
+void sp_wall_accounting_wakes(
+	struct sp_wall_accounting *b, struct sp_wall_window *v, uint64_t blocks, bool stands)
 {
 	/* Each time it stood begins with a voluntary switch; those that ended, ended with a wake.
 	 */

@@ -1,14 +1,14 @@
 /* The accounts of one thread between two looks, all in nanoseconds:
  *   elapsed = ran (its CPU clock) + delayed (schedstat) + stood (the rest)
  * Pure arithmetic over what the kernel said. */
-#ifndef SP_AGENT_WALL_BOOKS_H
-#define SP_AGENT_WALL_BOOKS_H
+#ifndef SP_AGENT_CAPTURE_WALL_ACCOUNTING_H
+#define SP_AGENT_CAPTURE_WALL_ACCOUNTING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* As of the last look. */
-struct sp_wall_books {
+struct sp_wall_accounting {
 	uint64_t look_ns, cpu_ns, delay_ns, arrivals;
 	uint64_t blocks;   /* voluntary switches, 0 unknown */
 	uint64_t ahead_ns; /* of what was taken for a wait, what the kernel has yet to book */
@@ -30,17 +30,17 @@ struct sp_wall_window {
 	uint64_t ran, delay, stood;
 	uint64_t arrivals;	  /* how often it came onto a CPU */
 	uint64_t wakes, preempts; /* … after it was woken, and after it was pushed off */
-	bool contended;		  /* a good part was waiting: sp_wall_books_wakes() is due */
+	bool contended;		  /* a good part was waiting: sp_wall_accounting_wakes() is due */
 	bool stood_before;
 };
 
 /* Divides the time since the last look and moves the books on. */
-void sp_wall_books_close(
-	struct sp_wall_books *b, const struct sp_wall_reading *r, struct sp_wall_window *ret);
+void sp_wall_accounting_close(
+	struct sp_wall_accounting *b, const struct sp_wall_reading *r, struct sp_wall_window *ret);
 
 /* Tells wakes from preemptions by the count of voluntary switches as of now. */
-void sp_wall_books_wakes(
-	struct sp_wall_books *b, struct sp_wall_window *v, uint64_t blocks, bool stands);
+void sp_wall_accounting_wakes(
+	struct sp_wall_accounting *b, struct sp_wall_window *v, uint64_t blocks, bool stands);
 
 /* How long waits for a CPU take in this process, by what came before. */
 struct sp_wall_waits {

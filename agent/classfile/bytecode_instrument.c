@@ -1,10 +1,10 @@
-/* See rewrite_code.h. Two walks over the code: the first finds where each byte goes, the second
- * writes. Before a return stands what tells the time, and who jumped to the return comes there;
- * what was put before the first instruction is not jumped to by anybody. */
-#include "rewrite_code.h"
+/* See bytecode_instrument.h. Two walks over the code: the first finds where each byte goes, the
+ * second writes. Before a return stands what tells the time, and who jumped to the return comes
+ * there; what was put before the first instruction is not jumped to by anybody. */
+#include "bytecode_instrument.h"
 
 #include "base/cleanup.h"
-#include "frames.h"
+#include "stackmap_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,8 +53,8 @@ static const char lengths[] = "1111111111111111" /* 0x00 */
 			      "3311043355";
 
 struct job {
-	const struct sp_rewrite_class *c;
-	const struct sp_rewrite_method *m;
+	const struct sp_class_instrument_class *c;
+	const struct sp_bytecode_instrument_method *m;
 	const uint8_t *code;
 	uint32_t len, max_stack, max_locals;
 	uint32_t *moved; /* len + 1: new place of each byte */
@@ -121,7 +121,7 @@ static int place(struct job *j)
 	j->moved[j->len] = to;
 	j->new_len = to;
 	/* Who is constructed cannot be in a handler's frame before it is. */
-	if (timed(j) && !sp_text_is(j->m->name, "<init>")) {
+	if (timed(j) && !sp_class_text_is(j->m->name, "<init>")) {
 		j->handler = to;
 		j->new_len += LEFT_LEN + 1;
 	}
@@ -256,24 +256,24 @@ static int put_code(const struct job *j, struct sp_buf *out)
 	return 0;
 }
 
-static uint32_t moved(const struct job *j, struct sp_bytes *in, uint32_t at)
+static uint32_t moved(const struct job *j, struct sp_class_bytes *in, uint32_t at)
 {
 	in->bad |= at > j->len;
 	return in->bad ? 0 : j->moved[at];
 }
 
 /* Ours comes last: the method's own handlers are asked before it. */
-static int put_handlers(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
+static int put_handlers(const struct job *j, struct sp_class_bytes *in, struct sp_buf *out)
 {
-	uint32_t n = sp_bytes_u2(in);
+	uint32_t n = sp_class_bytes_u2(in);
 
 	if (n + (j->handler != 0) > 65535)
 		return -EFBIG;
 	sp_put_u2(out, n + (j->handler != 0));
 	for (; n && !in->bad; n--) {
 		for (int i = 0; i < 3; i++)
-			sp_put_u2(out, moved(j, in, sp_bytes_u2(in)));
-		sp_put_u2(out, sp_bytes_u2(in));
+			sp_put_u2(out, moved(j, in, sp_class_bytes_u2(in)));
+		sp_put_u2(out, sp_class_bytes_u2(in));
 	}
 	if (j->handler) {
 		sp_put_u2(out, j->moved[0]);
@@ -285,43 +285,43 @@ static int put_handlers(const struct job *j, struct sp_bytes *in, struct sp_buf 
 }
 
 /* The first line begins with what we have put before it. */
-static void put_lines(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
+static void put_lines(const struct job *j, struct sp_class_bytes *in, struct sp_buf *out)
 {
-	uint32_t n = sp_bytes_u2(in);
+	uint32_t n = sp_class_bytes_u2(in);
 
 	sp_put_u2(out, n);
 	for (; n && !in->bad; n--) {
-		uint32_t at = sp_bytes_u2(in);
+		uint32_t at = sp_class_bytes_u2(in);
 
 		sp_put_u2(out, at ? moved(j, in, at) : 0);
-		sp_put_u2(out, sp_bytes_u2(in));
+		sp_put_u2(out, sp_class_bytes_u2(in));
 	}
 }
 
 /* LocalVariableTable and LocalVariableTypeTable. */
-static void put_variables(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
+static void put_variables(const struct job *j, struct sp_class_bytes *in, struct sp_buf *out)
 {
-	uint32_t n = sp_bytes_u2(in);
+	uint32_t n = sp_class_bytes_u2(in);
 
 	sp_put_u2(out, n);
 	for (; n && !in->bad; n--) {
-		uint32_t at = sp_bytes_u2(in), end = at + sp_bytes_u2(in);
+		uint32_t at = sp_class_bytes_u2(in), end = at + sp_class_bytes_u2(in);
 
 		at = moved(j, in, at);
 		sp_put_u2(out, at);
 		sp_put_u2(out, moved(j, in, end) - at);
-		sp_put_u4(out, sp_bytes_u4(in));
-		sp_put_u2(out, sp_bytes_u2(in));
+		sp_put_u4(out, sp_class_bytes_u4(in));
+		sp_put_u2(out, sp_class_bytes_u2(in));
 	}
 }
 
-static int put_frames(const struct job *j, struct sp_bytes in, struct sp_buf *out)
+static int put_frames(const struct job *j, struct sp_class_bytes in, struct sp_buf *out)
 {
-	struct sp_frames_job f = {.pool = j->c->pool,
+	struct sp_stackmap_table_job f = {.pool = j->c->pool,
 		.descriptor = j->m->descriptor,
 		.this_class = j->c->this_class,
 		.is_static = j->m->is_static,
-		.is_init = sp_text_is(j->m->name, "<init>"),
+		.is_init = sp_class_text_is(j->m->name, "<init>"),
 		.max_locals = j->max_locals,
 		.max_stack = j->max_stack,
 		.moved = j->moved,
@@ -329,23 +329,24 @@ static int put_frames(const struct job *j, struct sp_bytes in, struct sp_buf *ou
 		.time = timed(j),
 		.handler = j->handler};
 
-	return sp_frames_rewrite(&f, in, out);
+	return sp_stackmap_table_rewrite(&f, in, out);
 }
 
 /* One attribute of the code; *ret_kept: it is among those that stay. */
-static int put_attribute(
-	const struct job *j, uint32_t name, struct sp_bytes *in, struct sp_buf *out, bool *ret_kept)
+static int put_attribute(const struct job *j, uint32_t name, struct sp_class_bytes *in,
+	struct sp_buf *out, bool *ret_kept)
 {
-	struct sp_text t = sp_classpool_utf8(j->c->pool, name);
+	struct sp_class_text t = sp_constant_pool_utf8(j->c->pool, name);
 	size_t had = out->len;
 	int r = 0;
 
 	*ret_kept = true;
 	sp_put_u2(out, name);
 	sp_put_u4(out, 0);
-	if (sp_text_is(t, "LineNumberTable")) {
+	if (sp_class_text_is(t, "LineNumberTable")) {
 		put_lines(j, in, out);
-	} else if (sp_text_is(t, "LocalVariableTable") || sp_text_is(t, "LocalVariableTypeTable")) {
+	} else if (sp_class_text_is(t, "LocalVariableTable") ||
+		   sp_class_text_is(t, "LocalVariableTypeTable")) {
 		put_variables(j, in, out);
 	} else {
 		out->len = had;
@@ -359,13 +360,14 @@ static int put_attribute(
 }
 
 /* The frames, also where there were none. Class files of before Java 6 (50) have none at all. */
-static int put_map(const struct job *j, uint32_t name, struct sp_bytes in, struct sp_buf *out)
+static int put_map(const struct job *j, uint32_t name, struct sp_class_bytes in, struct sp_buf *out)
 {
 	size_t had = out->len;
 	int r;
 
 	if (!name)
-		name = sp_classpool_add_utf8(j->c->pool, "StackMapTable", strlen("StackMapTable"));
+		name = sp_constant_pool_add_utf8(
+			j->c->pool, "StackMapTable", strlen("StackMapTable"));
 	sp_put_u2(out, name);
 	sp_put_u4(out, 0);
 	r = name ? put_frames(j, in, out) : -E2BIG;
@@ -373,22 +375,22 @@ static int put_map(const struct job *j, uint32_t name, struct sp_bytes in, struc
 	return r;
 }
 
-static int put_attributes(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
+static int put_attributes(const struct job *j, struct sp_class_bytes *in, struct sp_buf *out)
 {
-	uint32_t count = sp_bytes_u2(in), kept_count = 0, map_name = 0;
+	uint32_t count = sp_class_bytes_u2(in), kept_count = 0, map_name = 0;
 	size_t count_at = out->len;
-	struct sp_bytes map = {0};
+	struct sp_class_bytes map = {0};
 	int r = 0;
 
 	sp_put_u2(out, 0);
 	for (; count && !in->bad && r == 0; count--) {
-		uint32_t name = sp_bytes_u2(in), len = sp_bytes_u4(in);
-		struct sp_bytes part = sp_bytes_part(in, len);
+		uint32_t name = sp_class_bytes_u2(in), len = sp_class_bytes_u4(in);
+		struct sp_class_bytes part = sp_class_bytes_part(in, len);
 		bool kept = false;
 
 		if (in->bad)
 			break;
-		if (sp_text_is(sp_classpool_utf8(j->c->pool, name), "StackMapTable")) {
+		if (sp_class_text_is(sp_constant_pool_utf8(j->c->pool, name), "StackMapTable")) {
 			map_name = name;
 			map = part;
 			continue;
@@ -408,7 +410,7 @@ static int put_attributes(const struct job *j, struct sp_bytes *in, struct sp_bu
 }
 
 /* Code, handlers and attributes, where the places are known. */
-static int put_all(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
+static int put_all(const struct job *j, struct sp_class_bytes *in, struct sp_buf *out)
 {
 	size_t had = out->len;
 	int r;
@@ -426,17 +428,17 @@ static int put_all(const struct job *j, struct sp_bytes *in, struct sp_buf *out)
 	return r < 0 ? r : in->p == in->end ? 0 : -EBADMSG;
 }
 
-int sp_rewrite_code(const struct sp_rewrite_class *c, const struct sp_rewrite_method *m,
-	struct sp_bytes in, struct sp_buf *out)
+int sp_bytecode_instrument(const struct sp_class_instrument_class *c,
+	const struct sp_bytecode_instrument_method *m, struct sp_class_bytes in, struct sp_buf *out)
 {
 	struct job j = {.c = c, .m = m};
 	SP_AUTO_FREE uint32_t *places = NULL;
 	int r;
 
-	j.max_stack = sp_bytes_u2(&in);
-	j.max_locals = sp_bytes_u2(&in);
-	j.len = sp_bytes_u4(&in);
-	j.code = sp_bytes_skip(&in, j.len);
+	j.max_stack = sp_class_bytes_u2(&in);
+	j.max_locals = sp_class_bytes_u2(&in);
+	j.len = sp_class_bytes_u4(&in);
+	j.code = sp_class_bytes_skip(&in, j.len);
 	if (in.bad || !j.len || j.len > CODE_MAX)
 		return -EBADMSG;
 	places = j.moved = calloc(j.len + 1, sizeof(*places));

@@ -1,27 +1,28 @@
-/* One method's code: see rewrite.h, whose inside this is. */
-#ifndef SP_AGENT_REWRITE_CODE_H
-#define SP_AGENT_REWRITE_CODE_H
+/* One method's code: see class_instrument.h, whose inside this is. */
+#ifndef SP_AGENT_CLASSFILE_BYTECODE_INSTRUMENT_H
+#define SP_AGENT_CLASSFILE_BYTECODE_INSTRUMENT_H
 
-#include "rewrite.h"
+#include "class_instrument.h"
 
 /* The class around it. */
-struct sp_rewrite_class {
-	struct sp_classpool *pool;
+struct sp_class_instrument_class {
+	struct sp_constant_pool *pool;
 	uint32_t version, this_class;
 	uint32_t entered, left, clock; /* indices of the methods that are called */
 };
 
-struct sp_rewrite_method {
-	struct sp_text name, descriptor;
+struct sp_bytecode_instrument_method {
+	struct sp_class_text name, descriptor;
 	bool is_static;
-	struct sp_rewrite_want want;
+	struct sp_class_instrument_want want;
 };
 
 /* Writes the Code attribute @in (behind its length) to @out, length first, with what is wanted of
  * it. Attributes of code that the JVM does not use are left away.
  * Returns 0, -EFBIG where it grew beyond what a method can be, -EBADMSG, -E2BIG or -ENOMEM; then
  * @out has something behind its end. */
-int sp_rewrite_code(const struct sp_rewrite_class *c, const struct sp_rewrite_method *m,
-	struct sp_bytes in, struct sp_buf *out);
+int sp_bytecode_instrument(const struct sp_class_instrument_class *c,
+	const struct sp_bytecode_instrument_method *m, struct sp_class_bytes in,
+	struct sp_buf *out);
 
 #endif

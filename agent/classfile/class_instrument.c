@@ -1,8 +1,9 @@
-/* See rewrite.h. The walk over a class file; what happens to a method's code is in rewrite_code.c.
+/* See class_instrument.h. The walk over a class file; what happens to a method's code is in
+ * bytecode_instrument.c.
  */
-#include "rewrite.h"
+#include "class_instrument.h"
 
-#include "rewrite_code.h"
+#include "bytecode_instrument.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 enum { STATIC = 0x0008 };
 
 struct walk {
-	const struct sp_rewrite *rw;
-	struct sp_classpool pool;
-	struct sp_rewrite_class about;
-	struct sp_bytes in;
+	const struct sp_class_instrument *rw;
+	struct sp_constant_pool pool;
+	struct sp_class_instrument_class about;
+	struct sp_class_bytes in;
 	struct sp_buf *body; /* what stands behind the constant pool */
 	int changed;
 };
@@ -26,47 +27,48 @@ static void copy(struct walk *w, const uint8_t *from)
 		sp_buf_add(w->body, from, (size_t)(w->in.p - from));
 }
 
-static void skip_attributes(struct sp_bytes *in)
+static void skip_attributes(struct sp_class_bytes *in)
 {
-	for (uint32_t n = sp_bytes_u2(in); n && !in->bad; n--) {
-		sp_bytes_u2(in);
-		sp_bytes_skip(in, sp_bytes_u4(in));
+	for (uint32_t n = sp_class_bytes_u2(in); n && !in->bad; n--) {
+		sp_class_bytes_u2(in);
+		sp_class_bytes_skip(in, sp_class_bytes_u4(in));
 	}
 }
 
-static void skip_members(struct sp_bytes *in)
+static void skip_members(struct sp_class_bytes *in)
 {
-	for (uint32_t n = sp_bytes_u2(in); n && !in->bad; n--) {
-		sp_bytes_skip(in, 6);
+	for (uint32_t n = sp_class_bytes_u2(in); n && !in->bad; n--) {
+		sp_class_bytes_skip(in, 6);
 		skip_attributes(in);
 	}
 }
 
-static void leave_out(struct walk *w, struct sp_text name, const char *why)
+static void leave_out(struct walk *w, struct sp_class_text name, const char *why)
 {
 	if (w->rw->left_out)
 		w->rw->left_out(w->rw->ctx, name, why);
 }
 
 /* The attributes of a method, Code rewritten. Returns 1 where there was such, 0 or -errno. */
-static int rewrite_attributes(struct walk *w, const struct sp_rewrite_method *m)
+static int rewrite_attributes(struct walk *w, const struct sp_bytecode_instrument_method *m)
 {
-	uint32_t count = sp_bytes_u2(&w->in);
+	uint32_t count = sp_class_bytes_u2(&w->in);
 	int found = 0;
 
 	sp_put_u2(w->body, count);
 	for (uint32_t i = 0; i < count && !w->in.bad; i++) {
 		const uint8_t *at = w->in.p;
-		uint32_t name = sp_bytes_u2(&w->in), len = sp_bytes_u4(&w->in);
-		struct sp_bytes code = sp_bytes_part(&w->in, len);
+		uint32_t name = sp_class_bytes_u2(&w->in), len = sp_class_bytes_u4(&w->in);
+		struct sp_class_bytes code = sp_class_bytes_part(&w->in, len);
 		int r;
 
-		if (w->in.bad || found || !sp_text_is(sp_classpool_utf8(&w->pool, name), "Code")) {
+		if (w->in.bad || found ||
+			!sp_class_text_is(sp_constant_pool_utf8(&w->pool, name), "Code")) {
 			copy(w, at);
 			continue;
 		}
 		sp_put_u2(w->body, name);
-		r = sp_rewrite_code(&w->about, m, code, w->body);
+		r = sp_bytecode_instrument(&w->about, m, code, w->body);
 		if (r < 0)
 			return r;
 		found = 1;
@@ -75,7 +77,8 @@ static int rewrite_attributes(struct walk *w, const struct sp_rewrite_method *m)
 }
 
 /* A method that is too large for it keeps its code. */
-static int rewrite_method(struct walk *w, const uint8_t *at, const struct sp_rewrite_method *m)
+static int rewrite_method(
+	struct walk *w, const uint8_t *at, const struct sp_bytecode_instrument_method *m)
 {
 	size_t had = w->body->len, pool_had = w->pool.added.len;
 	uint32_t total_had = w->pool.total;
@@ -101,18 +104,18 @@ static int rewrite_method(struct walk *w, const uint8_t *at, const struct sp_rew
 
 static int methods(struct walk *w)
 {
-	uint32_t count = sp_bytes_u2(&w->in);
+	uint32_t count = sp_class_bytes_u2(&w->in);
 	int r = 0;
 
 	sp_put_u2(w->body, count);
 	for (uint32_t i = 0; i < count && r == 0 && !w->in.bad; i++) {
 		const uint8_t *at = w->in.p;
-		uint32_t access = sp_bytes_u2(&w->in);
-		struct sp_rewrite_method m = {
-			.name = sp_classpool_utf8(&w->pool, sp_bytes_u2(&w->in)),
+		uint32_t access = sp_class_bytes_u2(&w->in);
+		struct sp_bytecode_instrument_method m = {
+			.name = sp_constant_pool_utf8(&w->pool, sp_class_bytes_u2(&w->in)),
 			.is_static = access & STATIC};
 
-		m.descriptor = sp_classpool_utf8(&w->pool, sp_bytes_u2(&w->in));
+		m.descriptor = sp_constant_pool_utf8(&w->pool, sp_class_bytes_u2(&w->in));
 		m.want = w->rw->want(w->rw->ctx, m.name, m.descriptor);
 		if (m.want.counted >= 0 || m.want.timed >= 0) {
 			r = rewrite_method(w, at, &m);
@@ -130,10 +133,10 @@ static int walk_body(struct walk *w)
 	const uint8_t *at = w->in.p;
 	int r;
 
-	sp_bytes_u2(&w->in); /* access */
-	w->about.this_class = sp_bytes_u2(&w->in);
-	sp_bytes_u2(&w->in); /* super */
-	sp_bytes_skip(&w->in, 2 * (size_t)sp_bytes_u2(&w->in));
+	sp_class_bytes_u2(&w->in); /* access */
+	w->about.this_class = sp_class_bytes_u2(&w->in);
+	sp_class_bytes_u2(&w->in); /* super */
+	sp_class_bytes_skip(&w->in, 2 * (size_t)sp_class_bytes_u2(&w->in));
 	skip_members(&w->in);
 	copy(w, at);
 	r = methods(w);
@@ -150,20 +153,22 @@ static int walk_class(struct walk *w, const uint8_t *in, struct sp_buf *out)
 	const uint8_t *pool_at;
 	int r;
 
-	if (sp_bytes_u4(&w->in) != MAGIC)
+	if (sp_class_bytes_u4(&w->in) != MAGIC)
 		return -EBADMSG;
-	sp_bytes_u2(&w->in);
-	w->about.version = sp_bytes_u2(&w->in);
+	sp_class_bytes_u2(&w->in);
+	w->about.version = sp_class_bytes_u2(&w->in);
 	pool_at = w->in.p + 2;
-	r = sp_classpool_read(&w->pool, &w->in);
+	r = sp_constant_pool_read(&w->pool, &w->in);
 	if (r < 0)
 		return r;
 	sp_buf_add(out, in, 8);
 	sp_put_u2(out, 0); /* the count, when it is known */
 	sp_buf_add(out, pool_at, (size_t)(w->in.p - pool_at));
-	w->about.entered = sp_classpool_add_method(&w->pool, SP_REWRITE_CLASS, "entered", "(I)V");
-	w->about.left = sp_classpool_add_method(&w->pool, SP_REWRITE_CLASS, "left", "(JI)V");
-	w->about.clock = sp_classpool_add_method(&w->pool, "java/lang/System", "nanoTime", "()J");
+	w->about.entered =
+		sp_constant_pool_add_method(&w->pool, SP_REWRITE_CLASS, "entered", "(I)V");
+	w->about.left = sp_constant_pool_add_method(&w->pool, SP_REWRITE_CLASS, "left", "(JI)V");
+	w->about.clock =
+		sp_constant_pool_add_method(&w->pool, "java/lang/System", "nanoTime", "()J");
 	if (!w->about.clock)
 		return -E2BIG;
 	r = walk_body(w);
@@ -176,7 +181,8 @@ static int walk_class(struct walk *w, const uint8_t *in, struct sp_buf *out)
 	return out->failed ? -ENOMEM : w->changed;
 }
 
-int sp_rewrite_class(const struct sp_rewrite *rw, const uint8_t *in, size_t len, struct sp_buf *out)
+int sp_class_instrument_class(
+	const struct sp_class_instrument *rw, const uint8_t *in, size_t len, struct sp_buf *out)
 {
 	SP_AUTO_BUF struct sp_buf body = {0};
 	struct walk w = {.rw = rw, .in = {in, in + len, false}, .body = &body};
@@ -184,6 +190,6 @@ int sp_rewrite_class(const struct sp_rewrite *rw, const uint8_t *in, size_t len,
 
 	w.about.pool = &w.pool;
 	r = walk_class(&w, in, out);
-	sp_classpool_done(&w.pool);
+	sp_constant_pool_done(&w.pool);
 	return r;
 }

@@ -3,26 +3,27 @@
  * multiple of four bytes long, so that switches keep their padding, and no jump leads into it but
  * those to a return, which shall go through it.
  * Plain functions over memory: no JVM, no global state. */
-#ifndef SP_AGENT_REWRITE_H
-#define SP_AGENT_REWRITE_H
+#ifndef SP_AGENT_CLASSFILE_CLASS_INSTRUMENT_H
+#define SP_AGENT_CLASSFILE_CLASS_INSTRUMENT_H
 
-#include "classpool.h"
+#include "constant_pool.h"
 
 /* The class whose methods are called; every class loader must find it. */
 #define SP_REWRITE_CLASS "sparkprof/Calls"
 
 /* What to do to a method. */
-struct sp_rewrite_want {
+struct sp_class_instrument_want {
 	int32_t counted; /* ≥ 0: calls static void entered(int counted) first; -1: not */
 	int32_t timed;	 /* ≥ 0: calls static void left(long since, int timed) last, since being
 			  * System.nanoTime() at the beginning; -1: not. Both below 32768 */
 };
 
-struct sp_rewrite {
+struct sp_class_instrument {
 	/* Asked for each method with code, and for those without. */
-	struct sp_rewrite_want (*want)(void *ctx, struct sp_text name, struct sp_text descriptor);
+	struct sp_class_instrument_want (*want)(
+		void *ctx, struct sp_class_text name, struct sp_class_text descriptor);
 	/* A wanted method is left as it was; @why is half a sentence. May be NULL. */
-	void (*left_out)(void *ctx, struct sp_text name, const char *why);
+	void (*left_out)(void *ctx, struct sp_class_text name, const char *why);
 	void *ctx;
 };
 
@@ -30,7 +31,7 @@ struct sp_rewrite {
  * object cannot be caught half made.
  * Returns how many methods were changed (0: @out is of no use), -EBADMSG where @in is not a class
  * file as we know them, -E2BIG where its constant pool is full, or -ENOMEM. */
-int sp_rewrite_class(
-	const struct sp_rewrite *rw, const uint8_t *in, size_t len, struct sp_buf *out);
+int sp_class_instrument_class(
+	const struct sp_class_instrument *rw, const uint8_t *in, size_t len, struct sp_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* See classpool.h. */
-#include "classpool.h"
+/* See constant_pool.h. */
+#include "constant_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,20 +28,20 @@ static const uint8_t sizes[TAGS] = {[UTF8] = 2,
 	[19] = 2,
 	[20] = 2};
 
-bool sp_text_is(struct sp_text t, const char *s)
+bool sp_class_text_is(struct sp_class_text t, const char *s)
 {
 	return t.len == strlen(s) && memcmp(t.s, s, t.len) == 0;
 }
 
-static int read_entries(struct sp_classpool *c, struct sp_bytes *b)
+static int read_entries(struct sp_constant_pool *c, struct sp_class_bytes *b)
 {
 	for (uint32_t i = 1; i < c->count; i++) {
 		const uint8_t *at = b->p;
-		uint32_t tag = sp_bytes_u1(b);
+		uint32_t tag = sp_class_bytes_u1(b);
 
 		if (b->bad || tag >= TAGS || !sizes[tag])
 			return -EBADMSG;
-		sp_bytes_skip(b, tag == UTF8 ? sp_bytes_u2(b) : sizes[tag]);
+		sp_class_bytes_skip(b, tag == UTF8 ? sp_class_bytes_u2(b) : sizes[tag]);
 		c->entries[i] = at;
 		i += tag == LONG || tag == DOUBLE; /* they count twice */
 		if (i >= c->count)
@@ -50,42 +50,42 @@ static int read_entries(struct sp_classpool *c, struct sp_bytes *b)
 	return b->bad ? -EBADMSG : 0;
 }
 
-int sp_classpool_read(struct sp_classpool *c, struct sp_bytes *b)
+int sp_constant_pool_read(struct sp_constant_pool *c, struct sp_class_bytes *b)
 {
 	memset(c, 0, sizeof(*c));
 	sp_buf_init(&c->added);
-	c->count = c->total = sp_bytes_u2(b);
+	c->count = c->total = sp_class_bytes_u2(b);
 	c->entries = calloc(c->count + 1, sizeof(*c->entries));
 	return c->entries ? read_entries(c, b) : -ENOMEM;
 }
 
-void sp_classpool_done(struct sp_classpool *c)
+void sp_constant_pool_done(struct sp_constant_pool *c)
 {
 	free(c->entries);
 	sp_buf_done(&c->added);
 }
 
-struct sp_text sp_classpool_utf8(const struct sp_classpool *c, uint32_t index)
+struct sp_class_text sp_constant_pool_utf8(const struct sp_constant_pool *c, uint32_t index)
 {
 	const uint8_t *e = index < c->count ? c->entries[index] : NULL;
 
-	return e && *e == UTF8 ? (struct sp_text){(const char *)e + 3, sp_be16(e + 1)}
-			       : (struct sp_text){"", 0};
+	return e && *e == UTF8 ? (struct sp_class_text){(const char *)e + 3, sp_be16(e + 1)}
+			       : (struct sp_class_text){"", 0};
 }
 
-struct sp_text sp_classpool_class(const struct sp_classpool *c, uint32_t index)
+struct sp_class_text sp_constant_pool_class(const struct sp_constant_pool *c, uint32_t index)
 {
 	const uint8_t *e = index < c->count ? c->entries[index] : NULL;
 
-	return sp_classpool_utf8(c, e && *e == CLASS ? sp_be16(e + 1) : 0);
+	return sp_constant_pool_utf8(c, e && *e == CLASS ? sp_be16(e + 1) : 0);
 }
 
-static uint32_t taken(struct sp_classpool *c)
+static uint32_t taken(struct sp_constant_pool *c)
 {
 	return c->total < MOST ? c->total++ : 0;
 }
 
-uint32_t sp_classpool_add_utf8(struct sp_classpool *c, const char *s, size_t len)
+uint32_t sp_constant_pool_add_utf8(struct sp_constant_pool *c, const char *s, size_t len)
 {
 	uint32_t i = len <= MOST ? taken(c) : 0;
 
@@ -97,9 +97,9 @@ uint32_t sp_classpool_add_utf8(struct sp_classpool *c, const char *s, size_t len
 	return i;
 }
 
-uint32_t sp_classpool_add_class(struct sp_classpool *c, const char *s, size_t len)
+uint32_t sp_constant_pool_add_class(struct sp_constant_pool *c, const char *s, size_t len)
 {
-	uint32_t name = sp_classpool_add_utf8(c, s, len), i = name ? taken(c) : 0;
+	uint32_t name = sp_constant_pool_add_utf8(c, s, len), i = name ? taken(c) : 0;
 
 	if (i) {
 		sp_put_u1(&c->added, CLASS);
@@ -109,7 +109,7 @@ uint32_t sp_classpool_add_class(struct sp_classpool *c, const char *s, size_t le
 }
 
 /* An entry of two indices. */
-static uint32_t add_pair(struct sp_classpool *c, uint32_t tag, uint32_t a, uint32_t b)
+static uint32_t add_pair(struct sp_constant_pool *c, uint32_t tag, uint32_t a, uint32_t b)
 {
 	uint32_t i = a && b ? taken(c) : 0;
 
@@ -121,12 +121,12 @@ static uint32_t add_pair(struct sp_classpool *c, uint32_t tag, uint32_t a, uint3
 	return i;
 }
 
-uint32_t sp_classpool_add_method(
-	struct sp_classpool *c, const char *of, const char *name, const char *descriptor)
+uint32_t sp_constant_pool_add_method(
+	struct sp_constant_pool *c, const char *of, const char *name, const char *descriptor)
 {
-	uint32_t class_id = sp_classpool_add_class(c, of, strlen(of));
-	uint32_t name_id = sp_classpool_add_utf8(c, name, strlen(name));
-	uint32_t type_id = sp_classpool_add_utf8(c, descriptor, strlen(descriptor));
+	uint32_t class_id = sp_constant_pool_add_class(c, of, strlen(of));
+	uint32_t name_id = sp_constant_pool_add_utf8(c, name, strlen(name));
+	uint32_t type_id = sp_constant_pool_add_utf8(c, descriptor, strlen(descriptor));
 
 	return add_pair(c, METHOD, class_id, add_pair(c, NAME_AND_TYPE, name_id, type_id));
 }

@@ -1,5 +1,5 @@
-/* See frames.h. */
-#include "frames.h"
+/* See stackmap_table.h. */
+#include "stackmap_table.h"
 
 #include "base/cleanup.h"
 
@@ -53,7 +53,7 @@ static size_t field_len(const char *s, const char *end)
 }
 
 /* What the verifier calls an argument of that type. */
-static int argument(struct sp_classpool *pool, const char *s, size_t len, struct type *ret)
+static int argument(struct sp_constant_pool *pool, const char *s, size_t len, struct type *ret)
 {
 	*ret = (struct type){INTEGER, 0};
 	switch (*s) {
@@ -69,8 +69,8 @@ static int argument(struct sp_classpool *pool, const char *s, size_t len, struct
 	case 'L':
 	case '[':
 		ret->tag = OBJECT;
-		ret->data = (uint16_t)(*s == 'L' ? sp_classpool_add_class(pool, s + 1, len - 2)
-						 : sp_classpool_add_class(pool, s, len));
+		ret->data = (uint16_t)(*s == 'L' ? sp_constant_pool_add_class(pool, s + 1, len - 2)
+						 : sp_constant_pool_add_class(pool, s, len));
 		return ret->data ? 0 : -E2BIG;
 	default:
 		return 0;
@@ -78,7 +78,7 @@ static int argument(struct sp_classpool *pool, const char *s, size_t len, struct
 }
 
 /* The frame that no table holds: the method's arguments. */
-static int first_frame(const struct sp_frames_job *job, struct frame *f)
+static int first_frame(const struct sp_stackmap_table_job *job, struct frame *f)
 {
 	const char *s = job->descriptor.s, *end = s + job->descriptor.len;
 	struct type t = {job->is_init ? UNINITIALIZED_THIS : OBJECT,
@@ -101,41 +101,42 @@ static int first_frame(const struct sp_frames_job *job, struct frame *f)
 	return s < end ? 0 : -EBADMSG;
 }
 
-static struct type read_type(const struct sp_frames_job *job, struct sp_bytes *in)
+static struct type read_type(const struct sp_stackmap_table_job *job, struct sp_class_bytes *in)
 {
-	struct type t = {(uint8_t)sp_bytes_u1(in), 0};
+	struct type t = {(uint8_t)sp_class_bytes_u1(in), 0};
 
 	in->bad |= t.tag > UNINITIALIZED;
 	if (t.tag == OBJECT || t.tag == UNINITIALIZED)
-		t.data = (uint16_t)sp_bytes_u2(in);
+		t.data = (uint16_t)sp_class_bytes_u2(in);
 	in->bad |= t.tag == UNINITIALIZED && t.data >= job->code_len;
 	return t;
 }
 
-static void read_types(const struct sp_frames_job *job, struct sp_bytes *in, uint32_t count,
-	struct type *to, uint32_t *n, uint32_t cap)
+static void read_types(const struct sp_stackmap_table_job *job, struct sp_class_bytes *in,
+	uint32_t count, struct type *to, uint32_t *n, uint32_t cap)
 {
 	while (count-- && !in->bad)
 		in->bad |= !push(to, n, cap, read_type(job, in));
 }
 
-static void read_locals(
-	const struct sp_frames_job *job, struct sp_bytes *in, uint32_t count, struct frame *f)
+static void read_locals(const struct sp_stackmap_table_job *job, struct sp_class_bytes *in,
+	uint32_t count, struct frame *f)
 {
 	read_types(job, in, count, f->locals, &f->n_locals, f->cap_locals);
 }
 
-static void read_stack(
-	const struct sp_frames_job *job, struct sp_bytes *in, uint32_t count, struct frame *f)
+static void read_stack(const struct sp_stackmap_table_job *job, struct sp_class_bytes *in,
+	uint32_t count, struct frame *f)
 {
 	read_types(job, in, count, f->stack, &f->n_stack, f->cap_stack);
 }
 
 /* Applies the frame that stands at @in. Returns its distance. */
-static uint32_t read_frame(const struct sp_frames_job *job, struct sp_bytes *in, struct frame *f)
+static uint32_t read_frame(
+	const struct sp_stackmap_table_job *job, struct sp_class_bytes *in, struct frame *f)
 {
-	uint32_t kind = sp_bytes_u1(in);
-	uint32_t delta = kind < RESERVED ? kind % SAME_ONE : sp_bytes_u2(in), chopped;
+	uint32_t kind = sp_class_bytes_u1(in);
+	uint32_t delta = kind < RESERVED ? kind % SAME_ONE : sp_class_bytes_u2(in), chopped;
 
 	f->n_stack = 0;
 	if (kind >= RESERVED && kind < SAME_ONE_EXTENDED) {
@@ -150,13 +151,13 @@ static uint32_t read_frame(const struct sp_frames_job *job, struct sp_bytes *in,
 		read_locals(job, in, kind - SAME_EXTENDED, f);
 	} else if (kind == FULL) {
 		f->n_locals = 0;
-		read_locals(job, in, sp_bytes_u2(in), f);
-		read_stack(job, in, sp_bytes_u2(in), f);
+		read_locals(job, in, sp_class_bytes_u2(in), f);
+		read_stack(job, in, sp_class_bytes_u2(in), f);
 	}
 	return delta;
 }
 
-static void put_type(const struct sp_frames_job *job, struct type t, struct sp_buf *out)
+static void put_type(const struct sp_stackmap_table_job *job, struct type t, struct sp_buf *out)
 {
 	sp_put_u1(out, t.tag);
 	if (t.tag == UNINITIALIZED)
@@ -165,15 +166,15 @@ static void put_type(const struct sp_frames_job *job, struct type t, struct sp_b
 		sp_put_u2(out, t.data);
 }
 
-static void put_types(
-	const struct sp_frames_job *job, const struct type *t, uint32_t n, struct sp_buf *out)
+static void put_types(const struct sp_stackmap_table_job *job, const struct type *t, uint32_t n,
+	struct sp_buf *out)
 {
 	for (uint32_t i = 0; i < n; i++)
 		put_type(job, t[i], out);
 }
 
 /* @at and @last in the new code; @last is -1 for the first. */
-static void put_frame(const struct sp_frames_job *job, const struct frame *f, uint32_t at,
+static void put_frame(const struct sp_stackmap_table_job *job, const struct frame *f, uint32_t at,
 	int64_t last, struct sp_buf *out)
 {
 	uint32_t used = slots(f->locals, f->n_locals), gap = job->max_locals - used;
@@ -191,10 +192,10 @@ static void put_frame(const struct sp_frames_job *job, const struct frame *f, ui
 	put_types(job, f->stack, f->n_stack, out);
 }
 
-static int put_handler(const struct sp_frames_job *job, int64_t last, struct sp_buf *out)
+static int put_handler(const struct sp_stackmap_table_job *job, int64_t last, struct sp_buf *out)
 {
 	static const char thrown[] = "java/lang/Throwable";
-	uint32_t id = sp_classpool_add_class(job->pool, thrown, sizeof(thrown) - 1);
+	uint32_t id = sp_constant_pool_add_class(job->pool, thrown, sizeof(thrown) - 1);
 	struct type t = {OBJECT, (uint16_t)id};
 	struct frame f = {.stack = &t, .n_stack = 1};
 
@@ -203,8 +204,8 @@ static int put_handler(const struct sp_frames_job *job, int64_t last, struct sp_
 }
 
 /* Each frame that there was; *last is where the last is now. */
-static int put_frames(const struct sp_frames_job *job, struct sp_bytes *in, uint32_t count,
-	struct frame *f, int64_t *last, struct sp_buf *out)
+static int put_frames(const struct sp_stackmap_table_job *job, struct sp_class_bytes *in,
+	uint32_t count, struct frame *f, int64_t *last, struct sp_buf *out)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t delta = read_frame(job, in, f);
@@ -219,9 +220,10 @@ static int put_frames(const struct sp_frames_job *job, struct sp_bytes *in, uint
 	return in->p == in->end ? 0 : -EBADMSG;
 }
 
-int sp_frames_rewrite(const struct sp_frames_job *job, struct sp_bytes in, struct sp_buf *out)
+int sp_stackmap_table_rewrite(
+	const struct sp_stackmap_table_job *job, struct sp_class_bytes in, struct sp_buf *out)
 {
-	uint32_t count = in.p == in.end ? 0 : sp_bytes_u2(&in);
+	uint32_t count = in.p == in.end ? 0 : sp_class_bytes_u2(&in);
 	SP_AUTO_FREE struct type *types =
 		calloc((size_t)job->max_locals + job->max_stack + 1, sizeof(*types));
 	struct frame f = {.locals = types,

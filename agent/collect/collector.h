@@ -1,10 +1,10 @@
 /* The collector: one native thread, with all signals blocked, that takes samples from the engines,
  * unwinds and interns them and writes the recording. It never enters the JVM. */
-#ifndef SP_AGENT_COLLECTOR_H
-#define SP_AGENT_COLLECTOR_H
+#ifndef SP_AGENT_COLLECT_COLLECTOR_H
+#define SP_AGENT_COLLECT_COLLECTOR_H
 
-#include "engine.h"
-#include "session.h"
+#include "capture/engine.h"
+#include "host/counts.h"
 
 struct sp_collector;
 
@@ -38,16 +38,5 @@ void sp_collector_close(struct sp_collector *c);
 void sp_collector_nudge(struct sp_collector *c);
 
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret);
-
-/* For engines, on the collector's thread: unwind, intern and record @s. Sets s->ret. */
-void sp_collector_take(struct sp_collector *c, struct sp_sample *s);
-
-/* For wall: @t stood at @at from @from_ns for @span_ns. Returns false where the stack is void
- * because a new chunk began: take it again. */
-bool sp_collector_stood(struct sp_collector *c, struct sp_tinfo *t, const struct sp_standing *at,
-	enum sp_state state, uint64_t from_ns, uint64_t span_ns, uint32_t looks);
-
-/* Stack ids of another epoch are void. */
-uint32_t sp_collector_epoch(const struct sp_collector *c);
 
 #endif

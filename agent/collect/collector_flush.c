@@ -1,9 +1,10 @@
 /* The collector's writing: flushes, when they are due and when somebody wants one, and goes from
  * one file to the next. */
-#include "collector_in.h"
+#include "collector_internal.h"
 
 #include "base/clock.h"
-#include "pieces.h"
+#include "hooks/class_sources.h"
+#include "output/segments.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +13,14 @@
 
 void sp_collector_identify(struct sp_collector *c)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 
-	if (sp_identity_take(&c->capture->identity, &c->identity_version, &id))
-		sp_record_identity(c->record, &id);
+	if (sp_spark_identity_take(&c->capture->identity, &c->identity_version, &id))
+		sp_event_writer_identity(c->record, &id);
 	else
 		return;
 	if (c->capture->pieces)
-		sp_pieces_identify(c->capture->pieces, &id);
+		sp_segments_identify(c->capture->pieces, &id);
 }
 
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
@@ -90,19 +91,19 @@ static uint64_t whole_size(int fd, uint64_t before)
 }
 
 /* Ends the file and begins the next. Samples are taken meanwhile; they wait in their rings. */
-static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err *err)
+static int turn_page(struct sp_collector *c, struct sp_segments *p, struct sp_err *err)
 {
-	uint64_t bytes = sp_record_bytes(c->record);
-	int r, fd = sp_pieces_next(p, sp_clock_mono_ns(), err);
+	uint64_t bytes = sp_event_writer_bytes(c->record);
+	int r, fd = sp_segments_next(p, sp_clock_mono_ns(), err);
 
 	if (fd < 0) {
 		say_once(c, err);
-		return sp_record_flush(c->record, err);
+		return sp_event_writer_flush(c->record, err);
 	}
-	r = sp_record_switch(c->record, fd, err);
+	r = sp_event_writer_switch(c->record, fd, err);
 	bytes = whole_size(c->out_fd, bytes);
 	replace_fd(c, fd);
-	sp_pieces_ended(
+	sp_segments_ended(
 		p, bytes, c->told.samples - c->before.samples + c->told.lost - c->before.lost);
 	/* What is lost from the last count on belongs to the next file. */
 	c->before = c->told;
@@ -114,29 +115,42 @@ static int turn_page(struct sp_collector *c, struct sp_pieces *p, struct sp_err 
 static void make_room(struct sp_collector *c)
 {
 	atomic_fetch_add(&c->lost[SP_LOSS_DISK],
-		sp_pieces_fit(c->capture->pieces, sp_record_bytes(c->record)));
+		sp_segments_fit(c->capture->pieces, sp_event_writer_bytes(c->record)));
 }
 
 void sp_collector_last_room(struct sp_collector *c)
 {
 	struct sp_err err;
 
-	if (c->capture->pieces && sp_record_flush(c->record, &err) >= 0)
+	if (c->capture->pieces && sp_event_writer_flush(c->record, &err) >= 0)
 		make_room(c);
 }
 
 static int write_out(struct sp_collector *c, struct sp_err *err)
 {
-	struct sp_pieces *p = c->capture->pieces;
+	struct sp_segments *p = c->capture->pieces;
 	int r;
 
 	if (!p)
-		return sp_record_flush(c->record, err);
-	r = sp_pieces_due(p, sp_clock_mono_ns(), sp_record_bytes(c->record))
+		return sp_event_writer_flush(c->record, err);
+	r = sp_segments_due(p, sp_clock_mono_ns(), sp_event_writer_bytes(c->record))
 		    ? turn_page(c, p, err)
-		    : sp_record_flush(c->record, err);
+		    : sp_event_writer_flush(c->record, err);
 	make_room(c);
 	return r;
+}
+
+static void write_source(void *ctx, const char *location, const char *classes)
+{
+	sp_event_writer_source(ctx, location, classes);
+}
+
+void sp_collector_sources(struct sp_collector *c)
+{
+	if (!c->capture->sources)
+		return;
+	sp_class_sources_want(c->capture->sources, c->dict);
+	sp_class_sources_tell(c->capture->sources, write_source, c->record);
 }
 
 static int flush(struct sp_collector *c, struct sp_err *err)
@@ -149,14 +163,19 @@ static int flush(struct sp_collector *c, struct sp_err *err)
 		sp_wall_settle(c->wall, false);
 	sp_collector_identify(c);
 	sp_collector_tell_python(c);
+	if (sp_metrics_before(c->metrics, &m))
+		sp_event_writer_throttled(c->record, &m);
+	sp_collector_sources(c);
 	sp_metrics_read(c->metrics, &m);
-	sp_record_metrics(c->record, &m);
+	sp_event_writer_metrics(c->record, &m);
 	sp_collector_piece_counts(c, &counts);
-	sp_record_counts(c->record, &counts);
+	sp_event_writer_counts(c->record, &counts);
 	r = write_out(c, err);
 	if (r > 0)
 		sp_intern_reset(c->intern);
-	atomic_store(&c->bytes, c->bytes_before + sp_record_bytes(c->record));
+	if (r > 0 && c->capture->sources)
+		sp_class_sources_reset(c->capture->sources);
+	atomic_store(&c->bytes, c->bytes_before + sp_event_writer_bytes(c->record));
 	c->next_flush_ns = sp_clock_mono_ns() + c->capture->args->flush_ns;
 	return r < 0 ? r : 0;
 }
@@ -174,11 +193,13 @@ void sp_collector_flush_if_due(struct sp_collector *c)
 	c->dump_wanted = false;
 	pthread_mutex_unlock(&c->lock);
 	if (wanted == c->flush_done && sp_clock_mono_ns() < c->next_flush_ns &&
-		!sp_record_full(c->record))
+		!sp_event_writer_full(c->record))
 		return;
 	/* No samples of the recording: only the dump shows them. */
 	if (dump && c->capture->live)
-		sp_reports_live(c->capture->live, c->record, c->dict, false, &lost);
+		sp_hook_events_live(c->capture->live, c->record, c->dict, false, &lost);
+	if (dump)
+		sp_collector_open_tasks(c);
 	r = flush(c, &err);
 	pthread_mutex_lock(&c->lock);
 	c->flush_done = wanted;

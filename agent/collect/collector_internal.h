@@ -1,14 +1,14 @@
 /* Inside of the collector: what it holds. Nobody else includes this. */
-#ifndef SP_AGENT_COLLECTOR_IN_H
-#define SP_AGENT_COLLECTOR_IN_H
+#ifndef SP_AGENT_COLLECT_COLLECTOR_INTERNAL_H
+#define SP_AGENT_COLLECT_COLLECTOR_INTERNAL_H
 
+#include "capture/wall.h"
 #include "collector.h"
+#include "event_writer.h"
+#include "hook_events.h"
 #include "metrics.h"
-#include "record.h"
-#include "reports.h"
-#include "somebody.h"
-#include "stacks.h"
-#include "wall.h"
+#include "sample_stack.h"
+#include "thread_filter_check.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,10 +20,10 @@ struct sp_collector {
 	uint64_t wall_ns, wall_left; /* the interval, and what is over of spans */
 	int out_fd;
 
-	struct sp_stacks *stacks;
+	struct sp_sample_stack *stacks;
 	struct sp_dict *dict;
 	struct sp_intern *intern; /* borrowed from stacks */
-	struct sp_record *record;
+	struct sp_event_writer *record;
 	struct sp_metrics_reader *metrics;
 	struct sp_callers callers;
 	uint32_t identity_version;
@@ -34,11 +34,12 @@ struct sp_collector {
 	bool said_python; /* that its workers are not sampled */
 
 	_Atomic uint64_t samples, lost[SP_LOSSES], truncated, too_deep, unknown, bytes;
-	uint64_t next_drain_ns, next_flush_ns, end_ns;
-	struct sp_somebody somebody;
+	uint64_t carrier_ns; /* when a thread was last seen to carry a virtual one */
+	uint64_t next_drain_ns, drained_ns, next_flush_ns, end_ns;
+	struct sp_thread_filter_check somebody;
 	bool ring_filling; /* more than an eighth at the last look: look sooner */
 
-	pthread_t thread;
+	struct sp_own_thread *thread;
 	bool started, finished;
 	pthread_mutex_t finish_lock; /* stop and the JVM's end may come together */
 	_Atomic uint32_t wake;	     /* futex: bumped to interrupt the sleep */
@@ -52,9 +53,32 @@ struct sp_collector {
 	int finish_status;
 };
 
+/* collect/drain_wait.c: may the samples that lie in rings at @now wait for the next tick? */
+bool sp_collector_may_wait(struct sp_collector *c, uint64_t now);
+
+/* collect/collect_tasks.c */
+void sp_collector_tasks(struct sp_collector *c);      /* what Spark's threads have done since */
+void sp_collector_open_tasks(struct sp_collector *c); /* for a dump */
+
+static inline void sp_collector_count(_Atomic uint64_t *at, uint64_t n)
+{
+	if (n)
+		atomic_fetch_add_explicit(at, n, memory_order_relaxed);
+}
+
+/* collector_samples.c */
+void sp_collector_set_sink(struct sp_collector *c); /* engines hand samples to it */
+void sp_collector_sample(void *ctx, struct sp_raw_sample *s);
+/* The thread as it was called at that time. */
+uint32_t sp_collector_thread_at(
+	struct sp_collector *c, struct sp_tinfo *t, uint32_t tid, uint64_t time_ns);
+void sp_collector_report(
+	struct sp_collector *c, struct sp_raw_sample *s, const struct sp_sig_record *rec);
+
 /* collector_flush.c */
 void sp_collector_identify(struct sp_collector *c);
 void sp_collector_tell_python(struct sp_collector *c); /* says once what autostart lacks */
+void sp_collector_sources(struct sp_collector *c);     /* from where classes came */
 void sp_collector_last_room(struct sp_collector *c);   /* for the end of the file in hand */
 void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret);
 /* Somebody may be waiting in sp_collector_flush(). */

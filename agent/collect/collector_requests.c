@@ -1,5 +1,6 @@
 /* What other threads ask of the collector: to flush, to finish. See collector.h. */
-#include "collector_in.h"
+#include "collector_internal.h"
+#include "host/own_thread.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@ int sp_collector_finish(struct sp_collector *c, struct sp_err *err)
 	if (c->started) {
 		atomic_store(&c->stop, 1);
 		wake(c);
-		pthread_join(c->thread, NULL);
+		sp_own_thread_join(c->thread);
 		c->started = false;
 	}
 	pthread_mutex_unlock(&c->finish_lock);

@@ -1,9 +1,9 @@
-/* See record.h. */
-#include "record.h"
+/* See event_writer.h. */
+#include "event_writer.h"
 
 #include "base/clock.h"
 #include "jfr/writer.h"
-#include "jvminfo.h"
+#include "vm/jvminfo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-struct sp_record {
+struct sp_event_writer {
 	struct sp_jfrw *w;
 	struct sp_dict *dict;
 	size_t dict_cap;
@@ -24,10 +24,10 @@ struct sp_record {
 	const char *notes; /* lines; more may come */
 	size_t noted;	   /* of them, what this chunk has */
 	struct sp_jvminfo jvm;
-	struct sp_identity identity;
+	struct sp_spark_identity identity;
 };
 
-static void setting(struct sp_record *r, const char *name, const char *value)
+static void setting(struct sp_event_writer *r, const char *name, const char *value)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
 		{.s = name}, {.s = value}};
@@ -35,7 +35,7 @@ static void setting(struct sp_record *r, const char *name, const char *value)
 	sp_jfrw_event(r->w, SP_JFR_ACTIVE_SETTING, v);
 }
 
-static void number_setting(struct sp_record *r, const char *name, uint64_t n)
+static void number_setting(struct sp_event_writer *r, const char *name, uint64_t n)
 {
 	char text[24];
 
@@ -44,7 +44,7 @@ static void number_setting(struct sp_record *r, const char *name, uint64_t n)
 }
 
 /* The sentences about fallbacks that this chunk does not have yet: a setting each. */
-static void write_notes(struct sp_record *r)
+static void write_notes(struct sp_event_writer *r)
 {
 	const char *p = r->notes + r->noted;
 	char line[1024];
@@ -56,9 +56,9 @@ static void write_notes(struct sp_record *r)
 	r->noted = (size_t)(p - r->notes);
 }
 
-static void write_identity(struct sp_record *r)
+static void write_identity(struct sp_event_writer *r)
 {
-	const struct sp_identity *id = &r->identity;
+	const struct sp_spark_identity *id = &r->identity;
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = id->app_id}, {.s = id->app_name},
 		{.s = id->app_attempt}, {.s = id->executor_id}, {.s = id->host},
 		{.s = id->container}, {.s = id->pod}, {.s = id->spark_version},
@@ -69,7 +69,7 @@ static void write_identity(struct sp_record *r)
 }
 
 /* What every chunk says about the recording itself. */
-static void write_head(struct sp_record *r)
+static void write_head(struct sp_event_writer *r)
 {
 	uint64_t now = sp_clock_mono_ns();
 	struct utsname u;
@@ -107,16 +107,16 @@ static void write_head(struct sp_record *r)
 	write_identity(r);
 }
 
-int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, struct sp_dict *dict,
-	const char *engine, uint64_t interval_ns, const char *notes, size_t memory,
-	struct sp_err *err)
+int sp_event_writer_open(struct sp_event_writer **ret, const struct sp_args *args, int fd,
+	struct sp_dict *dict, const char *engine, uint64_t interval_ns, const char *notes,
+	size_t memory, struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
 		.chunk_time_ns = args->chunk_ns,
 		.stream = args->stream,
 		.append = args->append};
-	struct sp_record *r = calloc(1, sizeof(*r));
+	struct sp_event_writer *r = calloc(1, sizeof(*r));
 	int e;
 
 	if (!r)
@@ -129,7 +129,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	r->since_ns = sp_clock_mono_ns();
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
-	sp_jvminfo_read(&r->jvm);
+	sp_jvminfo_read(&r->jvm, !args->noredact);
 	e = sp_jfrw_new(&r->w, fd, dict, &cfg, err);
 	if (e < 0) {
 		free(r);
@@ -140,7 +140,7 @@ int sp_record_open(struct sp_record **ret, const struct sp_args *args, int fd, s
 	return 0;
 }
 
-void sp_record_identity(struct sp_record *r, const struct sp_identity *id)
+void sp_event_writer_identity(struct sp_event_writer *r, const struct sp_spark_identity *id)
 {
 	r->identity = *id;
 	write_identity(r);
@@ -148,25 +148,27 @@ void sp_record_identity(struct sp_record *r, const struct sp_identity *id)
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
  * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
-void sp_record_cpu(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack)
+void sp_event_writer_cpu(
+	struct sp_event_writer *r, uint64_t time_ns, uint32_t thread, uint32_t stack)
 {
 	/* async-profiler's converter takes samples without a state for CPU time, others for wall
 	 * clock; who is sampled by CPU time runs anyway. */
 	sp_jfrw_sample(r->w, time_ns, thread, stack, SP_STATE_UNKNOWN);
 }
 
-void sp_record_wall(struct sp_record *r, uint64_t time_ns, uint32_t thread, uint32_t stack,
-	enum sp_state state, uint64_t span_ns, uint32_t samples)
+void sp_event_writer_wall(struct sp_event_writer *r, uint64_t time_ns, uint32_t thread,
+	uint32_t stack, enum sp_state state, uint64_t span_ns, uint32_t samples)
 {
 	sp_jfrw_wall(r->w, time_ns, thread, stack, state, samples, span_ns);
 }
 
-void sp_record_event(struct sp_record *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
+void sp_event_writer_event(
+	struct sp_event_writer *r, enum sp_jfr_type_id type, const union sp_jfr_val *vals)
 {
 	sp_jfrw_event(r->w, type, vals);
 }
 
-void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m)
+void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics *m)
 {
 	union sp_jfr_val cpu[] = {
 		{.u = m->time_ns}, {.f = m->cpu_user}, {.f = m->cpu_system}, {.f = m->cpu_machine}};
@@ -184,9 +186,20 @@ void sp_record_metrics(struct sp_record *r, const struct sp_metrics *m)
 		sp_jfrw_event(r->w, SP_JFR_HEAP_SUMMARY, heap);
 	if (m->gc_new)
 		sp_jfrw_event(r->w, SP_JFR_GC, gc);
+	if (m->limited)
+		sp_event_writer_throttled(r, m);
 }
 
-void sp_record_module(struct sp_record *r, const struct sp_module *m)
+void sp_event_writer_throttled(struct sp_event_writer *r, const struct sp_metrics *m)
+{
+	const struct sp_throttled *t = &m->throttled;
+	union sp_jfr_val v[] = {
+		{.u = m->time_ns}, {.u = t->periods}, {.u = t->throttled}, {.u = t->ns}};
+
+	sp_jfrw_event(r->w, SP_JFR_CPU_THROTTLING, v);
+}
+
+void sp_event_writer_module(struct sp_event_writer *r, const struct sp_module *m)
 {
 	char id[2 * SP_BUILD_ID_MAX + 1] = "";
 	struct stat st;
@@ -208,36 +221,49 @@ static const char *const losses[SP_LOSSES] = {
 	[SP_LOSS_DISK] = "removed to stay within maxdisk",
 };
 
-void sp_record_task(struct sp_record *r, const struct sp_task *t, uint32_t thread)
+void sp_event_writer_open_task(struct sp_event_writer *r, const struct sp_task *t, uint32_t thread)
 {
-	char tag[96];
-	uint64_t took = t->end_ns - t->start_ns;
-	const struct sp_taskname *n = &t->name;
-
-	sp_taskname_tag(n, tag, sizeof(tag));
-
-	union sp_jfr_val span[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
-		{.u = sp_dict_string(r->dict, tag, strlen(tag))}};
-	union sp_jfr_val task[] = {{.u = t->start_ns}, {.u = took}, {.u = thread},
-		{.u = (uint32_t)n->stage}, {.u = (uint32_t)n->stage_attempt},
+	const struct sp_task_name *n = &t->name;
+	union sp_jfr_val task[] = {{.u = t->start_ns}, {.u = t->end_ns - t->start_ns},
+		{.u = thread}, {.u = (uint32_t)n->stage}, {.u = (uint32_t)n->stage_attempt},
 		{.u = (uint32_t)n->index}, {.u = (uint32_t)n->attempt}, {.u = (uint64_t)n->task_id},
-		{.u = t->begun}, {.u = t->ended}, {.u = t->feeder}};
+		{.u = t->begun}, {.u = t->ended}, {.u = t->feeder}, {.u = t->launch_ms}};
 
-	sp_jfrw_event(r->w, SP_JFR_SPAN, span);
 	sp_jfrw_event(r->w, SP_JFR_TASK, task);
 }
 
-void sp_record_stage(struct sp_record *r, const struct sp_stage_about *a)
+void sp_event_writer_task(struct sp_event_writer *r, const struct sp_task *t, uint32_t thread)
+{
+	char tag[96];
+
+	sp_task_name_tag(&t->name, tag, sizeof(tag));
+
+	union sp_jfr_val span[] = {{.u = t->start_ns}, {.u = t->end_ns - t->start_ns},
+		{.u = thread}, {.u = sp_dict_string(r->dict, tag, strlen(tag))}};
+
+	sp_jfrw_event(r->w, SP_JFR_SPAN, span);
+	sp_event_writer_open_task(r, t, thread);
+}
+
+void sp_event_writer_stage(struct sp_event_writer *r, const struct sp_stage_about *a)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = (uint32_t)a->stage},
 		{.u = (uint32_t)a->attempt}, {.u = (uint64_t)a->sql}, {.s = a->group},
 		{.s = a->description}, {.s = a->call_site}, {.s = a->pool}, {.s = a->query},
-		{.s = a->batch}, {.s = a->name}, {.u = (uint64_t)a->job}, {.s = a->sql_text}};
+		{.s = a->batch}, {.s = a->name}, {.u = (uint64_t)a->job}, {.s = a->sql_text},
+		{.u = a->finished}, {.u = a->median_ms}};
 
 	sp_jfrw_event(r->w, SP_JFR_STAGE, v);
 }
 
-void sp_record_counts(struct sp_record *r, const struct sp_counts *c)
+void sp_event_writer_source(struct sp_event_writer *r, const char *location, const char *classes)
+{
+	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = location}, {.s = classes}};
+
+	sp_jfrw_event(r->w, SP_JFR_CLASS_SOURCE, v);
+}
+
+void sp_event_writer_counts(struct sp_event_writer *r, const struct sp_counts *c)
 {
 	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
 		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}, {.u = r->since_ns}};
@@ -261,18 +287,18 @@ static int sentence(int e, struct sp_err *err)
 	return sp_err_set(err, e, "the recording could not be written: %s", strerror(-e));
 }
 
-bool sp_record_full(const struct sp_record *r)
+bool sp_event_writer_full(const struct sp_event_writer *r)
 {
 	return sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict);
 }
 
-int sp_record_flush(struct sp_record *r, struct sp_err *err)
+int sp_event_writer_flush(struct sp_event_writer *r, struct sp_err *err)
 {
 	int e;
 
 	write_notes(r);
 	/* A dictionary that is nearly full begins a new chunk, and so days fit into its memory. */
-	e = sp_record_full(r) ? sp_jfrw_rotate(r->w) : sp_jfrw_flush(r->w);
+	e = sp_event_writer_full(r) ? sp_jfrw_rotate(r->w) : sp_jfrw_flush(r->w);
 
 	if (e < 0)
 		return sentence(e, err);
@@ -283,7 +309,7 @@ int sp_record_flush(struct sp_record *r, struct sp_err *err)
 	return 1;
 }
 
-int sp_record_switch(struct sp_record *r, int fd, struct sp_err *err)
+int sp_event_writer_switch(struct sp_event_writer *r, int fd, struct sp_err *err)
 {
 	int e;
 
@@ -297,17 +323,18 @@ int sp_record_switch(struct sp_record *r, int fd, struct sp_err *err)
 	return 1;
 }
 
-uint64_t sp_record_bytes(const struct sp_record *r)
+uint64_t sp_event_writer_bytes(const struct sp_event_writer *r)
 {
 	return sp_jfrw_bytes(r->w);
 }
 
-int sp_record_close(struct sp_record *r, const struct sp_counts *counts, struct sp_err *err)
+int sp_event_writer_close(
+	struct sp_event_writer *r, const struct sp_counts *counts, struct sp_err *err)
 {
 	int e;
 
 	write_notes(r);
-	sp_record_counts(r, counts);
+	sp_event_writer_counts(r, counts);
 	e = sp_jfrw_close(r->w);
 	free(r);
 	return e < 0 ? sentence(e, err) : 0;

@@ -1,7 +1,8 @@
 /* See intern.h. Native methods are cached by pc in a direct-mapped table. */
 #include "intern.h"
 
-#include "funcnames.h"
+#include "base/boot_id.h"
+#include "elf_symtab.h"
 #include "unwind/vthread.h"
 
 #include <errno.h>
@@ -29,12 +30,13 @@ struct sp_intern {
 	struct sp_dict *dict;
 	struct sp_modules *modules;
 	struct sp_unwinder *unwinder;
-	struct sp_names *names;
-	struct sp_funcnames *files; /* NULL: they are not asked */
+	struct sp_method_names *names;
+	struct sp_elf_symtab *files; /* NULL: they are not asked */
 	uint32_t depth;
 	uint32_t epoch, modules_epoch;
-	uint32_t unknown_method;
-	bool python; /* a method was seen that talks to Python workers */
+	uint32_t unknown_method, gap_method;
+	char kernel_id[SP_BOOT_ID + 8]; /* "()L<boot id>;": addresses mean this boot's functions */
+	bool python;			/* a method was seen that talks to Python workers */
 	struct sp_frame_ref *refs;
 	void (*module_seen)(void *ctx, const struct sp_module *m);
 	void *module_ctx;
@@ -44,9 +46,10 @@ struct sp_intern {
 };
 
 int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_modules *modules,
-	struct sp_unwinder *unwinder, struct sp_names *names, uint32_t depth)
+	struct sp_unwinder *unwinder, struct sp_method_names *names, uint32_t depth)
 {
 	struct sp_intern *in = calloc(1, sizeof(*in));
+	char boot[SP_BOOT_ID];
 
 	if (!in)
 		return -ENOMEM;
@@ -55,6 +58,8 @@ int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_module
 		free(in);
 		return -ENOMEM;
 	}
+	if (sp_boot_id(boot) == 0)
+		snprintf(in->kernel_id, sizeof(in->kernel_id), "()L%s;", boot);
 	in->dict = dict;
 	in->modules = modules;
 	in->unwinder = unwinder;
@@ -84,20 +89,20 @@ void sp_intern_free(struct sp_intern *in)
 {
 	if (!in)
 		return;
-	sp_funcnames_free(in->files);
+	sp_elf_symtab_free(in->files);
 	free(in->refs);
 	free(in);
 }
 
 int sp_intern_ask_files(struct sp_intern *in)
 {
-	return sp_funcnames_new(&in->files);
+	return sp_elf_symtab_new(&in->files);
 }
 
 void sp_intern_reset(struct sp_intern *in)
 {
 	in->epoch++;
-	in->unknown_method = 0;
+	in->unknown_method = in->gap_method = 0;
 	memset(in->cache, 0, sizeof(in->cache));
 }
 
@@ -133,6 +138,14 @@ static uint32_t unknown_method(struct sp_intern *in)
 	return in->unknown_method;
 }
 
+/* Native frames that could not be followed. */
+static uint32_t gap_method(struct sp_intern *in)
+{
+	if (!in->gap_method)
+		in->gap_method = native_method(in, "", "[native frames unknown]", "", false);
+	return in->gap_method;
+}
+
 /* Mangled as the Itanium C++ ABI or Rust v0 do it. */
 static bool is_mangled(const char *name)
 {
@@ -150,7 +163,7 @@ static bool find_name(struct sp_intern *in, const struct sp_module *mod, const s
 	char *ret, size_t size)
 {
 	return sp_modules_name(in->modules, f->offset + mod->base, ret, size) == 0 ||
-	       (in->files && sp_funcnames_find(in->files, mod, f->offset, ret, size) == 0);
+	       (in->files && sp_elf_symtab_find(in->files, mod, f->offset, ret, size) == 0);
 }
 
 /* The function's name if it can be had, else module and offset for the launcher. */
@@ -208,7 +221,7 @@ static void ref_kernel(struct sp_intern *in, uint64_t addr, struct sp_frame_ref 
 	if (c->pc != addr || !c->method) {
 		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)addr);
 		c->pc = addr;
-		c->method = native_method(in, "[kernel]", name, "", true);
+		c->method = native_method(in, "[kernel]", name, in->kernel_id, true);
 	}
 	*ret = (struct sp_frame_ref){c->method, -1, -1, SP_FRAME_KERNEL};
 }
@@ -253,7 +266,7 @@ static bool ref_java(struct sp_intern *in, const struct sp_frame *f, struct sp_f
 {
 	struct sp_name *n;
 
-	if (!in->names || sp_names_get(in->names, f, &n) < 0)
+	if (!in->names || sp_method_names_get(in->names, f, &n) < 0)
 		return false;
 	if (n->user_epoch != in->epoch || !n->user_id) {
 		n->user_id = java_method(in, n);
@@ -261,7 +274,7 @@ static bool ref_java(struct sp_intern *in, const struct sp_frame *f, struct sp_f
 	}
 	ret->method = n->user_id;
 	ret->bci = f->bci;
-	ret->line = sp_names_line(in->names, f);
+	ret->line = sp_method_names_line(in->names, f);
 	ret->type = f->type;
 	return true;
 }
@@ -272,20 +285,24 @@ static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_
 
 	*ret = (struct sp_frame_ref){0, -1, -1, f->type};
 	switch (f->kind) {
-	case SP_KIND_JAVA:
+	case SP_FRAME_KIND_JAVA:
 		if (ref_java(in, f, ret))
 			return true;
 		break;
-	case SP_KIND_NATIVE:
+	case SP_FRAME_KIND_NATIVE:
 		ref_native(in, f, ret);
 		return true;
-	case SP_KIND_STUB:
+	case SP_FRAME_KIND_STUB:
 		sp_unwind_stub_name(in->unwinder, f, name, sizeof(name));
 		ret->method = native_method(in, "", name, "", false);
 		ret->type = SP_FRAME_NATIVE;
 		return true;
 	default:
-		break;
+		if (!(f->flags & SP_FRAMEFLAG_GAP))
+			break;
+		ret->method = gap_method(in);
+		ret->type = SP_FRAME_NATIVE;
+		return true;
 	}
 	ret->method = unknown_method(in);
 	ret->type = SP_FRAME_NATIVE;
@@ -299,7 +316,7 @@ static uint32_t still_there(const struct sp_intern *in, const struct sp_unwind_r
 	uint32_t n = u->same < k->frames ? u->same : k->frames;
 
 	if (!u->kept || !in->names || k->dict != in->epoch ||
-		k->names != sp_names_change(in->names) ||
+		k->names != sp_method_names_change(in->names) ||
 		k->modules != sp_modules_epoch(in->modules))
 		return 0;
 	return n < u->count ? n : u->count;
@@ -312,7 +329,7 @@ static void keep(struct sp_intern *in, const struct sp_unwind_result *u,
 	if (!u->kept || !in->names)
 		return;
 	memcpy(u->refs, refs, fresh * sizeof(*refs));
-	*u->kept = (struct sp_kept_refs){sp_names_change(in->names), unknown ? 0 : in->epoch,
+	*u->kept = (struct sp_kept_refs){sp_method_names_change(in->names), unknown ? 0 : in->epoch,
 		sp_modules_epoch(in->modules), u->count};
 }
 

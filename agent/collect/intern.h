@@ -1,19 +1,19 @@
 /* Turns the unwinder's frames into dictionary entries while their methods still exist: names are
  * read now, milliseconds after the sample, so that nothing must be kept from unloading.
  * Context: the collector only. */
-#ifndef SP_AGENT_INTERN_H
-#define SP_AGENT_INTERN_H
+#ifndef SP_AGENT_COLLECT_INTERN_H
+#define SP_AGENT_COLLECT_INTERN_H
 
-#include "engine.h"
-#include "prof/dict.h"
-#include "unwind/names.h"
+#include "capture/engine.h"
+#include "dict/dict.h"
+#include "unwind/method_names.h"
 #include "unwind/unwind.h"
 
 struct sp_intern;
 
 /* Everything is borrowed for life; @names may be NULL (no Java names). Returns 0 or -ENOMEM. */
 int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_modules *modules,
-	struct sp_unwinder *unwinder, struct sp_names *names, uint32_t depth);
+	struct sp_unwinder *unwinder, struct sp_method_names *names, uint32_t depth);
 void sp_intern_free(struct sp_intern *in);
 
 /* From now on also asks the modules' files for names: there is no launcher that will. Returns 0 or

@@ -2,7 +2,7 @@
 #include "metrics.h"
 
 #include "base/clock.h"
-#include "perfdata.h"
+#include "vm/hotspot_counters.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,21 +16,31 @@ struct sp_metrics_reader {
 	uint64_t user_ns, system_ns, machine_busy, machine_all, at_ns;
 	uint64_t gc_count, gc_ns;
 	long cpus;
+	char group[SP_CPU_GROUP_PATH]; /* cpu.stat of its CPU limit; "": none */
+	struct sp_metrics before;
 };
 
 int sp_metrics_new(struct sp_metrics_reader **ret)
 {
 	struct sp_metrics_reader *r = calloc(1, sizeof(*r));
-	struct sp_metrics first;
-
 	if (!r)
 		return -ENOMEM;
 	r->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (r->cpus < 1)
 		r->cpus = 1;
-	sp_metrics_read(r, &first);
+	sp_cpu_group_find(r->group);
+	sp_metrics_read(r, &r->before);
 	*ret = r;
 	return 0;
+}
+
+bool sp_metrics_before(struct sp_metrics_reader *r, struct sp_metrics *ret)
+{
+	bool limited = r->before.limited;
+
+	*ret = r->before;
+	r->before.limited = false;
+	return limited;
 }
 
 void sp_metrics_free(struct sp_metrics_reader *r)
@@ -142,7 +152,7 @@ static void read_perf(struct sp_metrics *m)
 {
 	struct perf_sums s = {m, 0, 1000000000};
 
-	sp_perfdata_each(counter, &s);
+	sp_hotspot_counters_each(counter, &s);
 	m->gc_pause_ns = (uint64_t)((double)s.ticks * 1e9 / (double)s.hz);
 }
 
@@ -153,6 +163,7 @@ void sp_metrics_read(struct sp_metrics_reader *r, struct sp_metrics *ret)
 	read_cpu(r, ret);
 	read_rss(ret);
 	read_perf(ret);
+	ret->limited = sp_cpu_group_read(r->group, &ret->throttled);
 	if (ret->gc_count > r->gc_count) {
 		ret->gc_new = ret->gc_count - r->gc_count;
 		ret->gc_new_pause_ns = ret->gc_pause_ns - r->gc_ns;

@@ -1,5 +1,5 @@
-/* See idle.h. */
-#include "idle.h"
+/* See pool_idle.h. */
+#include "pool_idle.h"
 
 #include "base/cleanup.h"
 
@@ -32,7 +32,7 @@ static bool is_queue(const struct sp_dict *d, const struct sp_method *m)
 	       (begins(d, m->name_id, "take") || begins(d, m->name_id, "poll"));
 }
 
-bool sp_idle_stack(struct sp_dict *d, uint32_t stack)
+bool sp_pool_idle_stack(struct sp_dict *d, uint32_t stack)
 {
 	const struct sp_stack *s = stack ? sp_dict_get_stack(d, stack) : NULL;
 

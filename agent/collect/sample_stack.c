@@ -1,28 +1,31 @@
-/* See stacks.h. */
-#include "stacks.h"
+/* See sample_stack.h. */
+#include "sample_stack.h"
 
 #include "base/clock.h"
-#include "perfdata.h"
-#include "unwind/code.h"
+#include "unwind/code_cache.h"
+#include "vm/hotspot_counters.h"
 
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK_NS 1000000000ull
+#define CHECK_NS   1000000000ull
+#define STUB_BYTES (256u << 10) /* 3,900 routines; a JVM has some 300 to 700 */
+#define SETTLED_NS 10000000000ull
 
-struct sp_stacks {
+struct sp_sample_stack {
 	struct sp_mem_live *live;
 	struct sp_modules *modules;
 	struct sp_hotspot *hotspot;
 	struct sp_unwinder *unwinder;
-	struct sp_names *names;
+	struct sp_method_names *names;
 	struct sp_intern *intern;
 	struct sp_frame *frames;
 	uint32_t depth;
 	const volatile uint64_t *classes_loaded, *classes_unloaded; /* NULL: not counted here */
 	uint64_t loaded, checked_ns;
+	uint64_t unloaded, unloaded_ns; /* as it was, and when it changed */
 };
 
 /* The JVM's own library and the C library stay as long as the process: what the unwinder reads most
@@ -46,8 +49,9 @@ static int library_stays(struct dl_phdr_info *info, size_t size, void *ctx)
 
 /* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
 static int open_unwinder(
-	struct sp_stacks *s, struct sp_capture *c, size_t memory, struct sp_err *err)
+	struct sp_sample_stack *s, struct sp_capture *c, size_t memory, struct sp_err *err)
 {
+	size_t stubs = memory / 24 < STUB_BYTES ? memory / 24 : STUB_BYTES;
 	struct sp_err why = {{0}};
 	const struct sp_mem *mem;
 	int r = sp_mem_live_new(&s->live, 0, NULL);
@@ -68,23 +72,25 @@ static int open_unwinder(
 	}
 	r = sp_unwinder_new(&s->unwinder, mem, s->modules, s->hotspot, memory / 3 * 2);
 	if (r == 0 && s->hotspot)
-		r = sp_names_new(&s->names, mem, s->hotspot, memory / 3);
+		r = sp_hotspot_keep_stubs(s->hotspot, stubs);
+	if (r == 0 && s->hotspot)
+		r = sp_method_names_new(&s->names, mem, s->hotspot, memory / 3 - stubs);
 	if (r == 0 && s->names)
-		sp_names_watch(s->names, s->classes_unloaded);
+		sp_method_names_watch(s->names, s->classes_unloaded);
 	return r < 0 ? sp_err_set(err, r, "out of memory for the unwinder") : 0;
 }
 
-int sp_stacks_new(struct sp_stacks **ret, struct sp_capture *c, struct sp_dict *dict, size_t memory,
-	struct sp_err *err)
+int sp_sample_stack_new(struct sp_sample_stack **ret, struct sp_capture *c, struct sp_dict *dict,
+	size_t memory, struct sp_err *err)
 {
-	struct sp_stacks *s = calloc(1, sizeof(*s));
+	struct sp_sample_stack *s = calloc(1, sizeof(*s));
 	int r;
 
 	if (!s)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	s->depth = c->args->depth;
-	s->classes_loaded = sp_perfdata_find("java.cls.loadedClasses");
-	s->classes_unloaded = sp_perfdata_find("java.cls.unloadedClasses");
+	s->classes_loaded = sp_hotspot_counters_find("java.cls.loadedClasses");
+	s->classes_unloaded = sp_hotspot_counters_find("java.cls.unloadedClasses");
 	r = open_unwinder(s, c, memory, err);
 	if (r == 0) {
 		s->frames = calloc(s->depth, sizeof(*s->frames));
@@ -97,19 +103,19 @@ int sp_stacks_new(struct sp_stacks **ret, struct sp_capture *c, struct sp_dict *
 			sp_err_set(err, r, "out of memory for the unwinder");
 	}
 	if (r < 0) {
-		sp_stacks_free(s);
+		sp_sample_stack_free(s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-void sp_stacks_free(struct sp_stacks *s)
+void sp_sample_stack_free(struct sp_sample_stack *s)
 {
 	if (!s)
 		return;
 	sp_intern_free(s->intern);
-	sp_names_free(s->names);
+	sp_method_names_free(s->names);
 	sp_unwinder_free(s->unwinder);
 	sp_hotspot_free(s->hotspot);
 	sp_modules_free(s->modules);
@@ -118,12 +124,12 @@ void sp_stacks_free(struct sp_stacks *s)
 	free(s);
 }
 
-struct sp_hotspot *sp_stacks_hotspot(struct sp_stacks *s)
+struct sp_hotspot *sp_sample_stack_hotspot(struct sp_sample_stack *s)
 {
 	return s->hotspot;
 }
 
-struct sp_intern *sp_stacks_intern(struct sp_stacks *s)
+struct sp_intern *sp_sample_stack_intern(struct sp_sample_stack *s)
 {
 	return s->intern;
 }
@@ -131,7 +137,7 @@ struct sp_intern *sp_stacks_intern(struct sp_stacks *s)
 /* A method's memory becomes another's when, after classes were unloaded, others are loaded; the JVM
  * counts both before the new ones run. Those that were redefined go uncounted, hence a look once a
  * second. */
-static bool methods_may_be_gone(struct sp_stacks *s)
+static bool methods_may_be_gone(struct sp_sample_stack *s)
 {
 	uint64_t now = sp_clock_mono_ns(), loaded, unloaded;
 
@@ -146,41 +152,52 @@ static bool methods_may_be_gone(struct sp_stacks *s)
 	return true;
 }
 
-void sp_stacks_refresh(struct sp_stacks *s)
+void sp_sample_stack_refresh(struct sp_sample_stack *s)
 {
 	sp_mem_live_refresh(s->live);
 	sp_modules_refresh(s->modules, false);
 	sp_unwinder_batch(s->unwinder);
 	if (s->names)
-		sp_names_batch(s->names, methods_may_be_gone(s));
+		sp_method_names_batch(s->names, methods_may_be_gone(s));
+}
+
+bool sp_sample_stack_settled(struct sp_sample_stack *s, uint64_t now_ns)
+{
+	uint64_t unloaded = s->classes_unloaded ? *s->classes_unloaded : 0;
+
+	if (unloaded != s->unloaded)
+		s->unloaded_ns = now_ns;
+	s->unloaded = unloaded;
+	return s->classes_unloaded && now_ns - s->unloaded_ns > SETTLED_NS;
 }
 
 static bool is_of(const struct sp_frame *f, const struct sp_module *m)
 {
-	return m && f->kind == SP_KIND_NATIVE && f->module == m->id;
+	return m && f->kind == SP_FRAME_KIND_NATIVE && f->module == m->id;
 }
 
 /* How many frames on top a hook has put there. Stubs are the JVM's (its slow paths); a stack that
  * has nothing but the JVM keeps it. */
-static uint32_t trimmed(const struct sp_stacks *s, uint8_t trim, uint32_t count)
+static uint32_t trimmed(const struct sp_sample_stack *s, uint8_t trim, uint32_t count)
 {
-	const struct sp_module *self = sp_modules_find(s->modules, (uint64_t)sp_stacks_take);
+	const struct sp_module *self = sp_modules_find(s->modules, (uint64_t)sp_sample_stack_take);
 	const struct sp_module *jvm = sp_modules_by_name(s->modules, "libjvm.so");
 	uint32_t own = 0, n;
 
 	while (own < count && is_of(&s->frames[own], self))
 		own++;
 	n = own;
-	for (int i = SP_TRIM_CALL; i <= trim && n < count && s->frames[n].kind == SP_KIND_JAVA; i++)
+	for (int i = SP_TRIM_CALL;
+		i <= trim && n < count && s->frames[n].kind == SP_FRAME_KIND_JAVA; i++)
 		n++;
 	while (trim == SP_TRIM_JVM && n < count &&
-		(is_of(&s->frames[n], jvm) || s->frames[n].kind == SP_KIND_STUB))
+		(is_of(&s->frames[n], jvm) || s->frames[n].kind == SP_FRAME_KIND_STUB))
 		n++;
 	return n < count ? n : own;
 }
 
-uint32_t sp_stacks_take(
-	struct sp_stacks *s, const struct sp_sample *sample, struct sp_stack_facts *ret)
+uint32_t sp_sample_stack_take(
+	struct sp_sample_stack *s, const struct sp_raw_sample *sample, struct sp_stack_facts *ret)
 {
 	struct sp_unwind_result u;
 	uint32_t unknown = 0, top, stack;
@@ -194,25 +211,25 @@ uint32_t sp_stacks_take(
 	u.refs += u.refs ? top : 0;
 	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
 		&u, ret->cut, &unknown);
-	ret->unknown = unknown || u.unknown || u.status == SP_UNWIND_BROKEN;
+	ret->unknown = unknown || u.unknown || u.gaps || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }
 
-uint32_t sp_stacks_given(
-	struct sp_stacks *s, const struct sp_sig_record *rec, struct sp_stack_facts *ret)
+uint32_t sp_sample_stack_given(
+	struct sp_sample_stack *s, const struct sp_sig_record *rec, struct sp_stack_facts *ret)
 {
 	const struct sp_given_frame *given = (const void *)rec->stack;
 	struct sp_unwind_result u = {.status = SP_UNWIND_COMPLETE};
 	uint32_t unknown = 0, stack;
 
 	for (; s->hotspot && u.count < rec->given && u.count < s->depth; u.count++) {
-		struct sp_frame f = {.kind = SP_KIND_JAVA,
+		struct sp_frame f = {.kind = SP_FRAME_KIND_JAVA,
 			.type = SP_FRAME_C2,
 			.method = given[u.count].method,
 			.bci = (int32_t)given[u.count].bci};
 
-		if (!sp_code_method(s->hotspot, f.method, &f.const_method))
-			f.kind = SP_KIND_UNKNOWN;
+		if (!sp_code_cache_method(s->hotspot, f.method, &f.const_method))
+			f.kind = SP_FRAME_KIND_UNKNOWN;
 		s->frames[u.count] = f;
 	}
 	ret->cut = ret->too_deep = u.count < rec->given;

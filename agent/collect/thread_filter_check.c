@@ -1,16 +1,16 @@
-/* See somebody.h. */
-#include "somebody.h"
+/* See thread_filter_check.h. */
+#include "thread_filter_check.h"
 
 #include <stdio.h>
 
 static void look_at(void *ctx, struct sp_tinfo *t)
 {
-	struct sp_somebody *s = ctx;
+	struct sp_thread_filter_check *s = ctx;
 
 	s->seen |= atomic_load(&t->sig->wanted) != 0;
 }
 
-void sp_somebody_look(struct sp_somebody *s, struct sp_capture *c)
+void sp_thread_filter_check_look(struct sp_thread_filter_check *s, struct sp_capture *c)
 {
 	if (!c->args->thread[0] && !c->args->filter[0])
 		s->seen = true;
@@ -18,12 +18,12 @@ void sp_somebody_look(struct sp_somebody *s, struct sp_capture *c)
 		sp_threads_each(c->threads, true, look_at, s);
 }
 
-void sp_somebody_say(struct sp_somebody *s, struct sp_capture *c)
+void sp_thread_filter_check_say(struct sp_thread_filter_check *s, struct sp_capture *c)
 {
 	const struct sp_args *a = c->args;
 	char line[sizeof(a->thread) + 160];
 
-	sp_somebody_look(s, c);
+	sp_thread_filter_check_look(s, c);
 	if (s->seen)
 		return;
 	if (a->thread[0])

@@ -2,21 +2,20 @@
  * most one line. */
 #include "autostart.h"
 
-#include "args.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/pattern.h"
-#include "base/signals.h"
-#include "identity.h"
-#include "pieces.h"
-#include "recording.h"
+#include "base/name_template.h"
+#include "host/own_thread.h"
+#include "host/say.h"
+#include "options/args.h"
+#include "output/segments.h"
+#include "recording_owner.h"
+#include "spark/spark_identity.h"
 
 #include <jvmti.h>
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,46 +27,37 @@ static struct {
 	JavaVM *vm;
 	struct sp_args args;
 	char options[1024]; /* as given: status shows them */
-	struct sp_recording_seat seat;
-	uint64_t end_ns;	  /* timeout=; 0: none */
-	struct sp_pieces *pieces; /* of a recording that waits for room on its disk */
+	struct sp_recording_owner_seat seat;
+	uint64_t end_ns;	    /* timeout=; 0: none */
+	struct sp_segments *pieces; /* of a recording that waits for room on its disk */
 } autostart;
 
-static void wait_for_room(struct sp_pieces *pieces);
+static void wait_for_room(struct sp_segments *pieces);
 
-void sp_autostart_say(const char *sentence)
-{
-	char line[1024];
-	int n = snprintf(line, sizeof(line), "sparkprof: %s\n", sentence);
-
-	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : 0) < 0)
-		return; /* nobody listens: nothing to be done */
-}
-
-/* Ownership of @pieces and @fd passes. Returns 1 or -errno. */
-static int record(struct sp_pieces *pieces, const char *options, int fd, struct sp_err *err)
+/* Ownership of @segments and @fd passes. Returns 1 or -errno. */
+static int record(struct sp_segments *pieces, const char *options, int fd, struct sp_err *err)
 {
 	int r;
 
 	/* The engines' step-downs are no error: they stand in the recording. */
-	sp_recording_seat_init(&autostart.seat, NULL, NULL);
-	r = sp_recording_autostart(&autostart.seat, autostart.vm, options, pieces, fd, err);
+	sp_recording_owner_seat_init(&autostart.seat, NULL, NULL);
+	r = sp_recording_owner_autostart(&autostart.seat, autostart.vm, options, pieces, fd, err);
 	if (r == 0)
 		return 1;
-	sp_pieces_discard(pieces);
-	sp_pieces_free(pieces);
+	sp_segments_discard(pieces);
+	sp_segments_free(pieces);
 	return r;
 }
 
 /* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
-static int begin(const struct sp_identity *id, struct sp_err *err)
+static int begin(const struct sp_spark_identity *id, struct sp_err *err)
 {
-	struct sp_pieces *pieces;
-	int fd, r = sp_pieces_new(&pieces, &autostart.args, id, &fd, err);
+	struct sp_segments *pieces;
+	int fd, r = sp_segments_new(&pieces, &autostart.args, id, &fd, err);
 
 	if (r < 0)
 		return r == -ENOMEM || r == -EINVAL ? r : 0;
-	sp_pieces_on_failure(pieces, wait_for_room);
+	sp_segments_on_failure(pieces, wait_for_room);
 	if (autostart.args.timeout_ns)
 		autostart.end_ns = sp_clock_mono_ns() + autostart.args.timeout_ns;
 	return record(pieces, autostart.options, fd, err);
@@ -79,14 +69,14 @@ static void say_none(const char *why)
 	struct sp_err line;
 
 	sp_err_set(&line, 0, "%.600s; nothing is recorded", why);
-	sp_autostart_say(line.text);
+	sp_say_stderr(line.text);
 }
 
 /* A directory that comes later (a volume that is mounted, a mount that is made writable) is waited
  * for: every second in the first minute, then every ten. */
 static void *wait_and_begin(void *arg)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 	struct sp_err err;
 	int r = 0;
 
@@ -94,65 +84,55 @@ static void *wait_and_begin(void *arg)
 		struct timespec pause = {i < 60 ? 1 : 10, 0};
 
 		nanosleep(&pause, NULL);
-		sp_identity_early(&id);
+		sp_spark_identity_early(&id);
 		r = begin(&id, &err);
 	}
 	if (r < 0)
 		say_none(err.text);
 	else if (autostart.args.timeout_ns)
-		sp_recording_leave(&autostart.seat);
+		sp_recording_owner_leave(&autostart.seat);
 	return NULL;
 }
 
 static void *end_in_time(void *arg)
 {
-	sp_recording_leave(&autostart.seat);
+	sp_recording_owner_leave(&autostart.seat);
 	return NULL;
 }
 
 static void start_thread(void *(*run)(void *))
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sp_signals_from_elsewhere(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&thread, &attr, run, NULL) == 0)
-		pthread_setname_np(thread, "sparkprof-own");
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
+	(void)sp_own_thread_start_alone("sparkprof-own", SP_STACK_PLAIN, run, NULL);
 }
 
 /* Ends the recording that could not be written and begins another beside its file. Returns as
  * begin(). */
-static int go_on(struct sp_pieces *pieces, struct sp_err *err)
+static int go_on(struct sp_segments *pieces, struct sp_err *err)
 {
 	char options[sizeof(autostart.options) + 48];
 	uint64_t now = sp_clock_mono_ns();
 	int n, fd;
 
-	if (!sp_recording_holds(&autostart.seat) || (autostart.end_ns && now >= autostart.end_ns))
+	if (!sp_recording_owner_holds(&autostart.seat) ||
+		(autostart.end_ns && now >= autostart.end_ns))
 		return -ECANCELED;
-	if (sp_pieces_again(pieces, &fd, err) < 0)
+	if (sp_segments_again(pieces, &fd, err) < 0)
 		return 0;
 	n = snprintf(options, sizeof(options), "%s", autostart.options);
 	if (autostart.end_ns)
 		snprintf(options + n, sizeof(options) - (size_t)n, ",timeout=%" PRIu64 "us",
 			(autostart.end_ns - now) / 1000 + 1);
-	if (sp_recording_end(&autostart.seat))
-		return record(sp_pieces_ref(pieces), options, fd, err);
+	if (sp_recording_owner_end(&autostart.seat))
+		return record(sp_segments_ref(pieces), options, fd, err);
 	close(fd);
-	sp_pieces_discard(pieces);
+	sp_segments_discard(pieces);
 	return -ECANCELED;
 }
 
 /* Nothing is sampled meanwhile. */
 static void *wait_and_go_on(void *arg)
 {
-	struct sp_pieces *pieces = autostart.pieces;
+	struct sp_segments *pieces = autostart.pieces;
 	struct timespec pause = {5, 0};
 	struct sp_err err;
 	int r;
@@ -161,34 +141,34 @@ static void *wait_and_go_on(void *arg)
 		nanosleep(&pause, NULL);
 		r = go_on(pieces, &err);
 	} while (r == 0);
-	sp_pieces_free(pieces);
+	sp_segments_free(pieces);
 	if (r > 0 && autostart.end_ns)
-		sp_recording_leave(&autostart.seat);
+		sp_recording_owner_leave(&autostart.seat);
 	return NULL;
 }
 
-static void wait_for_room(struct sp_pieces *pieces)
+static void wait_for_room(struct sp_segments *pieces)
 {
-	autostart.pieces = sp_pieces_ref(pieces);
+	autostart.pieces = sp_segments_ref(pieces);
 	start_thread(wait_and_go_on);
 }
 
-/* The JVM's end is the session's business (agent/session.c: vm_death). */
+/* The JVM's end is the session's business (agent/control/session.c: vm_death). */
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 	struct sp_err err = {{0}}, line;
 	int r;
 
-	sp_identity_early(&id);
-	if (!sp_identity_chosen(&id, autostart.args.fraction))
+	sp_spark_identity_early(&id);
+	if (!sp_spark_identity_chosen(&id, autostart.args.fraction))
 		return;
 	r = begin(&id, &err);
 	if (r < 0) {
 		say_none(err.text);
 	} else if (r == 0) {
 		sp_err_set(&line, 0, "%.600s; trying again until it works", err.text);
-		sp_autostart_say(line.text);
+		sp_say_stderr(line.text);
 		start_thread(wait_and_begin);
 	} else if (autostart.args.timeout_ns) {
 		start_thread(end_in_time);
@@ -226,7 +206,7 @@ static void name_as_jfr(char *file, size_t size)
 			"file: a JVM is recorded as JFR: %.600s; sparkprof report makes the %s of "
 			"it",
 			file, others[i] + 1);
-		sp_autostart_say(line.text);
+		sp_say_stderr(line.text);
 		return;
 	}
 }
@@ -256,9 +236,9 @@ static int check_file(const char *file, struct sp_err *err)
 
 	if (!*file)
 		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
-	if (sp_pattern_has_event(file))
+	if (sp_name_template_has_event(file))
 		return sp_err_set(err, -EINVAL, "file: a recording has no {{EVENT}}: it has all");
-	r = sp_pattern_check(file, err);
+	r = sp_name_template_check(file, err);
 	return r < 0 ? sp_err_prefix(err, r, "file") : 0;
 }
 
@@ -289,7 +269,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	jvmtiEnv *ti;
 
 	if (autostart.vm) {
-		sp_autostart_say("the library is given twice to -agentpath; the first one counts");
+		sp_say_stderr("the library is given twice to -agentpath; the first one counts");
 		return 0;
 	}
 	autostart.vm = vm;

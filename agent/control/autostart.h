@@ -1,12 +1,9 @@
 /* Recording from the JVM's command line (-agentpath:…/libsparkprof.so=start,event=cpu,file=x.jfr).
  * There is no launcher: the file is opened here, and wrong options are one line on stderr. */
-#ifndef SP_AGENT_AUTOSTART_H
-#define SP_AGENT_AUTOSTART_H
+#ifndef SP_AGENT_CONTROL_AUTOSTART_H
+#define SP_AGENT_CONTROL_AUTOSTART_H
 
 #include <jni.h>
-
-/* One line on stderr: there is nobody else to tell. Any thread. */
-void sp_autostart_say(const char *sentence);
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved);
 

@@ -1,6 +1,6 @@
-/* See below.h. Who is loaded into a JVM and asks has its rights already; no more than they are
- * meant for is given nonetheless: only descendants, only to read. */
-#include "below.h"
+/* See child_memory.h. Who is loaded into a JVM and asks has its rights already; no more than they
+ * are meant for is given nonetheless: only descendants, only to read. */
+#include "child_memory.h"
 
 #include "base/cleanup.h"
 
@@ -41,7 +41,7 @@ static bool is_below(pid_t pid)
 	return false;
 }
 
-int sp_below_memory(pid_t pid)
+int sp_child_memory(pid_t pid)
 {
 	SP_AUTO_CLOSE int fd = -1;
 	char path[32];

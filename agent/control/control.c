@@ -1,19 +1,20 @@
 /* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
- * What it serves (probe, recording) lives in probe.c, recording.c. */
+ * What it serves (probe, recording) lives in probe.c, recording_owner.c. */
 #include "control.h"
-#include "below.h"
-#include "passed.h"
-#include "recording.h"
+#include "base/build_id.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signals.h"
+#include "capture/perf_fd_inbox.h"
+#include "child_memory.h"
+#include "host/own_thread.h"
 #include "probe/probe.h"
-#include "wire/build_id.h"
+#include "recording_owner.h"
+#include "vm/lock_owners.h"
 #include "wire/chan.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,7 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 512 * 1024, MS = 1000000 };
+enum { MS = 1000000 };
 static const uint64_t handshake_ns = 10000ull * MS, send_ns = 2000ull * MS;
 static const uint64_t progress_ns = 250ull * MS;
 
@@ -31,7 +32,8 @@ struct control {
 	struct sp_control_call call;
 	struct sp_chan chan;
 	pthread_mutex_t open; /* held while the collector sends, and while the socket goes */
-	struct sp_recording_seat seat; /* this connection's claim on the recording */
+	struct sp_recording_owner_seat seat; /* this connection's claim on the recording */
+	bool detaching;			     /* the launcher has asked, and has yet to confirm */
 	struct sp_perf_source perf;
 	struct sp_parcel parcel;
 	struct sp_chan inner; /* the same socket: a question while a request is served, whose texts
@@ -85,18 +87,23 @@ static int send_msg(struct control *c, const struct sp_msg *m)
 	return sp_chan_send(&c->chan, m, NULL, 0, sp_clock_mono_ns() + send_ns);
 }
 
-/* A reply, with the recording's descriptor where the seat has one to pass. */
+/* A reply, with the descriptors of the recording where the seat has one to pass. */
 static int send_reply(struct control *c, const struct sp_msg *m)
 {
-	int fd = c->seat.pass_fd, r;
+	int fds[1 + SP_FLUSHED_PIECES], n = 0, r;
 
-	if (fd < 0)
+	if (c->seat.pass_fd < 0)
 		return send_msg(c, m);
+	fds[n++] = c->seat.pass_fd;
+	for (size_t i = 0; i < c->seat.more; i++)
+		fds[n++] = c->seat.more_fds[i];
 	c->seat.pass_fd = -1;
+	c->seat.more = 0;
 	r = m->type == SP_MSG_FAILED
 		    ? send_msg(c, m)
-		    : sp_chan_send(&c->chan, m, &fd, 1, sp_clock_mono_ns() + send_ns);
-	close(fd);
+		    : sp_chan_send(&c->chan, m, fds, n, sp_clock_mono_ns() + send_ns);
+	while (n)
+		close(fds[--n]);
 	return r;
 }
 
@@ -106,7 +113,7 @@ static int hello(struct control *c)
 {
 	char id[SP_BUILD_ID_HEX + 1];
 	struct sp_msg m = {.type = SP_MSG_HELLO,
-		.num = {(uint64_t)getpid(), geteuid(), sp_recording_active()},
+		.num = {(uint64_t)getpid(), geteuid(), sp_recording_owner_active()},
 		.text = {id, c->call.jdk, SP_VERSION}};
 
 	sp_build_id(__ehdr_start, id);
@@ -199,11 +206,26 @@ static int ask_thread(
 /* No request either: the launcher goes on meanwhile. */
 static int open_memory(struct control *c, const struct sp_msg *m)
 {
-	SP_AUTO_CLOSE int fd = m->num[0] <= INT32_MAX ? sp_below_memory((pid_t)m->num[0]) : -ESRCH;
+	SP_AUTO_CLOSE int fd = m->num[0] <= INT32_MAX ? sp_child_memory((pid_t)m->num[0]) : -ESRCH;
 	struct sp_msg answer = {
 		.type = SP_MSG_MEMORY, .num = {m->num[0], fd < 0 ? (uint64_t)-fd : 0}};
 
 	return sp_chan_send(&c->chan, &answer, &fd, fd >= 0, sp_clock_mono_ns() + send_ns);
+}
+
+/* Who holds the locks that threads wait for. */
+static void find_owners(struct control *c, struct sp_msg *reply, struct sp_err *err)
+{
+	const char *text;
+	int r = sp_lock_owners(c->call.vm, sp_recording_owner_exclude_self, &text);
+
+	*reply = (struct sp_msg){.type = SP_MSG_OWNERS, .text = {text}};
+	if (r == 0)
+		return;
+	sp_err_set(err, r,
+		r == -ENOTSUP ? "the JVM has no module java.management"
+			      : "the JVM did not answer in 3 s");
+	*reply = (struct sp_msg){SP_MSG_FAILED, {(uint64_t)-r}, {err->text}};
 }
 
 /* Takes the output out of the message; every other descriptor is closed. */
@@ -228,7 +250,7 @@ static int serve(struct control *c, const struct sp_msg *m)
 {
 	struct sp_msg reply = {.type = SP_MSG_FAILED};
 	struct sp_err err = {""};
-	int fd, detach = 0;
+	int fd;
 
 	switch (m->type) {
 	case SP_MSG_PROBE:
@@ -236,33 +258,38 @@ static int serve(struct control *c, const struct sp_msg *m)
 	case SP_MSG_START:
 		fd = take_output(c, &reply, &err);
 		if (fd >= 0)
-			sp_recording_start(&c->seat, c->call.vm, m->text[0], m->text[1], m->text[2],
-				fd, &reply, &err);
+			sp_recording_owner_start(&c->seat, c->call.vm, m->text[0], m->text[1],
+				m->text[2], fd, &reply, &err);
 		break;
 	case SP_MSG_STOP:
-		sp_recording_stop(&c->seat, &reply, &err);
+		sp_recording_owner_stop(&c->seat, &reply, &err);
 		break;
 	case SP_MSG_FLUSH:
-		sp_recording_flush(&c->seat, &reply, &err);
+		sp_recording_owner_flush(&c->seat, &reply, &err);
 		break;
 	case SP_MSG_STATUS:
-		sp_recording_state(&c->seat, &reply, &err);
+		sp_recording_owner_state(&c->seat, &reply, &err);
 		break;
 	case SP_MSG_PERF: /* no request: an answer */
 		fd = take_parcel(&c->chan, m, &c->parcel);
 		if (fd == 0)
-			sp_recording_perf(&c->seat, &c->parcel);
+			sp_recording_owner_perf(&c->seat, &c->parcel);
 		return fd;
 	case SP_MSG_MEMORY_WANTED:
 		return open_memory(c, m);
+	case SP_MSG_OWNERS_WANTED:
+		find_owners(c, &reply, &err);
+		break;
 	case SP_MSG_DETACH:
-		detach = sp_recording_detach(&c->seat, &reply, &err);
+		if (c->detaching)
+			return sp_recording_owner_detach(&c->seat);
+		sp_recording_owner_may_detach(&c->seat, &reply, &err);
+		c->detaching = reply.type == SP_MSG_DETACHED;
 		break;
 	default:
 		return -EBADMSG;
 	}
-	fd = send_reply(c, &reply);
-	return fd < 0 ? fd : detach;
+	return send_reply(c, &reply);
 }
 
 /* Until the launcher leaves. While this connection records, its counts go out four times a second.
@@ -277,7 +304,9 @@ static void serve_all(struct control *c)
 
 		r = sp_chan_wait(c->chan.fd, deadline);
 		if (r == 0) {
-			r = sp_recording_progress(&c->seat, &progress) ? send_msg(c, &progress) : 0;
+			r = sp_recording_owner_progress(&c->seat, &progress)
+				    ? send_msg(c, &progress)
+				    : 0;
 			continue;
 		}
 		if (r > 0 && (r = sp_chan_recv(&c->chan, &m, sp_clock_mono_ns() + send_ns)) == 0)
@@ -296,49 +325,47 @@ static void say(void *ctx, const char *sentence)
 	(void)send_aside(c, &m, sp_clock_mono_ns() + send_ns);
 }
 
+/* From another connection's thread. */
+static bool is_gone(void *ctx)
+{
+	struct control *c = ctx;
+	bool gone;
+
+	pthread_mutex_lock(&c->open);
+	gone = c->chan.fd < 0;
+	if (!gone) {
+		struct pollfd p = {.fd = c->chan.fd, .events = POLLRDHUP};
+
+		gone = poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLRDHUP | POLLERR);
+	}
+	pthread_mutex_unlock(&c->open);
+	return gone;
+}
+
 static void *control_main(void *arg)
 {
 	struct control *c = arg;
 	uint64_t deadline = sp_clock_mono_ns() + handshake_ns;
 	int fd;
 
-	pthread_setname_np(pthread_self(), "sparkprof");
 	fd = connect_door(c->call.path);
-	if (fd >= 0 && sp_proof_agent(fd, &c->call.token, deadline) == 0) {
+	if (fd >= 0 && sp_token_proof_agent(fd, &c->call.token, deadline) == 0) {
 		c->chan.fd = fd;
-		sp_recording_seat_init(&c->seat, say, c);
+		sp_recording_owner_seat_init(&c->seat, say, c);
 		c->perf = (struct sp_perf_source){c, ask_rings, ask_thread};
 		c->seat.perf = &c->perf;
+		c->seat.is_gone = is_gone;
 		serve_all(c);
 		if (!c->seat.detached) /* while the collector may still write to the socket */
-			sp_recording_leave(&c->seat);
+			sp_recording_owner_leave(&c->seat);
 		close_socket(c);
 		fd = -1;
-		sp_recording_leave(&c->seat);
+		sp_recording_owner_leave(&c->seat);
 	}
 	if (fd >= 0)
 		close(fd);
 	munmap(c, sizeof(*c));
 	return NULL;
-}
-
-/* A detached thread of @attr's stack that no signal will ever be delivered to. */
-static int spawn(struct control *c)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sp_signals_from_elsewhere(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	r = pthread_create(&thread, &attr, control_main, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
 }
 
 int sp_control_start(const struct sp_control_call *call)
@@ -352,7 +379,7 @@ int sp_control_start(const struct sp_control_call *call)
 	c->call = *call;
 	c->chan.fd = -1;
 	pthread_mutex_init(&c->open, NULL);
-	r = spawn(c);
+	r = sp_own_thread_start_alone("sparkprof", SP_STACK_PLAIN, control_main, c);
 	if (r < 0)
 		munmap(c, sizeof(*c));
 	return r;

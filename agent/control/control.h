@@ -2,10 +2,10 @@
  * launcher does (or, after DETACH, as long as the recording), then leaves nothing behind.
  * The thread never calls malloc (a thread's first call may map a malloc arena that stays), never
  * prints, and has all signals blocked. */
-#ifndef SP_AGENT_CONTROL_H
-#define SP_AGENT_CONTROL_H
+#ifndef SP_AGENT_CONTROL_CONTROL_H
+#define SP_AGENT_CONTROL_CONTROL_H
 
-#include "wire/proof.h"
+#include "wire/token_proof.h"
 
 #include <jni.h>
 

@@ -1,7 +1,7 @@
 /* The agent's front door: what HotSpot calls when the library is loaded. It runs on the JVM's
  * attach listener thread and does as little as can be: no JVMTI, no class is looked at. */
 #include "control.h"
-#include "owner.h"
+#include "recording_claim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static void read_jdk(char *ret, size_t len)
 	}
 }
 
-/* What another copy of this build calls: see sp_owner_first_copy. */
+/* What another copy of this build calls: see sp_recording_claim_first_copy. */
 JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options);
 JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options)
 {
@@ -52,8 +52,8 @@ JNIEXPORT jint JNICALL sparkprof_attach(JavaVM *vm, char *options)
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved);
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 {
-	jint(JNICALL * first)(JavaVM * vm, char *options) =
-		(jint(JNICALL *)(JavaVM *, char *))sp_owner_first_copy("sparkprof_attach");
+	jint(JNICALL * first)(JavaVM * vm, char *options) = (jint(JNICALL *)(
+		JavaVM *, char *))sp_recording_claim_first_copy("sparkprof_attach");
 
 	return (first ? first : sparkprof_attach)(vm, options);
 }

@@ -1,7 +1,9 @@
-/* See budget.h. Reads /proc/self/cgroup and the limit files of that group and its parents. */
-#include "budget.h"
+/* See memory_budget.h. Reads /proc/self/cgroup and the limit files of that group and its parents.
+ */
+#include "memory_budget.h"
 
 #include "base/units.h"
+#include "host/address_room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +88,7 @@ static uint64_t left_along(const char *root, const char *group, const struct nam
 	}
 }
 
-uint64_t sp_budget_left(void)
+uint64_t sp_memory_budget_left(void)
 {
 	static const struct names v2 = {"memory.max", "memory.current", ""};
 	static const struct names v1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
@@ -111,13 +113,35 @@ uint64_t sp_budget_left(void)
 	return least;
 }
 
-int sp_budget_apply(struct sp_args *args, sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
+/* Addresses that a recording takes: tables sized for the worst case, stacks of threads, its memory
+ * (31 to 50 MB with the usual 12 MB, measured), and the arena that glibc gives to a thread of ours
+ * where the JVM allocates on it (64 MB). */
+static uint64_t addresses(const struct sp_args *args)
 {
-	uint64_t left = sp_budget_left(), may = left / 20;
+	return (104ull << 20) + 2 * args->memory;
+}
+
+/* A JVM at its limit of addresses ends itself at the next allocation of its own. */
+static int check_addresses(const struct sp_args *args, struct sp_err *err)
+{
+	uint64_t left = sp_address_room(), need = addresses(args) + SP_BUDGET_HOST;
+	char a[32], b[32];
+
+	if (left >= need)
+		return 0;
+	return sp_err_set(err, -ENOMEM,
+		"the target may map only %s more memory (ulimit -v or -d); a recording needs %s to "
+		"leave enough for the JVM itself",
+		sp_size_format(left, a, sizeof(a)), sp_size_format(need, b, sizeof(b)));
+}
+
+int sp_memory_budget_apply(struct sp_args *args, sp_say_fn *say, void *say_ctx, struct sp_err *err)
+{
+	uint64_t left = sp_memory_budget_left(), may = left / 20;
 	char a[32], b[32], text[256];
 
 	if (may >= args->memory)
-		return 0;
+		return check_addresses(args, err);
 	if (may < SP_BUDGET_MIN)
 		return sp_err_set(err, -ENOMEM,
 			"the target's memory cgroup has only %s left, too little to record there",
@@ -130,5 +154,5 @@ int sp_budget_apply(struct sp_args *args, sp_session_say_fn *say, void *say_ctx,
 	args->memory = may;
 	if (say)
 		say(say_ctx, text);
-	return 0;
+	return check_addresses(args, err);
 }

@@ -1,9 +1,9 @@
-/* Recordings of other builds in the same process: see owner.h. The neighbour's symbol is looked up
- * in its mapped dynamic table (gABI "Dynamic Section"), not by dlopen/dlsym: those may allocate,
- * and a thread that allocates leaves a malloc arena behind in the host. */
-#include "owner.h"
+/* Recordings of other builds in the same process: see recording_claim.h. The neighbour's symbol is
+ * looked up in its mapped dynamic table (gABI "Dynamic Section"), not by dlopen/dlsym: those may
+ * allocate, and a thread that allocates leaves a malloc arena behind in the host. */
+#include "recording_claim.h"
+#include "base/build_id.h"
 #include "base/clock.h"
-#include "wire/build_id.h"
 
 #include <elf.h>
 #include <link.h>
@@ -132,7 +132,7 @@ static int look_for_copy(struct dl_phdr_info *lib, size_t size, void *ctx)
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
 
-const void *sp_owner_first_copy(const char *symbol)
+const void *sp_recording_claim_first_copy(const char *symbol)
 {
 	struct copy c = {.symbol = symbol};
 
@@ -141,7 +141,7 @@ const void *sp_owner_first_copy(const char *symbol)
 	return c.found;
 }
 
-bool sp_owner_other(uint64_t *ret_since_ns, char *ret_who, unsigned len)
+bool sp_recording_claim_other(uint64_t *ret_since_ns, char *ret_who, unsigned len)
 {
 	struct search s = {.who = ret_who, .len = len};
 
@@ -151,18 +151,18 @@ bool sp_owner_other(uint64_t *ret_since_ns, char *ret_who, unsigned len)
 	return s.found;
 }
 
-bool sp_owner_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len)
+bool sp_recording_claim_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len)
 {
 	snprintf(sparkprof_owner.who, sizeof(sparkprof_owner.who), "%s", who);
 	sparkprof_owner.since_ns = sp_clock_wall_ns();
 	__atomic_store_n(&sparkprof_owner.claimed, 1, __ATOMIC_SEQ_CST);
-	if (!sp_owner_other(ret_since_ns, ret_who, len))
+	if (!sp_recording_claim_other(ret_since_ns, ret_who, len))
 		return true;
-	sp_owner_release();
+	sp_recording_claim_release();
 	return false;
 }
 
-void sp_owner_release(void)
+void sp_recording_claim_release(void)
 {
 	__atomic_store_n(&sparkprof_owner.claimed, 0, __ATOMIC_SEQ_CST);
 }

@@ -3,8 +3,8 @@
  * then looks at those of the other builds mapped into the process. So two builds work side by side,
  * but never sample at once: if both claim at the same moment, both see it and both step back.
  * Context: the control threads, under control.c's lock. Allocates nothing. */
-#ifndef SP_AGENT_OWNER_H
-#define SP_AGENT_OWNER_H
+#ifndef SP_AGENT_CONTROL_RECORDING_CLAIM_H
+#define SP_AGENT_CONTROL_RECORDING_CLAIM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,13 +22,13 @@ extern struct sparkprof_owner sparkprof_owner;
 
 /* Claims this build's record. True if no other build records; else the claim is taken back and
  * *ret_since_ns and @ret_who (of @len bytes) tell who does. */
-bool sp_owner_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len);
-void sp_owner_release(void);
+bool sp_recording_claim_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len);
+void sp_recording_claim_release(void);
 
 /* @symbol in the copy of this very build that was mapped first; NULL if that is the calling one. */
-const void *sp_owner_first_copy(const char *symbol);
+const void *sp_recording_claim_first_copy(const char *symbol);
 
 /* Whether another build records right now, and who. */
-bool sp_owner_other(uint64_t *ret_since_ns, char *ret_who, unsigned len);
+bool sp_recording_claim_other(uint64_t *ret_since_ns, char *ret_who, unsigned len);
 
 #endif

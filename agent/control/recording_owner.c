@@ -1,11 +1,11 @@
-/* Who holds the recording: see recording.h. One lock guards everything; it is held across
+/* Who holds the recording: see recording_owner.h. One lock guards everything; it is held across
  * sp_session_start and _stop. No Java thread waits for it but the main one, in autostart, before
  * there are others. */
-#include "recording.h"
-#include "owner.h"
-#include "passed.h"
-#include "pieces.h"
+#include "recording_owner.h"
 #include "base/clock.h"
+#include "capture/perf_fd_inbox.h"
+#include "output/segments.h"
+#include "recording_claim.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +21,7 @@ static struct {
 	pthread_mutex_t lock;
 	uint32_t ended;		    /* futex: bumped when a recording ends */
 	struct sp_session *session; /* NULL: nothing records */
-	struct sp_recording_seat *holder;
+	struct sp_recording_owner_seat *holder;
 	uint64_t since_ns; /* wall clock, to be shown */
 	uint64_t end_ns;   /* monotonic: when it is over by itself; 0: never */
 	char who[232], options[1024], said[256], outputs[4096];
@@ -32,7 +32,7 @@ static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void keep_said(void *ctx, const char *sentence)
 {
-	struct sp_recording_seat *s = ctx;
+	struct sp_recording_owner_seat *s = ctx;
 
 	pthread_mutex_lock(&said_lock);
 	snprintf(g.said, sizeof(g.said), "%s", sentence);
@@ -41,7 +41,7 @@ static void keep_said(void *ctx, const char *sentence)
 		s->say(s->say_ctx, sentence);
 }
 
-void sp_recording_seat_init(struct sp_recording_seat *s, sp_session_say_fn *say, void *ctx)
+void sp_recording_owner_seat_init(struct sp_recording_owner_seat *s, sp_say_fn *say, void *ctx)
 {
 	memset(s, 0, sizeof(*s));
 	s->pass_fd = -1;
@@ -64,12 +64,20 @@ static void fail(struct sp_msg *reply, int code, const struct sp_err *err)
 		.type = SP_MSG_FAILED, .num = {(uint64_t)-code}, .text = {err->text}};
 }
 
-static void busy(struct sp_recording_seat *s, struct sp_msg *reply, uint64_t since_ns)
+static void busy(struct sp_recording_owner_seat *s, struct sp_msg *reply, uint64_t since_ns)
 {
 	*reply = (struct sp_msg){.type = SP_MSG_BUSY, .num = {since_ns}, .text = {s->who}};
 }
 
-bool sp_recording_active(void)
+void sp_recording_owner_exclude_self(void)
+{
+	pthread_mutex_lock(&g.lock);
+	if (g.session)
+		sp_session_exclude_self(g.session);
+	pthread_mutex_unlock(&g.lock);
+}
+
+bool sp_recording_owner_active(void)
 {
 	bool active;
 
@@ -79,7 +87,7 @@ bool sp_recording_active(void)
 	return active;
 }
 
-static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+static int start_locked(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
 	const char *who, const char *outputs, int out_fd, struct sp_err *err)
 {
 	struct sp_args args;
@@ -95,7 +103,7 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 			strcmp(args.perf, "passed") == 0 ? s->perf : NULL, keep_said, s, err);
 	if (r < 0) {
 		g.session = NULL;
-		sp_owner_release();
+		sp_recording_claim_release();
 		return r;
 	}
 	g.holder = s;
@@ -108,18 +116,49 @@ static int start_locked(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 	return 0;
 }
 
-void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *options,
+/* Ends the recording, whoever holds it; the holder's thread is told. */
+static int stop_locked(struct sp_counts *ret, struct sp_err *err)
+{
+	struct sp_session *session = g.session;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = sp_session_stop(session, ret, err);
+	g.session = NULL;
+	sp_segments_free(g.holder->pieces);
+	g.holder->pieces = NULL;
+	g.holder->holds = false;
+	g.holder = NULL;
+	sp_recording_claim_release();
+	__atomic_fetch_add(&g.ended, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &g.ended, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	return r;
+}
+
+/* A launcher that was killed bars nobody: its own thread may not have noticed yet. */
+static void end_abandoned_locked(const struct sp_recording_owner_seat *asks)
+{
+	struct sp_recording_owner_seat *h = g.session ? g.holder : NULL;
+	struct sp_counts counts;
+	struct sp_err err;
+
+	if (h && h != asks && !h->detached && h->is_gone && h->is_gone(h->say_ctx))
+		stop_locked(&counts, &err);
+}
+
+void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
 	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err)
 {
 	uint64_t since = 0;
 	int r;
 
 	pthread_mutex_lock(&g.lock);
+	end_abandoned_locked(s);
 	*reply = (struct sp_msg){.type = SP_MSG_STARTED};
 	if (g.session) {
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
 		busy(s, reply, g.since_ns);
-	} else if (!sp_owner_claim(who, &since, s->who, sizeof(s->who))) {
+	} else if (!sp_recording_claim_claim(who, &since, s->who, sizeof(s->who))) {
 		busy(s, reply, since);
 	} else {
 		r = start_locked(s, vm, options, who, outputs, out_fd, err);
@@ -133,15 +172,15 @@ void sp_recording_start(struct sp_recording_seat *s, JavaVM *vm, const char *opt
 		close(out_fd);
 }
 
-int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *options,
-	struct sp_pieces *pieces, int out_fd, struct sp_err *err)
+int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
+	struct sp_segments *pieces, int out_fd, struct sp_err *err)
 {
 	static const char who[] = "the JVM's own option -agentpath";
 	struct sp_msg reply;
 
 	s->detached = true;
 	s->pieces = pieces;
-	sp_recording_start(s, vm, options, who, "", out_fd, &reply, err);
+	sp_recording_owner_start(s, vm, options, who, "", out_fd, &reply, err);
 	if (reply.type != SP_MSG_STARTED)
 		s->pieces = NULL;
 	if (reply.type == SP_MSG_BUSY)
@@ -149,49 +188,32 @@ int sp_recording_autostart(struct sp_recording_seat *s, JavaVM *vm, const char *
 	return reply.type == SP_MSG_STARTED ? 0 : -(int)reply.num[0];
 }
 
-static const char *outputs(struct sp_recording_seat *s)
+static const char *outputs(struct sp_recording_owner_seat *s)
 {
 	if (g.holder->pieces)
-		sp_pieces_outputs(g.holder->pieces, s->outputs, sizeof(s->outputs));
+		sp_segments_outputs(g.holder->pieces, s->outputs, sizeof(s->outputs));
 	else
 		snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
 	return s->outputs;
 }
 
 /* A seat that did not start the recording gets a way to read it. */
-static void hand_over(struct sp_recording_seat *s, struct sp_msg *reply)
+static void hand_over(struct sp_recording_owner_seat *s, struct sp_msg *reply)
 {
 	reply->text[0] = outputs(s);
 	if (g.holder != s)
 		s->pass_fd = sp_session_dup(g.session);
 }
 
-/* Ends the recording, whoever holds it; the holder's thread is told. */
-static int stop_locked(struct sp_counts *ret, struct sp_err *err)
-{
-	struct sp_session *session = g.session;
-	int r;
-
-	memset(ret, 0, sizeof(*ret));
-	r = sp_session_stop(session, ret, err);
-	g.session = NULL;
-	sp_pieces_free(g.holder->pieces);
-	g.holder->pieces = NULL;
-	g.holder->holds = false;
-	g.holder = NULL;
-	sp_owner_release();
-	__atomic_fetch_add(&g.ended, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &g.ended, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-	return r;
-}
-
-void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+void sp_recording_owner_stop(
+	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
 	struct sp_counts counts;
 	uint64_t since;
 	int r;
 
 	pthread_mutex_lock(&g.lock);
+	end_abandoned_locked(s);
 	*reply = (struct sp_msg){.type = SP_MSG_STOPPED};
 	if (g.session && g.holder != s && !g.holder->detached) {
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
@@ -203,7 +225,7 @@ void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct
 		fill_counts(reply->num, &counts);
 		if (r < 0)
 			fail(reply, r, err);
-	} else if (sp_owner_other(&since, s->who, sizeof(s->who))) {
+	} else if (sp_recording_claim_other(&since, s->who, sizeof(s->who))) {
 		busy(s, reply, since);
 	} else {
 		fail(reply, -ENOENT, (sp_err_set(err, 0, "nothing is being recorded"), err));
@@ -211,7 +233,8 @@ void sp_recording_stop(struct sp_recording_seat *s, struct sp_msg *reply, struct
 	pthread_mutex_unlock(&g.lock);
 }
 
-void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+void sp_recording_owner_flush(
+	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
 	struct sp_counts counts;
 	int r = -ENOENT;
@@ -224,6 +247,11 @@ void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struc
 		sp_err_set(err, 0, "nothing is being recorded");
 	if (r == 0) {
 		hand_over(s, reply);
+		reply->text[1] = s->said;
+		s->said[0] = '\0';
+		if (s->pass_fd >= 0 && g.holder->pieces)
+			s->more = sp_segments_here(g.holder->pieces, s->pass_fd, s->more_fds,
+				SP_FLUSHED_PIECES, s->said, sizeof(s->said));
 		sp_session_counts(g.session, &counts);
 		fill_counts(reply->num, &counts);
 	} else {
@@ -232,7 +260,8 @@ void sp_recording_flush(struct sp_recording_seat *s, struct sp_msg *reply, struc
 	pthread_mutex_unlock(&g.lock);
 }
 
-void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+void sp_recording_owner_state(
+	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
 	struct sp_counts counts;
 	uint64_t since = 0;
@@ -251,7 +280,7 @@ void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struc
 		reply->text[3] = outputs(s);
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
 		snprintf(s->options, sizeof(s->options), "%s", g.options);
-	} else if (sp_owner_other(&since, s->who, sizeof(s->who))) {
+	} else if (sp_recording_claim_other(&since, s->who, sizeof(s->who))) {
 		reply->num[0] = 1;
 		reply->num[2] = since;
 		snprintf(s->said, sizeof(s->said), "%s", "another build of the agent records");
@@ -264,23 +293,27 @@ void sp_recording_state(struct sp_recording_seat *s, struct sp_msg *reply, struc
 	pthread_mutex_unlock(&g.lock);
 }
 
-int sp_recording_detach(struct sp_recording_seat *s, struct sp_msg *reply, struct sp_err *err)
+void sp_recording_owner_may_detach(
+	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	if (sp_recording_owner_holds(s))
+		*reply = (struct sp_msg){.type = SP_MSG_DETACHED};
+	else
+		fail(reply, -ENOENT, (sp_err_set(err, 0, "this launcher records nothing"), err));
+}
+
+int sp_recording_owner_detach(struct sp_recording_owner_seat *s)
 {
 	int r = 0;
 
 	pthread_mutex_lock(&g.lock);
-	if (g.session && g.holder == s) {
-		s->detached = true;
-		*reply = (struct sp_msg){.type = SP_MSG_DETACHED};
-		r = 1;
-	} else {
-		fail(reply, -ENOENT, (sp_err_set(err, 0, "this launcher records nothing"), err));
-	}
+	if (g.session && g.holder == s)
+		r = s->detached = true;
 	pthread_mutex_unlock(&g.lock);
 	return r;
 }
 
-void sp_recording_perf(struct sp_recording_seat *s, const struct sp_parcel *parcel)
+void sp_recording_owner_perf(struct sp_recording_owner_seat *s, const struct sp_parcel *parcel)
 {
 	pthread_mutex_lock(&g.lock);
 	if (g.session && g.holder == s)
@@ -290,7 +323,7 @@ void sp_recording_perf(struct sp_recording_seat *s, const struct sp_parcel *parc
 	pthread_mutex_unlock(&g.lock);
 }
 
-bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)
+bool sp_recording_owner_progress(struct sp_recording_owner_seat *s, struct sp_msg *ret)
 {
 	struct sp_counts counts;
 	bool mine;
@@ -310,7 +343,7 @@ bool sp_recording_progress(struct sp_recording_seat *s, struct sp_msg *ret)
 /* Waits until somebody stops the recording or its time is over; true in the second case. A futex
  * and not a condition variable: its relative timeouts follow the monotonic clock, so that a step of
  * the wall clock neither ends a recording nor prolongs it. */
-static bool time_over_locked(struct sp_recording_seat *s)
+static bool time_over_locked(struct sp_recording_owner_seat *s)
 {
 	while (g.session && g.holder == s) {
 		uint64_t now = sp_clock_mono_ns(), left = g.end_ns - now;
@@ -328,7 +361,7 @@ static bool time_over_locked(struct sp_recording_seat *s)
 	return false;
 }
 
-void sp_recording_leave(struct sp_recording_seat *s)
+void sp_recording_owner_leave(struct sp_recording_owner_seat *s)
 {
 	struct sp_counts counts;
 	struct sp_err err;
@@ -339,7 +372,7 @@ void sp_recording_leave(struct sp_recording_seat *s)
 	pthread_mutex_unlock(&g.lock);
 }
 
-bool sp_recording_holds(const struct sp_recording_seat *s)
+bool sp_recording_owner_holds(const struct sp_recording_owner_seat *s)
 {
 	bool held;
 
@@ -349,7 +382,7 @@ bool sp_recording_holds(const struct sp_recording_seat *s)
 	return held;
 }
 
-bool sp_recording_end(struct sp_recording_seat *s)
+bool sp_recording_owner_end(struct sp_recording_owner_seat *s)
 {
 	struct sp_counts counts;
 	struct sp_err err;

@@ -1,24 +1,25 @@
 /* See session.h: puts registry, engines, JVM side and collector together and takes them apart. */
 #include "session.h"
 
-#include "budget.h"
-#include "calls.h"
-#include "collector.h"
-#include "dfs.h"
-#include "engine.h"
-#include "hooks.h"
-#include "jvmside.h"
-#include "pieces.h"
-#include "rest.h"
-#include "ring.h"
-#include "vmtable.h"
+#include "capture/engine.h"
+#include "capture/sample_ring.h"
+#include "collect/collector.h"
+#include "hooks/class_sources.h"
+#include "hooks/hooks.h"
+#include "hooks/jvmti_thread.h"
+#include "hooks/method_calls.h"
+#include "memory_budget.h"
+#include "output/remote_upload.h"
+#include "output/segments.h"
+#include "spark/driver_rest.h"
+#include "vm/vm_statics.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* For the last piece on its way to the cluster's files: less than the 30 s a pod has. */
+/* For the last segment on its way to the cluster's files: less than the 30 s a pod has. */
 #define DFS_GRACE_NS 20000000000ull
 
 static _Atomic bool
@@ -30,10 +31,10 @@ struct sp_session {
 	struct sp_ring ring;
 	struct sp_threads *threads;
 	struct sp_collector *collector;
-	struct sp_live *live;
-	struct sp_dfs *dfs;   /* NULL: the recording stays on this host */
-	struct sp_rest *rest; /* NULL: nobody to ask */
-	sp_session_say_fn *say;
+	struct sp_live_objects *live;
+	struct sp_remote_upload *dfs; /* NULL: the recording stays on this host */
+	struct sp_driver_rest *rest;  /* NULL: nobody to ask */
+	sp_say_fn *say;
 	void *say_ctx;
 	int debug_was_off;
 	bool jvmside;
@@ -43,21 +44,27 @@ struct sp_session {
 static void dispose(struct sp_session *s)
 {
 	atomic_store(&sp_sig.hooks, 0); /* where the collector never ran */
-	sp_rest_stop(s->rest);
+	sp_driver_rest_stop(s->rest);
 	if (s->jvmside)
-		sp_jvmside_stop();
-	sp_vmtable_debug_restore(s->debug_was_off);
+		sp_jvmti_thread_stop();
+	sp_vm_statics_debug_restore(s->debug_was_off);
 	sp_collector_free(s->collector);
-	sp_live_free(s->live);
+	sp_live_objects_free(s->live);
+	sp_class_sources_free(s->capture.sources);
 	/* A handler that has not left after two seconds (a stopped thread) keeps its memory, of
 	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
 		sp_threads_free(s->threads);
-		sp_tasks_free(s->capture.tasks);
+		sp_task_table_free(s->capture.tasks);
 		sp_ring_done(&s->ring);
 		free(s);
 	}
 	atomic_store(&taken, false);
+}
+
+void sp_session_exclude_self(struct sp_session *s)
+{
+	sp_threads_exclude_self(s->threads);
 }
 
 /* What is said is also kept, to stand in the recording. */
@@ -80,15 +87,15 @@ static void vm_death(void *ctx)
 
 	sp_collector_finish(s->collector, NULL);
 	if (s->dfs)
-		sp_dfs_finish(s->dfs, DFS_GRACE_NS);
+		sp_remote_upload_finish(s->dfs, DFS_GRACE_NS);
 }
 
-/* What there is goes out at once: the end may come faster than the last piece is written. */
+/* What there is goes out at once: the end may come faster than the last segment is written. */
 static void ending(void *ctx)
 {
 	struct sp_session *s = ctx;
 
-	sp_pieces_hurry(s->capture.pieces);
+	sp_segments_hurry(s->capture.pieces);
 	sp_collector_nudge(s->collector);
 }
 
@@ -99,10 +106,17 @@ static void code_unloaded(void *ctx, uint64_t addr)
 	sp_hotspot_code_unloaded(sp_collector_hotspot(s->collector), addr);
 }
 
+static void stub_generated(void *ctx, const char *name, uint64_t begin, uint64_t end)
+{
+	struct sp_session *s = ctx;
+
+	sp_hotspot_stub_generated(sp_collector_hotspot(s->collector), name, begin, end);
+}
+
 static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
-	struct sp_jvmside_events ev = {.threads = s->threads,
+	struct sp_jvmti_thread_events ev = {.threads = s->threads,
 		.tasks = s->capture.tasks,
 		.identity = &s->capture.identity,
 		.vm_death = vm_death,
@@ -114,16 +128,19 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 		sp_hotspot_anchor(h, &layout);
 		ev.anchor_offset = layout.anchor;
 		ev.code_unloaded = code_unloaded;
+		ev.stub_generated = stub_generated;
 		sp_sig.anchor = (struct sp_sig_anchor_layout){.sp = (uint16_t)layout.sp,
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
-	if (s->capture.pieces && sp_pieces_is_remote(s->args.file))
+	if (s->capture.pieces && sp_segments_is_remote(s->args.file))
 		ev.ending = ending;
 	sp_hooks_invite(&s->capture, s->live, &ev);
+	if (s->capture.sources)
+		ev.guests[ev.guest_count++] = sp_class_sources_guest(s->capture.sources);
 	/* First the threads that are there, so that their names find them. */
 	sp_threads_scan(s->threads, h, true);
-	r = sp_jvmside_start(vm, &ev, err);
+	r = sp_jvmti_thread_start(vm, &ev, err);
 	s->jvmside = r == 0;
 	return r;
 }
@@ -131,7 +148,7 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 /* Not worth failing for. */
 static void ask_for_names(struct sp_session *s, JavaVM *vm)
 {
-	sp_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &s->capture.identity,
+	sp_driver_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &s->capture.identity,
 		s->args.driver_ui);
 }
 
@@ -145,10 +162,13 @@ static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_e
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of threads");
 	c->threads = s->threads;
-	r = sp_tasks_new(&c->tasks);
+	r = sp_task_table_new(&c->tasks);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of tasks");
 	c->ring = &s->ring;
+	r = sp_class_sources_new(&c->sources);
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for the list of classes");
 	r = sp_collector_new(&s->collector, c, out_fd, err);
 	if (r == 0)
 		r = sp_hooks_prepare(c, &s->live, err);
@@ -176,16 +196,17 @@ static int start_dfs(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	int r;
 
-	if (!s->capture.pieces || !sp_pieces_is_remote(s->args.file))
+	if (!s->capture.pieces || !sp_segments_is_remote(s->args.file))
 		return 0;
-	r = sp_dfs_start(&s->dfs, vm, s->capture.pieces, s->threads, s->say, s->say_ctx, err);
+	r = sp_remote_upload_start(
+		&s->dfs, vm, s->capture.pieces, s->threads, s->say, s->say_ctx, err);
 	if (r < 0)
 		sp_collector_finish(s->collector, NULL);
 	return r;
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	struct sp_pieces *pieces, const struct sp_perf_source *perf, sp_session_say_fn *say,
+	struct sp_segments *pieces, const struct sp_perf_source *perf, sp_say_fn *say,
 	void *say_ctx, struct sp_err *err)
 {
 	struct sp_session *s;
@@ -217,10 +238,10 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		sp_err_set(&note, 0, "options that are not done here: %s", args->ignored);
 		say_and_note(s, note.text);
 	}
-	r = sp_budget_apply(&s->args, say_and_note, s, err);
+	r = sp_memory_budget_apply(&s->args, say_and_note, s, err);
 	if (r == 0) {
 		s->capture.memory = s->args.memory / 3;
-		s->debug_was_off = sp_vmtable_debug_on();
+		s->debug_was_off = sp_vm_statics_debug_on();
 		r = start_parts(s, vm, out_fd, err);
 		if (r == 0)
 			r = start_dfs(s, vm, err);
@@ -245,7 +266,7 @@ int sp_session_dup(const struct sp_session *s)
 
 const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
 {
-	return sp_tasks_stages(s->capture.tasks, buf, size);
+	return sp_task_table_stages(s->capture.tasks, buf, size);
 }
 
 const char *sp_session_missing(const struct sp_session *s, char *buf, size_t size)
@@ -253,7 +274,7 @@ const char *sp_session_missing(const struct sp_session *s, char *buf, size_t siz
 	char names[512] = "";
 
 	if (s->args.methods[0] || s->args.trace[0])
-		sp_calls_missing(names, sizeof(names));
+		sp_method_calls_missing(names, sizeof(names));
 	snprintf(buf, size, "%s%s", names,
 		names[0] ? ": no class that was loaded until the end has such a method" : "");
 	return buf;
@@ -274,14 +295,14 @@ void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)
 int sp_session_flush(struct sp_session *s, struct sp_err *err)
 {
 	if (s->capture.live && s->jvmside)
-		sp_jvmside_tick();
+		sp_jvmti_thread_tick();
 	return sp_collector_flush(s->collector, err);
 }
 
 /* Who named an address wants to hear that it did not help; others had numbers to expect. */
 static void stop_asking(struct sp_session *s)
 {
-	bool in_vain = sp_rest_stop(s->rest);
+	bool in_vain = sp_driver_rest_stop(s->rest);
 	char text[sizeof(s->args.driver_ui) + 128];
 
 	s->rest = NULL;
@@ -298,15 +319,16 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 
 	stop_asking(s);
 	/* Who is alive, and what else there is to say, is asked at the last moment. */
-	if (sp_args_hooks(&s->args) && s->jvmside)
-		sp_jvmside_tick();
+	sp_class_sources_hurry(s->capture.sources);
+	if (s->jvmside)
+		sp_jvmti_thread_tick();
 	r = sp_collector_finish(s->collector, err);
 	if (ret_counts)
 		sp_collector_counts(s->collector, ret_counts);
 	sp_collector_close(s->collector);
 	if (s->dfs) {
-		sp_dfs_finish(s->dfs, DFS_GRACE_NS);
-		sp_dfs_free(s->dfs);
+		sp_remote_upload_finish(s->dfs, DFS_GRACE_NS);
+		sp_remote_upload_free(s->dfs);
 	}
 	dispose(s);
 	return r;

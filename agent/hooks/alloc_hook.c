@@ -1,13 +1,14 @@
-/* See alloc.h. The callback runs in native state: it asks the JVM for the class's name and, with
+/* See alloc_hook.h. The callback runs in native state: it asks the JVM for the class's name and,
+ * with
  * --live, for a weak reference, and copies its stack; all else is the collector's. */
-#include "alloc.h"
+#include "alloc_hook.h"
 
+#include "alloc_interval_history.h"
 #include "base/clock.h"
-#include "drawn.h"
-#include "neighbours.h"
-#include "sig/copy.h"
-#include "sig/here.h"
-#include "sig/limit.h"
+#include "sig/hook_capture.h"
+#include "sig/rate_limit.h"
+#include "sig/stack_copy.h"
+#include "vm/other_agents.h"
 
 #include <jvmti.h>
 
@@ -18,26 +19,27 @@
 static struct {
 	jvmtiEnv *ti; /* stays for the life of the JVM, as jvmside.c's does */
 	uint64_t interval;
-	struct sp_live *live;
-	struct sp_limit limit;
+	struct sp_live_objects *live;
+	struct sp_rate_limit limit;
 	_Atomic uint64_t collections;
 	_Atomic uint64_t missed; /* bytes that samples stood for which found the ring full */
 } al;
 
 static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong size)
 {
-	struct sp_here h = {.kind = SP_HERE_ALLOC, .time_ns = sp_clock_mono_ns()};
-	uint64_t factor = sp_limit_pass(&al.limit, h.time_ns, sp_here_tight()), more = 0;
-	uint32_t drawn = sp_drawn_next(sp_thread_pointer(), (uint32_t)al.interval);
+	struct sp_hook_capture h = {.kind = SP_HOOK_ALLOC, .time_ns = sp_clock_mono_ns()};
+	uint64_t factor = sp_rate_limit_pass(&al.limit, h.time_ns, sp_hook_capture_tight()),
+		 more = 0;
+	uint32_t drawn = sp_alloc_interval_next(sp_thread_pointer(), (uint32_t)al.interval);
 	char *signature = NULL;
-	enum sp_here_outcome outcome;
+	enum sp_hook_capture_outcome outcome;
 	jweak weak = NULL;
 
 	if (!factor)
 		return;
 	if ((*ti)->GetClassSignature(ti, klass, &signature, NULL) == JVMTI_ERROR_NONE)
-		sp_here_class(&h, signature);
-	if (al.live && (more = sp_live_admit(al.live)))
+		sp_hook_capture_class(&h, signature);
+	if (al.live && (more = sp_live_objects_admit(al.live)))
 		weak = (*env)->NewWeakGlobalRef(env, object);
 	h.arg[0] = (uint64_t)size;
 	h.arg[1] = sp_alloc_weight((uint64_t)size, drawn) * factor;
@@ -46,10 +48,10 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 	h.arg[4] = atomic_load_explicit(&al.collections, memory_order_relaxed);
 	/* Sums stay right where the ring was full: the next one weighs for those before it. */
 	h.arg[5] = atomic_exchange(&al.missed, 0);
-	outcome = sp_here_report(&h);
-	if (outcome != SP_HERE_TAKEN)
-		atomic_fetch_add(&al.missed, h.arg[5] + (outcome == SP_HERE_FULL ? h.arg[1] : 0));
-	if (outcome != SP_HERE_TAKEN && weak)
+	outcome = sp_hook_capture_report(&h);
+	if (outcome != SP_HOOK_TAKEN)
+		atomic_fetch_add(&al.missed, h.arg[5] + (outcome == SP_HOOK_FULL ? h.arg[1] : 0));
+	if (outcome != SP_HOOK_TAKEN && weak)
 		(*env)->DeleteWeakGlobalRef(env, weak);
 	if (signature)
 		(*ti)->Deallocate(ti, (unsigned char *)signature);
@@ -58,20 +60,20 @@ static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong 
 static void JNICALL on_alloc(
 	jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size)
 {
-	if (!sp_here_enter(SP_HERE_ALLOC))
+	if (!sp_hook_capture_enter(SP_HOOK_ALLOC))
 		return;
 	take(ti, env, object, klass, size);
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	sp_drawn_born(sp_thread_pointer(), (uint32_t)al.interval);
+	sp_alloc_interval_born(sp_thread_pointer(), (uint32_t)al.interval);
 }
 
 static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	sp_drawn_ended(sp_thread_pointer());
+	sp_alloc_interval_ended(sp_thread_pointer());
 }
 
 /* At a safepoint: nothing of the JVM may be called. */
@@ -96,7 +98,7 @@ static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
 	char who[256];
 
 	if (!potential->can_generate_sampled_object_alloc_events &&
-		sp_neighbours(who, sizeof(who)) > 0)
+		sp_other_agents(who, sizeof(who)) > 0)
 		return sp_err_set(err, -EBUSY,
 			"alloc: another agent of this JVM samples its allocations (loaded: %s): "
 			"stop it first",
@@ -105,7 +107,7 @@ static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
 		err, -ENOTSUP, "alloc: this JVM does not sample allocations; JDK 11 and later do");
 }
 
-/* Where nobody has sampled yet, see drawn.h. */
+/* Where nobody has sampled yet, see alloc_interval_history.h. */
 static uint32_t drawn_before(jvmtiEnv *ti, bool first)
 {
 	char *version = NULL;
@@ -142,9 +144,9 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		(*al.ti)->AddCapabilities(al.ti, &caps) != JVMTI_ERROR_NONE)
 		return refuse(&potential, err);
 	(*al.ti)->SetEventCallbacks(al.ti, &cb, sizeof(cb));
-	sp_drawn_begin(drawn_before(al.ti, first));
+	sp_alloc_interval_begin(drawn_before(al.ti, first));
 	(*al.ti)->SetHeapSamplingInterval(al.ti, (jint)al.interval);
-	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_ALLOC);
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HOOK_ALLOC);
 	set_events(JVMTI_ENABLE);
 	return 0;
 }
@@ -152,7 +154,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 static void tick(void *ctx, JNIEnv *env)
 {
 	if (al.live)
-		sp_live_tick(al.live, env);
+		sp_live_objects_tick(al.live, env);
 }
 
 static void stop(void *ctx, JNIEnv *env)
@@ -169,15 +171,15 @@ static void stop(void *ctx, JNIEnv *env)
 	}
 	(*al.ti)->RelinquishCapabilities(al.ti, &caps);
 	if (al.live)
-		sp_live_release(al.live, env);
+		sp_live_objects_release(al.live, env);
 }
 
-struct sp_jvm_guest sp_alloc_guest(uint64_t interval, struct sp_live *live)
+struct sp_jvm_guest sp_alloc_guest(uint64_t interval, struct sp_live_objects *live)
 {
 	/* The JVM takes an int. */
 	al.interval = interval < INT32_MAX ? interval : INT32_MAX;
 	al.live = live;
-	sp_limit_init(&al.limit, SP_ALLOC_PER_SECOND);
+	sp_rate_limit_init(&al.limit, SP_ALLOC_PER_SECOND);
 	atomic_store(&al.collections, 0);
 	atomic_store(&al.missed, 0);
 	return (struct sp_jvm_guest){.start = start, .tick = tick, .stop = stop};
@@ -188,7 +190,7 @@ uint64_t sp_alloc_collections(void)
 	return atomic_load(&al.collections);
 }
 
-uint64_t sp_alloc_thinned(void)
+uint64_t sp_alloc_max_factor(void)
 {
 	return 1ull << atomic_load(&al.limit.peak);
 }

@@ -1,6 +1,7 @@
-/* See drawn.h: a hash of thread pointers, which a thread knows of itself without a system call.
- * Only the thread itself writes to its entry; who it is by number tells whether it still lives. */
-#include "drawn.h"
+/* See alloc_interval_history.h: a hash of thread pointers, which a thread knows of itself without a
+ * system call. Only the thread itself writes to its entry; who it is by number tells whether it
+ * still lives. */
+#include "alloc_interval_history.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -50,7 +51,7 @@ static int add(uint64_t self, uint32_t interval)
 
 static _Atomic uint32_t of_unknown = SP_DRAWN_JVM;
 
-void sp_drawn_begin(uint32_t unknown)
+void sp_alloc_interval_begin(uint32_t unknown)
 {
 	pid_t self = getpid();
 
@@ -63,7 +64,7 @@ void sp_drawn_begin(uint32_t unknown)
 	}
 }
 
-uint32_t sp_drawn_next(uint64_t self, uint32_t interval)
+uint32_t sp_alloc_interval_next(uint64_t self, uint32_t interval)
 {
 	struct entry *e = find(self);
 	uint32_t was;
@@ -77,7 +78,7 @@ uint32_t sp_drawn_next(uint64_t self, uint32_t interval)
 	return was;
 }
 
-void sp_drawn_born(uint64_t self, uint32_t interval)
+void sp_alloc_interval_born(uint64_t self, uint32_t interval)
 {
 	struct entry *e = find(self);
 
@@ -87,7 +88,7 @@ void sp_drawn_born(uint64_t self, uint32_t interval)
 	add(self, interval);
 }
 
-void sp_drawn_ended(uint64_t self)
+void sp_alloc_interval_ended(uint64_t self)
 {
 	struct entry *e = find(self);
 

@@ -3,8 +3,8 @@
  * first sample of a recording stands for the bytes of another interval: the JVM's own, or that of
  * the recording before. Here is noted which.
  * Context: any thread, lock-free; not a signal handler. One per process, for its life. */
-#ifndef SP_AGENT_DRAWN_H
-#define SP_AGENT_DRAWN_H
+#ifndef SP_AGENT_HOOKS_ALLOC_INTERVAL_HISTORY_H
+#define SP_AGENT_HOOKS_ALLOC_INTERVAL_HISTORY_H
 
 #include <stdint.h>
 
@@ -17,14 +17,14 @@
 
 /* Before a recording: forgets threads that ended while nobody was told. @unknown: the interval by
  * which the next samples of those were drawn that nothing is known of. */
-void sp_drawn_begin(uint32_t unknown);
+void sp_alloc_interval_begin(uint32_t unknown);
 
 /* The calling thread, whose thread pointer is @self, was sampled: returns the interval by which
  * that was drawn. The next is, by @interval. */
-uint32_t sp_drawn_next(uint64_t self, uint32_t interval);
+uint32_t sp_alloc_interval_next(uint64_t self, uint32_t interval);
 
 /* It was made while the interval was @interval; or it ends. */
-void sp_drawn_born(uint64_t self, uint32_t interval);
-void sp_drawn_ended(uint64_t self);
+void sp_alloc_interval_born(uint64_t self, uint32_t interval);
+void sp_alloc_interval_ended(uint64_t self);
 
 #endif

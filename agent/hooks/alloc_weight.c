@@ -1,6 +1,6 @@
-/* What a sampled object stands for: see alloc.h. No libm: its exp() is newer than the oldest glibc
- * that the agent runs on. */
-#include "alloc.h"
+/* What a sampled object stands for: see alloc_hook.h. No libm: its exp() is newer than the oldest
+ * glibc that the agent runs on. */
+#include "alloc_hook.h"
 
 /* 1 - exp(-x), by the series at x / 1024 and ten squarings; exact to nine digits. */
 static double hit(double x)

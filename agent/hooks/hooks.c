@@ -1,47 +1,48 @@
 /* See hooks.h. */
 #include "hooks.h"
 
-#include "alloc.h"
-#include "calls.h"
-#include "lock.h"
+#include "alloc_hook.h"
+#include "lock_hooks.h"
+#include "method_calls.h"
 #include "nativemem.h"
-#include "sig/here.h"
+#include "sig/hook_capture.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-int sp_hooks_prepare(struct sp_capture *c, struct sp_live **ret_live, struct sp_err *err)
+int sp_hooks_prepare(struct sp_capture *c, struct sp_live_objects **ret_live, struct sp_err *err)
 {
 	int r = 0;
 
 	*ret_live = NULL;
 	if (!sp_args_hooks(c->args))
 		return 0;
-	r = sp_calls_check(c->args, err);
+	r = sp_method_calls_check(c->args, err);
 	if (r < 0)
 		return r;
 	/* The kernel's rings and this one share what there is for rings. */
 	if (strcmp(c->args->capture, "ring") == 0)
 		c->memory /= 2;
 	r = sp_engine_ring(c, err);
-	if (r == 0 && c->args->live && (r = sp_live_new(ret_live, c->args->memory / 8)) < 0)
+	if (r == 0 && c->args->live && (r = sp_live_objects_new(ret_live, c->args->memory / 8)) < 0)
 		return sp_err_set(err, r, "out of memory for live objects");
 	return r;
 }
 
-void sp_hooks_invite(struct sp_capture *c, struct sp_live *live, struct sp_jvmside_events *ev)
+void sp_hooks_invite(
+	struct sp_capture *c, struct sp_live_objects *live, struct sp_jvmti_thread_events *ev)
 {
 	if (c->args->alloc != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] = sp_alloc_guest(c->args->alloc, live);
 	if (c->args->lock_ns != SP_ARGS_NONE)
-		ev->guests[ev->guest_count++] = sp_lock_guest(c->args->lock_ns, c);
+		ev->guests[ev->guest_count++] = sp_lock_hooks_guest(c->args->lock_ns, c);
 	if (c->args->nativemem != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] =
 			sp_nativemem_guest(c->args->nativemem, !c->args->nofree, c);
 	/* with lock: parks of virtual threads */
 	if (c->args->methods[0] || c->args->trace[0] || c->args->lock_ns != SP_ARGS_NONE)
-		ev->guests[ev->guest_count++] = sp_calls_guest(c);
+		ev->guests[ev->guest_count++] = sp_method_calls_guest(c);
 }
 
 static void say_thinned(
@@ -66,13 +67,13 @@ void sp_hooks_silence(struct sp_capture *c)
 	for (int i = 0; atomic_load(&sp_sig.inflight) && i < 2000; i++)
 		nanosleep(&ms, NULL);
 	if (c->args->alloc != SP_ARGS_NONE)
-		say_thinned(c, "alloc", SP_ALLOC_PER_SECOND, sp_alloc_thinned());
+		say_thinned(c, "alloc", SP_ALLOC_PER_SECOND, sp_alloc_max_factor());
 	if (c->args->lock_ns != SP_ARGS_NONE)
-		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_thinned());
+		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_hooks_max_factor());
 	if (c->args->nativemem != SP_ARGS_NONE)
-		say_thinned(c, "nativemem", SP_NATIVEMEM_PER_SECOND, sp_nativemem_thinned());
+		say_thinned(c, "nativemem", SP_NATIVEMEM_PER_SECOND, sp_nativemem_max_factor());
 	if (c->args->methods[0])
-		say_thinned(c, "calls", SP_CALLS_PER_SECOND, sp_calls_thinned());
+		say_thinned(c, "calls", SP_CALLS_PER_SECOND, sp_method_calls_max_factor());
 	if (c->args->trace[0])
-		say_thinned(c, "trace", SP_CALLS_PER_SECOND, sp_trace_thinned());
+		say_thinned(c, "trace", SP_CALLS_PER_SECOND, sp_method_calls_trace_max_factor());
 }

@@ -1,18 +1,19 @@
-/* See jvmside.h. Callbacks count themselves in and out, so that stopping can wait for the last. */
-#include "jvmside.h"
+/* See jvmti_thread.h. Callbacks count themselves in and out, so that stopping can wait for the
+ * last. */
+#include "jvmti_thread.h"
 
 #include "base/clock.h"
-#include "base/signals.h"
-#include "jnikit.h"
-#include "rename.h"
-#include "slice.h"
-#include "sparkside.h"
+#include "host/own_thread.h"
+#include "host/sched_slice.h"
+#include "spark/task_tracker.h"
+#include "vm/jni_util.h"
+#include "vm/jvmti_util.h"
+#include "vm/thread_name_hook.h"
 
 #include <jvmti.h>
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,10 +27,10 @@
 static struct {
 	JavaVM *vm;
 	jvmtiEnv *ti;
-	struct sp_jvmside_events ev;
+	struct sp_jvmti_thread_events ev;
 	_Atomic uint32_t on, inside;
 	jfieldID eetop, thread_id;
-	pthread_t thread;
+	struct sp_own_thread *thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool ready, stop, wake;
@@ -65,13 +66,6 @@ static void leave(void)
 	atomic_fetch_sub(&js.inside, 1);
 }
 
-static void dispose_info(jvmtiEnv *ti, JNIEnv *env, jvmtiThreadInfo *info)
-{
-	(*ti)->Deallocate(ti, (unsigned char *)info->name);
-	(*env)->DeleteLocalRef(env, info->thread_group);
-	(*env)->DeleteLocalRef(env, info->context_class_loader);
-}
-
 /* A look at Spark's tasks is wanted before the next second. */
 static void wake(void)
 {
@@ -90,7 +84,7 @@ static void on_rename(JNIEnv *env, jobject thread, const char *name)
 		return;
 	jt = (uint64_t)(*env)->GetLongField(env, thread, js.eetop);
 	tid = jt ? sp_threads_renamed(js.ev.threads, jt, name, now) : 0;
-	if (tid && sp_sparkside_named(env, thread, tid, name, now, true))
+	if (tid && sp_task_tracker_named(env, thread, tid, name, now, true))
 		wake();
 	leave();
 }
@@ -110,7 +104,7 @@ static bool is_ending(const char *name)
 
 static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	struct sp_taskname engine;
+	struct sp_task_name engine;
 	jvmtiThreadInfo info;
 
 	if (!enter())
@@ -124,13 +118,14 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
 			NULL);
 		if (info.name &&
-			(sp_taskname_feeder(info.name) || sp_taskname_engine(info.name, &engine)) &&
-			sp_sparkside_named(env, thread, (uint32_t)syscall(SYS_gettid), info.name,
+			(sp_task_name_feeder(info.name) ||
+				sp_task_name_engine(info.name, &engine)) &&
+			sp_task_tracker_named(env, thread, (uint32_t)syscall(SYS_gettid), info.name,
 				sp_clock_mono_ns(), true))
 			wake();
 		if (js.ev.ending && info.name && is_ending(info.name))
 			js.ev.ending(js.ev.ctx);
-		dispose_info(ti, env, &info);
+		sp_jvmti_dispose_info(ti, env, &info);
 	}
 	leave();
 }
@@ -144,11 +139,11 @@ static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	memset(&info, 0, sizeof(info));
 	if ((*ti)->GetThreadInfo(ti, thread, &info) == JVMTI_ERROR_NONE) {
 		sp_threads_ended(js.ev.threads, info.name);
-		dispose_info(ti, env, &info);
+		sp_jvmti_dispose_info(ti, env, &info);
 	} else {
 		sp_threads_ended(js.ev.threads, NULL);
 	}
-	sp_sparkside_ended((uint32_t)syscall(SYS_gettid), sp_clock_mono_ns());
+	sp_task_tracker_ended((uint32_t)syscall(SYS_gettid), sp_clock_mono_ns());
 	leave();
 }
 
@@ -157,6 +152,14 @@ static void JNICALL on_code_unloaded(jvmtiEnv *ti, jmethodID method, const void 
 	if (!enter())
 		return;
 	js.ev.code_unloaded(js.ev.ctx, (uint64_t)addr);
+	leave();
+}
+
+static void JNICALL on_stub(jvmtiEnv *ti, const char *name, const void *addr, jint length)
+{
+	if (!enter())
+		return;
+	js.ev.stub_generated(js.ev.ctx, name, (uint64_t)addr, (uint64_t)addr + (uint64_t)length);
 	leave();
 }
 
@@ -173,19 +176,6 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	leave();
 }
 
-static void group_name(JNIEnv *env, jthreadGroup group, char *buf, size_t size)
-{
-	jvmtiThreadGroupInfo info;
-
-	buf[0] = 0;
-	memset(&info, 0, sizeof(info));
-	if (!group || (*js.ti)->GetThreadGroupInfo(js.ti, group, &info) != JVMTI_ERROR_NONE)
-		return;
-	snprintf(buf, size, "%s", info.name ? info.name : "");
-	(*js.ti)->Deallocate(js.ti, (unsigned char *)info.name);
-	(*env)->DeleteLocalRef(env, info.parent);
-}
-
 /* A name that was asked for, not told: of a thread that had it before we came, or that another one
  * named. */
 static void found_name(JNIEnv *env, jthread thread, uint64_t jt, uint64_t id,
@@ -194,10 +184,10 @@ static void found_name(JNIEnv *env, jthread thread, uint64_t jt, uint64_t id,
 	char group[48];
 	uint32_t tid;
 
-	group_name(env, info->thread_group, group, sizeof(group));
+	sp_jvmti_group_name(js.ti, env, info->thread_group, group, sizeof(group));
 	tid = sp_threads_name(js.ev.threads, jt, id, info->name, group, asked);
 	if (tid && info->name && (first || !js.renames))
-		sp_sparkside_found(env, thread, tid, info->name, asked, first);
+		sp_task_tracker_found(env, thread, tid, info->name, asked, first);
 }
 
 /* Asks every Java thread's present name. Where renames are not told, a name that ends within the
@@ -220,7 +210,7 @@ static void refresh_names(JNIEnv *env, bool first)
 
 			if (jt)
 				found_name(env, threads[i], jt, id, &info, first, asked);
-			dispose_info(js.ti, env, &info);
+			sp_jvmti_dispose_info(js.ti, env, &info);
 		}
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
@@ -240,36 +230,41 @@ static int find_fields(JNIEnv *env)
 	return js.eetop && js.thread_id ? 0 : -ENOTSUP;
 }
 
-static void set_events(jvmtiEventMode mode)
+static void set_events(JNIEnv *env, jvmtiEventMode mode)
 {
 	jvmtiEnv *ti = js.ti;
 
 	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_START, NULL);
-	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_END, NULL);
+	if (mode == JVMTI_ENABLE || !sp_jni_doubles_states(env))
+		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_THREAD_END, NULL);
 	(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_VM_DEATH, NULL);
 	if (js.ev.code_unloaded)
 		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_COMPILED_METHOD_UNLOAD, NULL);
+	if (js.ev.stub_generated)
+		(*ti)->SetEventNotificationMode(ti, mode, JVMTI_EVENT_DYNAMIC_CODE_GENERATED, NULL);
 }
 
-static void hook(void)
+static void hook(JNIEnv *env)
 {
 	jvmtiEventCallbacks cb = {
 		.ThreadStart = on_thread_start,
 		.ThreadEnd = on_thread_end,
 		.CompiledMethodUnload = on_code_unloaded,
+		.DynamicCodeGenerated = on_stub,
 		.VMDeath = on_vm_death,
 	};
 	jvmtiCapabilities caps;
-	jvmtiEnv *ti;
+	jvmtiEnv *ti = js.ti;
 
-	ti = js.ti;
 	memset(&caps, 0, sizeof(caps));
 	caps.can_generate_compiled_method_load_events = 1;
 	if ((*ti)->AddCapabilities(ti, &caps) != JVMTI_ERROR_NONE)
 		js.ev.code_unloaded = NULL;
 	(*ti)->SetEventCallbacks(ti, &cb, sizeof(cb));
 	atomic_store(&js.on, 1);
-	set_events(JVMTI_ENABLE);
+	set_events(env, JVMTI_ENABLE);
+	if (js.ev.stub_generated)
+		(*ti)->GenerateEvents(ti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 }
 
 /* The environment stays, empty: HotSpot forgets a thread's JVMTI state at its end only while there
@@ -283,14 +278,14 @@ static void unhook(JNIEnv *env)
 	if (!js.ti)
 		return;
 	if (js.renames)
-		sp_rename_unhook(env);
+		sp_thread_name_unhook(env);
 	js.renames = false;
 	atomic_store(&js.on, 0);
-	set_events(JVMTI_DISABLE);
+	set_events(env, JVMTI_DISABLE);
 	/* A callback under way still needs what the session has. */
 	while (atomic_load(&js.inside))
 		nanosleep(&ms, NULL);
-	sp_sparkside_stop(env);
+	sp_task_tracker_stop(env);
 	memset(&caps, 0, sizeof(caps));
 	(*js.ti)->GetCapabilities(js.ti, &caps);
 	(*js.ti)->RelinquishCapabilities(js.ti, &caps);
@@ -337,7 +332,7 @@ static bool guests_wanted(void)
 	return wanted;
 }
 
-void sp_jvmside_tick(void)
+void sp_jvmti_thread_tick(void)
 {
 	uint64_t mine;
 
@@ -380,13 +375,13 @@ static bool wait_stop(uint64_t ns)
  * for until then. */
 static void identify(JNIEnv *env)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 
 	if (js.identified)
 		return;
-	js.identified =
-		!sp_identity_read(env, js.ti, &id) || (sp_identity_whole(&id) && id.app_name[0]);
-	sp_identity_put(js.ev.identity, &id);
+	js.identified = !sp_spark_identity_read(env, js.ti, &id) ||
+			(sp_spark_identity_whole(&id) && id.app_name[0]);
+	sp_spark_identity_put(js.ev.identity, &id);
 }
 
 /* Names once a second, tasks as often as they want it, until told to stop. */
@@ -395,7 +390,7 @@ static void watch(JNIEnv *env)
 	uint64_t next = sp_clock_mono_ns() + NAME_PERIOD_NS, now, soon;
 
 	do {
-		soon = sp_sparkside_tick(env, js.ti);
+		soon = sp_task_tracker_tick(env, js.ti);
 		now = sp_clock_mono_ns();
 		if (now >= next || guests_wanted())
 			tick_guests(env);
@@ -418,7 +413,7 @@ static void *run(void *arg)
 	int r;
 
 	sp_threads_exclude_self(js.ev.threads);
-	sp_slice_early();
+	sp_sched_slice_raise_priority();
 	if ((*js.vm)->AttachCurrentThreadAsDaemon(js.vm, (void **)&env, &attach) != JNI_OK) {
 		announce(-EAGAIN);
 		return NULL;
@@ -427,9 +422,9 @@ static void *run(void *arg)
 	if (r == 0)
 		r = find_fields(env);
 	if (r == 0)
-		hook();
+		hook(env);
 	if (r == 0) {
-		js.renames = sp_rename_hook(env, on_rename) == 0;
+		js.renames = sp_thread_name_hook(env, on_rename) == 0;
 		refresh_names(env, true);
 		js.identified = false;
 		identify(env);
@@ -445,34 +440,29 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err)
+int sp_jvmti_thread_start(JavaVM *vm, const struct sp_jvmti_thread_events *ev, struct sp_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	sigset_t all, old;
 	int r;
 
 	pthread_once(&once, init_cond);
 	js.vm = vm;
 	js.ev = *ev;
 	js.ready = js.stop = js.wake = false;
-	sp_sparkside_start(ev->tasks);
+	sp_task_tracker_start(ev->tasks);
 	js.ticks_wanted = js.ticks_done = 0;
 	js.err.text[0] = '\0';
 	js.status = 0;
-	sp_signals_from_elsewhere(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&js.thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r = sp_own_thread_start(&js.thread, "sparkprof-jvm", SP_STACK_JAVA, run, NULL);
 	if (r < 0)
 		return sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
-	pthread_setname_np(js.thread, "sparkprof-jvm");
 	pthread_mutex_lock(&js.lock);
 	while (!js.ready)
 		pthread_cond_wait(&js.cond, &js.lock);
 	r = js.status;
 	pthread_mutex_unlock(&js.lock);
 	if (r < 0) {
-		pthread_join(js.thread, NULL);
+		sp_own_thread_join(js.thread);
 		if (js.err.text[0]) {
 			*err = js.err;
 			return r;
@@ -483,11 +473,11 @@ int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_e
 	return 0;
 }
 
-void sp_jvmside_stop(void)
+void sp_jvmti_thread_stop(void)
 {
 	pthread_mutex_lock(&js.lock);
 	js.stop = true;
 	pthread_cond_broadcast(&js.cond);
 	pthread_mutex_unlock(&js.lock);
-	pthread_join(js.thread, NULL);
+	sp_own_thread_join(js.thread);
 }

@@ -2,13 +2,13 @@
  * and of unloaded code, of new thread names at once, and nothing else waits for it. All
  * JVMTI of a recording is here, so that the collector never enters the JVM and is never stopped by
  * a safepoint. */
-#ifndef SP_AGENT_JVMSIDE_H
-#define SP_AGENT_JVMSIDE_H
+#ifndef SP_AGENT_HOOKS_JVMTI_THREAD_H
+#define SP_AGENT_HOOKS_JVMTI_THREAD_H
 
 #include "base/err.h"
-#include "identity.h"
-#include "tasks.h"
-#include "threads.h"
+#include "spark/spark_identity.h"
+#include "spark/task_table.h"
+#include "threads/threads.h"
 
 #include <jni.h>
 #include <stdatomic.h>
@@ -25,13 +25,17 @@ struct sp_jvm_guest {
 
 #define SP_JVM_GUESTS 5
 
-struct sp_jvmside_events {
+struct sp_jvmti_thread_events {
 	struct sp_threads *threads;
-	struct sp_tasks *tasks;
-	struct sp_identity_box *identity; /* as far as known when sp_jvmside_start returns */
-	uint64_t anchor_offset;		  /* of JavaThread::_anchor, 0 unknown */
+	struct sp_task_table *tasks;
+	struct sp_spark_identity_box
+		*identity;	/* as far as known when sp_jvmti_thread_start returns */
+	uint64_t anchor_offset; /* of JavaThread::_anchor, 0 unknown */
 	/* Compiled code at @addr went away. Any thread. May be NULL. */
 	void (*code_unloaded)(void *ctx, uint64_t addr);
+	/* The JVM has a routine of its own at [@begin, @end): those that are there while
+	 * sp_jvmti_thread_start runs, later ones from any thread. May be NULL. */
+	void (*stub_generated)(void *ctx, const char *name, uint64_t begin, uint64_t end);
 	/* The JVM was told to end, by a signal or by its driver. Any thread. May be NULL. */
 	void (*ending)(void *ctx);
 	/* The JVM is about to end; called on its own thread. */
@@ -42,12 +46,12 @@ struct sp_jvmside_events {
 };
 
 /* Starts the thread and waits until its hooks are in place. One at a time. Returns 0 or -errno. */
-int sp_jvmside_start(JavaVM *vm, const struct sp_jvmside_events *ev, struct sp_err *err);
+int sp_jvmti_thread_start(JavaVM *vm, const struct sp_jvmti_thread_events *ev, struct sp_err *err);
 
 /* Lets the guests tick now, and waits for it. */
-void sp_jvmside_tick(void);
+void sp_jvmti_thread_tick(void);
 
 /* Takes the hooks out, ends the thread; no callback runs when it returns. */
-void sp_jvmside_stop(void);
+void sp_jvmti_thread_stop(void);
 
 #endif

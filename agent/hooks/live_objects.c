@@ -1,9 +1,9 @@
-/* See live.h. */
-#include "live.h"
+/* See live_objects.h. */
+#include "live_objects.h"
 
 #include "base/clock.h"
-#include "dictcopy.h"
-#include "sig/limit.h"
+#include "dict_copy.h"
+#include "sig/rate_limit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sp_live {
+struct sp_live_objects {
 	pthread_mutex_t lock;
 	struct sp_live_object *objects; /* SP_LIVE_MAX */
 	struct sp_live_object *moved;	/* scratch, SP_LIVE_MAX */
@@ -23,13 +23,13 @@ struct sp_live {
 	uint32_t trash_count, trash_cap;
 	struct sp_dict *dict; /* stacks of what is here: they outlive chunks. The collector's */
 	size_t dict_cap;
-	struct sp_dictcopy copy;
+	struct sp_dict_copy copy;
 	void **looked; /* the JVM side's scratch, SP_LIVE_MAX */
 };
 
-int sp_live_new(struct sp_live **ret, size_t memory)
+int sp_live_objects_new(struct sp_live_objects **ret, size_t memory)
 {
-	struct sp_live *l = calloc(1, sizeof(*l));
+	struct sp_live_objects *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
@@ -39,20 +39,20 @@ int sp_live_new(struct sp_live **ret, size_t memory)
 	l->moved = calloc(SP_LIVE_MAX, sizeof(*l->moved));
 	l->looked = calloc(SP_LIVE_MAX, sizeof(*l->looked));
 	if (!l->objects || !l->moved || !l->looked || sp_dict_new(&l->dict, memory) < 0 ||
-		sp_dictcopy_init(&l->copy) < 0) {
-		sp_live_free(l);
+		sp_dict_copy_init(&l->copy) < 0) {
+		sp_live_objects_free(l);
 		return -ENOMEM;
 	}
 	*ret = l;
 	return 0;
 }
 
-void sp_live_free(struct sp_live *l)
+void sp_live_objects_free(struct sp_live_objects *l)
 {
 	if (!l)
 		return;
 	sp_dict_free(l->dict);
-	sp_dictcopy_done(&l->copy);
+	sp_dict_copy_done(&l->copy);
 	free(l->objects);
 	free(l->moved);
 	free(l->looked);
@@ -61,16 +61,16 @@ void sp_live_free(struct sp_live *l)
 	free(l);
 }
 
-uint64_t sp_live_admit(struct sp_live *l)
+uint64_t sp_live_objects_admit(struct sp_live_objects *l)
 {
 	uint32_t shift = atomic_load_explicit(&l->shift, memory_order_relaxed);
 
-	return sp_limit_random() & ((1ull << shift) - 1) ? 0 : 1ull << shift;
+	return sp_rate_limit_random() & ((1ull << shift) - 1) ? 0 : 1ull << shift;
 }
 
 /* Under the lock. A reference that cannot even be noted would be lost for ever: then it stays where
  * it is, which costs the JVM one word. */
-static void discard(struct sp_live *l, void *weak)
+static void discard(struct sp_live_objects *l, void *weak)
 {
 	if (l->trash_count == l->trash_cap) {
 		uint32_t cap = l->trash_cap ? l->trash_cap * 2 : 1024;
@@ -86,14 +86,14 @@ static void discard(struct sp_live *l, void *weak)
 
 /* Under the lock: one in @level stays of what weighs less than that; heavier ones are few and stay
  * as they are, so that no weight outgrows the others. */
-static void thin_to(struct sp_live *l, uint64_t level)
+static void thin_to(struct sp_live_objects *l, uint64_t level)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct sp_live_object *o = &l->objects[i];
 
-		if (o->factor < level && sp_limit_random() % level >= o->factor) {
+		if (o->factor < level && sp_rate_limit_random() % level >= o->factor) {
 			discard(l, o->weak);
 			continue;
 		}
@@ -107,7 +107,7 @@ static void thin_to(struct sp_live *l, uint64_t level)
 }
 
 /* Under the lock: lets at least a quarter go. */
-static void thin(struct sp_live *l)
+static void thin(struct sp_live_objects *l)
 {
 	uint32_t before = l->count;
 
@@ -119,19 +119,19 @@ static void thin(struct sp_live *l)
 }
 
 /* The object with ids of our own dictionary; false where that is full. */
-static bool adopt(struct sp_live *l, struct sp_dict *from, const struct sp_live_object *o,
+static bool adopt(struct sp_live_objects *l, struct sp_dict *from, const struct sp_live_object *o,
 	struct sp_live_object *ret)
 {
 	*ret = *o;
-	ret->stack = sp_dictcopy_stack(&l->copy, l->dict, from, o->stack);
-	ret->thread = sp_dictcopy_thread(l->dict, from, o->thread);
-	ret->class_id = sp_dictcopy_string(l->dict, from, o->class_id);
+	ret->stack = sp_dict_copy_stack(&l->copy, l->dict, from, o->stack);
+	ret->thread = sp_dict_copy_thread(l->dict, from, o->thread);
+	ret->class_id = sp_dict_copy_string(l->dict, from, o->class_id);
 	return ret->stack && ret->thread;
 }
 
 /* A new dictionary with the stacks that are needed. Under the lock. Returns false, with nothing
  * changed, where they fill most of it. */
-static bool renew_dict(struct sp_live *l)
+static bool renew_dict(struct sp_live_objects *l)
 {
 	struct sp_dict *old = l->dict;
 	uint32_t i = 0;
@@ -154,13 +154,14 @@ static bool renew_dict(struct sp_live *l)
 
 /* Stacks of the dead have filled the dictionary, or there are too many of the living: then fewer of
  * these, as when the places are used up. Under the lock. */
-static void make_room(struct sp_live *l)
+static void make_room(struct sp_live_objects *l)
 {
 	while (!renew_dict(l) && l->count > 1)
 		thin(l);
 }
 
-void sp_live_add(struct sp_live *l, struct sp_dict *dict, const struct sp_live_object *o)
+void sp_live_objects_add(
+	struct sp_live_objects *l, struct sp_dict *dict, const struct sp_live_object *o)
 {
 	struct sp_live_object mine;
 	bool fits;
@@ -180,7 +181,7 @@ void sp_live_add(struct sp_live *l, struct sp_dict *dict, const struct sp_live_o
 	pthread_mutex_unlock(&l->lock);
 }
 
-void sp_live_drop(struct sp_live *l, void *weak)
+void sp_live_objects_drop(struct sp_live_objects *l, void *weak)
 {
 	pthread_mutex_lock(&l->lock);
 	discard(l, weak);
@@ -188,7 +189,7 @@ void sp_live_drop(struct sp_live *l, void *weak)
 }
 
 /* Takes the trash out of the lock and gives it back. */
-static void empty_trash(struct sp_live *l, JNIEnv *env)
+static void empty_trash(struct sp_live_objects *l, JNIEnv *env)
 {
 	void **trash;
 	uint32_t n;
@@ -205,7 +206,7 @@ static void empty_trash(struct sp_live *l, JNIEnv *env)
 }
 
 /* Under the lock: what was found dead goes, unless places changed meanwhile: then next time. */
-static void bury(struct sp_live *l, uint32_t n, uint32_t version)
+static void bury(struct sp_live_objects *l, uint32_t n, uint32_t version)
 {
 	uint32_t kept = 0;
 
@@ -224,7 +225,7 @@ static void bury(struct sp_live *l, uint32_t n, uint32_t version)
 		atomic_fetch_sub(&l->shift, 1);
 }
 
-void sp_live_tick(struct sp_live *l, JNIEnv *env)
+void sp_live_objects_tick(struct sp_live_objects *l, JNIEnv *env)
 {
 	uint32_t n, version;
 
@@ -244,7 +245,7 @@ void sp_live_tick(struct sp_live *l, JNIEnv *env)
 	empty_trash(l, env);
 }
 
-void sp_live_release(struct sp_live *l, JNIEnv *env)
+void sp_live_objects_release(struct sp_live_objects *l, JNIEnv *env)
 {
 	pthread_mutex_lock(&l->lock);
 	for (uint32_t i = 0; i < l->count; i++)
@@ -254,33 +255,26 @@ void sp_live_release(struct sp_live *l, JNIEnv *env)
 	empty_trash(l, env);
 }
 
-uint64_t sp_live_write(struct sp_live *l, struct sp_record *r, struct sp_dict *dict,
-	uint64_t collections, bool end, uint64_t *ret_lost)
+uint64_t sp_live_objects_each(struct sp_live_objects *l, struct sp_dict *dict,
+	sp_live_objects_each_fn *fn, void *ctx, uint64_t *ret_lost)
 {
-	uint64_t now = sp_clock_mono_ns(), written = 0, lost = 0;
+	uint64_t count = 0, lost = 0;
 
 	pthread_mutex_lock(&l->lock);
 	for (uint32_t i = 0; i < l->count; i++) {
-		const struct sp_live_object *o = &l->objects[i];
-		uint32_t class_id = sp_dictcopy_string(dict, l->dict, o->class_id);
-		/* Readers sum sizes up: theirs is what it stands for. */
-		union sp_jfr_val v[] = {{.u = now},
-			{.u = sp_dictcopy_thread(dict, l->dict, o->thread)},
-			{.u = sp_dictcopy_stack(&l->copy, dict, l->dict, o->stack)},
-			{.u = class_id}, {.u = o->weight}, {.u = o->time_ns}};
-		union sp_jfr_val age[] = {{.u = now}, {.u = class_id}, {.u = o->size},
-			{.u = o->weight}, {.u = collections - o->collections}};
+		struct sp_live_object o = l->objects[i];
 
-		if (!v[1].u || !v[2].u) {
+		o.class_id = sp_dict_copy_string(dict, l->dict, o.class_id);
+		o.thread = sp_dict_copy_thread(dict, l->dict, o.thread);
+		o.stack = sp_dict_copy_stack(&l->copy, dict, l->dict, o.stack);
+		if (!o.thread || !o.stack) {
 			lost++;
 			continue;
 		}
-		sp_record_event(r, end ? SP_JFR_LIVE : SP_JFR_LIVE_SO_FAR, v);
-		if (end)
-			sp_record_event(r, SP_JFR_LIVE_AGE, age);
-		written++;
+		fn(ctx, &o);
+		count++;
 	}
 	pthread_mutex_unlock(&l->lock);
 	*ret_lost = lost;
-	return written;
+	return count;
 }

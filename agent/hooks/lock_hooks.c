@@ -1,13 +1,13 @@
-/* See lock.h. When a monitor is entered is kept by Java thread, not by OS thread: from JDK 24 on a
- * virtual thread may leave its carrier while it waits (JEP 491). */
-#include "lock.h"
+/* See lock_hooks.h. When a monitor is entered is kept by Java thread, not by OS thread: from JDK 24
+ * on a virtual thread may leave its carrier while it waits (JEP 491). */
+#include "lock_hooks.h"
 
 #include "base/clock.h"
-#include "park.h"
-#include "sig/here.h"
-#include "sig/limit.h"
-#include "virtual.h"
-#include "vmtable.h"
+#include "sig/hook_capture.h"
+#include "sig/rate_limit.h"
+#include "vm/park_hook.h"
+#include "vm/vm_statics.h"
+#include "vm/vthread_frames.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ static struct {
 	jmethodID sleeping;	 /* which of their methods parks and does not wait for anybody */
 	sp_park_fn *park;	 /* the JVM's; never cleared, for threads may be in there */
 	bool park_hooked;
-	struct sp_limit limits[2];  /* monitors, parks */
-	_Atomic uint64_t missed[2]; /* time that found the ring full */
+	struct sp_rate_limit limits[2]; /* monitors, parks */
+	_Atomic uint64_t missed[2];	/* time that found the ring full */
 	struct waiter waiters[WAITERS];
 } lk;
 
@@ -73,14 +73,14 @@ static uint64_t take_waiter(uint64_t thread, uint64_t *ret_holder)
 }
 
 /* What a wait of @took_ns stands for; 0: it is not told. */
-static uint64_t weigh(struct sp_limit *l, uint64_t took_ns, uint64_t now_ns)
+static uint64_t weigh(struct sp_rate_limit *l, uint64_t took_ns, uint64_t now_ns)
 {
-	uint32_t shift = sp_limit_turn(l, now_ns);
+	uint32_t shift = sp_rate_limit_turn(l, now_ns);
 	uint64_t unit = shift ? (lk.ns > 1000 ? lk.ns : 1000) << shift : lk.ns;
 
-	if (took_ns < unit && sp_limit_random() % unit >= took_ns)
+	if (took_ns < unit && sp_rate_limit_random() % unit >= took_ns)
 		return 0;
-	sp_limit_taken(l, sp_here_tight());
+	sp_rate_limit_taken(l, sp_hook_capture_tight());
 	return took_ns < unit ? unit : took_ns;
 }
 
@@ -91,45 +91,46 @@ static bool is_virtual(JNIEnv *env, jthread thread)
 
 /* Apart from the others: what it needs of the stack would be copied with each of them. A park is
  * told by two methods of ours. */
-static __attribute__((noinline)) enum sp_here_outcome put_virtual(
-	JNIEnv *env, int which, struct sp_here *h, jthread thread)
+static __attribute__((noinline)) enum sp_hook_capture_outcome put_virtual(
+	JNIEnv *env, int which, struct sp_hook_capture *h, jthread thread)
 {
-	enum sp_here_outcome outcome = SP_HERE_UNWANTED;
+	enum sp_hook_capture_outcome outcome = SP_HOOK_UNWANTED;
 	uint64_t id = (uint64_t)(*env)->GetLongField(env, thread, lk.thread_id);
-	struct sp_virtual v;
+	struct sp_vthread_frames v;
 
-	if (sp_virtual_ask(lk.ti, env, thread, id, which == PARKS ? 2 : 0, &v) == 0 &&
+	if (sp_vthread_frames_ask(lk.ti, env, thread, id, which == PARKS ? 2 : 0, &v) == 0 &&
 		!(which == PARKS && v.caller == lk.sleeping)) {
 		h->virtual = &v.about;
-		outcome = sp_here_report(h);
+		outcome = sp_hook_capture_report(h);
 		h->virtual = NULL;
 	}
-	sp_virtual_done(lk.ti, &v);
+	sp_vthread_frames_done(lk.ti, &v);
 	return outcome;
 }
 
-static void report(JNIEnv *env, int which, struct sp_here *h, jobject on, jthread thread)
+static void report(JNIEnv *env, int which, struct sp_hook_capture *h, jobject on, jthread thread)
 {
 	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
 	uint64_t carried = atomic_exchange(&lk.missed[which], 0);
-	enum sp_here_outcome outcome;
+	enum sp_hook_capture_outcome outcome;
 	char *signature = NULL;
 
 	if (c && (*lk.ti)->GetClassSignature(lk.ti, c, &signature, NULL) == JVMTI_ERROR_NONE)
-		sp_here_class(h, signature);
+		sp_hook_capture_class(h, signature);
 	if (on) /* a name for the object, never read through */
 		h->arg[2] = *(uint64_t *)((uint64_t)on & ~(uint64_t)7);
 	h->arg[1] += carried;
-	outcome = is_virtual(env, thread) ? put_virtual(env, which, h, thread) : sp_here_report(h);
-	if (outcome != SP_HERE_TAKEN)
-		atomic_fetch_add(&lk.missed[which], outcome == SP_HERE_FULL ? h->arg[1] : carried);
+	outcome = is_virtual(env, thread) ? put_virtual(env, which, h, thread)
+					  : sp_hook_capture_report(h);
+	if (outcome != SP_HOOK_TAKEN)
+		atomic_fetch_add(&lk.missed[which], outcome == SP_HOOK_FULL ? h->arg[1] : carried);
 	if (signature)
 		(*lk.ti)->Deallocate(lk.ti, (unsigned char *)signature);
 	if (c)
 		(*env)->DeleteLocalRef(env, c);
 }
 
-static void waited(JNIEnv *env, int which, struct sp_here *h, jobject on, jthread thread)
+static void waited(JNIEnv *env, int which, struct sp_hook_capture *h, jobject on, jthread thread)
 {
 	uint64_t now = sp_clock_mono_ns(), since = h->arg[0];
 
@@ -154,67 +155,67 @@ static uint64_t holder(JNIEnv *env)
 
 static void JNICALL on_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
 {
-	if (!sp_here_enter(SP_HERE_MONITOR))
+	if (!sp_hook_capture_enter(SP_HOOK_MONITOR))
 		return;
 	note_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), sp_clock_mono_ns(),
 		holder(env));
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 static void JNICALL on_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
 {
-	struct sp_here h = {.kind = SP_HERE_MONITOR};
+	struct sp_hook_capture h = {.kind = SP_HOOK_MONITOR};
 
-	if (!sp_here_enter(SP_HERE_MONITOR))
+	if (!sp_hook_capture_enter(SP_HOOK_MONITOR))
 		return;
 	h.arg[0] =
 		take_waiter((uint64_t)(*env)->GetLongField(env, thread, lk.thread_id), &h.arg[3]);
 	waited(env, MONITORS, &h, object, thread);
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 /* What the calling thread is about to park on: a local reference or NULL. *ret_told: it is a
- * virtual thread that could not leave its carrier; sp_lock_parked() hears of it. */
+ * virtual thread that could not leave its carrier; sp_lock_hooks_parked() hears of it. */
 static jobject find_blocker(JNIEnv *env, bool *ret_told)
 {
 	jobject blocker = NULL;
 	jthread self;
 
-	if (!sp_here_enter(SP_HERE_PARK))
+	if (!sp_hook_capture_enter(SP_HOOK_PARK))
 		return NULL;
 	if ((*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
 		*ret_told = is_virtual(env, self);
 		blocker = *ret_told ? NULL : (*env)->GetObjectField(env, self, lk.blocker);
 		(*env)->DeleteLocalRef(env, self);
 	}
-	sp_here_leave();
+	sp_hook_capture_leave();
 	return blocker;
 }
 
 /* In the place of Unsafe.park; threads may be in here long after the recording. */
 static void JNICALL on_park(JNIEnv *env, jobject unsafe, jboolean absolute, jlong time)
 {
-	struct sp_here h = {.kind = SP_HERE_PARK};
+	struct sp_hook_capture h = {.kind = SP_HOOK_PARK};
 	bool told = false;
 	jobject blocker = find_blocker(env, &told);
 
 	h.arg[0] = sp_clock_mono_ns();
 	lk.park(env, unsafe, absolute, time);
-	if (told || !sp_here_enter(SP_HERE_PARK))
+	if (told || !sp_hook_capture_enter(SP_HOOK_PARK))
 		return;
 	h.arg[3] = (uint64_t)time;
 	h.arg[4] = absolute;
 	waited(env, PARKS, &h, blocker, NULL);
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
-void sp_lock_parked(JNIEnv *env, uint64_t since_ns)
+void sp_lock_hooks_parked(JNIEnv *env, uint64_t since_ns)
 {
-	struct sp_here h = {.kind = SP_HERE_PARK, .arg = {since_ns}};
+	struct sp_hook_capture h = {.kind = SP_HOOK_PARK, .arg = {since_ns}};
 	jobject blocker = NULL;
 	jthread self;
 
-	if (!sp_here_enter(SP_HERE_PARK))
+	if (!sp_hook_capture_enter(SP_HOOK_PARK))
 		return;
 	if (lk.virtual && (*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
 		blocker = (*env)->GetObjectField(env, self, lk.blocker);
@@ -222,7 +223,7 @@ void sp_lock_parked(JNIEnv *env, uint64_t since_ns)
 		(*env)->DeleteLocalRef(env, blocker);
 		(*env)->DeleteLocalRef(env, self);
 	}
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 static void set_events(jvmtiEventMode mode)
@@ -250,18 +251,18 @@ static int find_fields(JNIEnv *env)
 /* A JNIEnv is part of its JavaThread, in the same place in each. */
 static void find_owner(JNIEnv *env)
 {
-	uint64_t pending = sp_vmtable_offset("JavaThread", "_current_pending_monitor");
+	uint64_t pending = sp_vm_statics_offset("JavaThread", "_current_pending_monitor");
 	jclass c = (*env)->FindClass(env, "java/lang/Thread");
 	jfieldID eetop = c ? (*env)->GetFieldID(env, c, "eetop", "J") : NULL;
 	jthread self = NULL;
 
 	lk.owner = 0;
 	if (!pending) /* up to JDK 15 */
-		pending = sp_vmtable_offset("Thread", "_current_pending_monitor");
+		pending = sp_vm_statics_offset("Thread", "_current_pending_monitor");
 	if (pending && eetop && (*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
 		lk.pending =
 			(uint64_t)(*env)->GetLongField(env, self, eetop) + pending - (uint64_t)env;
-		lk.owner = sp_vmtable_offset("ObjectMonitor", "_owner");
+		lk.owner = sp_vm_statics_offset("ObjectMonitor", "_owner");
 	}
 	if ((*env)->ExceptionCheck(env))
 		(*env)->ExceptionClear(env);
@@ -271,7 +272,7 @@ static void find_owner(JNIEnv *env)
 
 static void find_virtual(JNIEnv *env)
 {
-	jclass c = sp_virtual_class(env);
+	jclass c = sp_vthread_frames_class(env);
 
 	lk.sleeping = c ? (*env)->GetMethodID(env, c, "sleepNanos", "(J)V") : NULL;
 	if ((*env)->ExceptionCheck(env))
@@ -312,7 +313,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	find_owner(env);
 	find_virtual(env);
 	lk.begun_ns = sp_clock_mono_ns();
-	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MONITOR | 1u << SP_HERE_PARK);
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HOOK_MONITOR | 1u << SP_HOOK_PARK);
 	set_events(JVMTI_ENABLE);
 	hook_park(env);
 	return 0;
@@ -335,12 +336,12 @@ static void stop(void *ctx, JNIEnv *env)
 	lk.virtual = NULL;
 }
 
-struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c)
+struct sp_jvm_guest sp_lock_hooks_guest(uint64_t ns, struct sp_capture *c)
 {
 	lk.ns = ns;
 	lk.capture = c;
 	for (int i = 0; i < 2; i++) {
-		sp_limit_init(&lk.limits[i], SP_LOCK_PER_SECOND);
+		sp_rate_limit_init(&lk.limits[i], SP_LOCK_PER_SECOND);
 		atomic_store(&lk.missed[i], 0);
 	}
 	for (uint32_t i = 0; i < WAITERS; i++)
@@ -348,7 +349,7 @@ struct sp_jvm_guest sp_lock_guest(uint64_t ns, struct sp_capture *c)
 	return (struct sp_jvm_guest){.start = start, .stop = stop};
 }
 
-uint64_t sp_lock_thinned(void)
+uint64_t sp_lock_hooks_max_factor(void)
 {
 	uint32_t a = atomic_load(&lk.limits[0].peak), b = atomic_load(&lk.limits[1].peak);
 

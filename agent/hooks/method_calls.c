@@ -1,6 +1,6 @@
-/* See calls.h. What methods call is in a class of the boot loader, so that every class loader finds
- * it: sparkprof.Calls, 287 bytes, the same for all builds of the agent. Java code, not native, lets
- * short calls go:
+/* See method_calls.h. What methods call is in a class of the boot loader, so that every class
+ * loader finds it: sparkprof.Calls, 287 bytes, the same for all builds of the agent. Java code, not
+ * native, lets short calls go:
  *
  *     package sparkprof;
  *     public class Calls {
@@ -13,16 +13,16 @@
  *         private static native void told(long since, int which);
  *     }
  */
-#include "calls.h"
+#include "method_calls.h"
 
 #include "base/clock.h"
-#include "bootclass.h"
-#include "lock.h"
-#include "rewrite.h"
-#include "sig/here.h"
-#include "sig/limit.h"
-#include "virtual.h"
-#include "weave.h"
+#include "classfile/class_instrument.h"
+#include "lock_hooks.h"
+#include "retransform.h"
+#include "sig/hook_capture.h"
+#include "sig/rate_limit.h"
+#include "vm/bootclass.h"
+#include "vm/vthread_frames.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,9 +54,9 @@ static const uint8_t calls_class[] = {0xca, 0xfe, 0xba, 0xbe, 0x00, 0x00, 0x00, 
 /* One per process: what the JVM calls has no pointer of ours. */
 static struct {
 	struct sp_capture *capture;
-	struct sp_methods counted, timed;
+	struct sp_method_patterns counted, timed;
 	_Atomic uint64_t seen[SP_METHODS_MAX]; /* calls, by name */
-	struct sp_limit limits[2];	       /* calls, traces */
+	struct sp_rate_limit limits[2];	       /* calls, traces */
 	_Atomic uint64_t missed;	       /* calls that found the ring full */
 	jclass hook, virtual;		       /* global references while they last */
 	jfieldID least;
@@ -73,51 +73,51 @@ static uint64_t every(uint32_t which, uint64_t now_ns)
 	if (amount > 1 &&
 		atomic_fetch_add_explicit(&cl.seen[which], 1, memory_order_relaxed) % amount)
 		return 0;
-	return amount * sp_limit_pass(&cl.limits[CALLS], now_ns, sp_here_tight());
+	return amount * sp_rate_limit_pass(&cl.limits[CALLS], now_ns, sp_hook_capture_tight());
 }
 
 static void JNICALL entered(JNIEnv *env, jclass self, jint which)
 {
-	struct sp_here h = {.kind = SP_HERE_CALL, .time_ns = sp_clock_mono_ns()};
+	struct sp_hook_capture h = {.kind = SP_HOOK_CALL, .time_ns = sp_clock_mono_ns()};
 	uint64_t count;
 
-	if (!sp_here_enter(SP_HERE_CALL))
+	if (!sp_hook_capture_enter(SP_HOOK_CALL))
 		return;
 	count = (uint32_t)which < cl.counted.count ? every((uint32_t)which, h.time_ns) : 0;
 	if (count) {
 		h.arg[0] = count + atomic_exchange(&cl.missed, 0);
-		if (sp_here_report(&h) == SP_HERE_FULL)
+		if (sp_hook_capture_report(&h) == SP_HOOK_FULL)
 			atomic_fetch_add(&cl.missed, h.arg[0]);
 	}
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 /* How many calls one of @took_ns stands for: where there are too many, short ones are taken with
  * the probability of their length, so that sums of time keep what is long; 0: it is not told. */
 static uint64_t weigh(uint64_t took_ns, uint64_t now_ns)
 {
-	uint32_t shift = sp_limit_turn(&cl.limits[TRACES], now_ns);
+	uint32_t shift = sp_rate_limit_turn(&cl.limits[TRACES], now_ns);
 	uint64_t unit = shift ? SHORT_NS << shift : 0, rest;
 
 	took_ns += took_ns == 0;
-	if (took_ns < unit && sp_limit_random() % unit >= took_ns)
+	if (took_ns < unit && sp_rate_limit_random() % unit >= took_ns)
 		return 0;
-	sp_limit_taken(&cl.limits[TRACES], sp_here_tight());
+	sp_rate_limit_taken(&cl.limits[TRACES], sp_hook_capture_tight());
 	if (took_ns >= unit)
 		return 1;
 	rest = unit % took_ns;
-	return unit / took_ns + (sp_limit_random() % took_ns < rest);
+	return unit / took_ns + (sp_rate_limit_random() % took_ns < rest);
 }
 
 static void JNICALL told(JNIEnv *env, jclass self, jlong since, jint which)
 {
-	struct sp_here h = {.kind = SP_HERE_TRACE, .time_ns = sp_clock_mono_ns()};
+	struct sp_hook_capture h = {.kind = SP_HOOK_TRACE, .time_ns = sp_clock_mono_ns()};
 
 	if (which == SP_WEAVE_PARK) {
-		sp_lock_parked(env, (uint64_t)since);
+		sp_lock_hooks_parked(env, (uint64_t)since);
 		return;
 	}
-	if (!sp_here_enter(SP_HERE_TRACE))
+	if (!sp_hook_capture_enter(SP_HOOK_TRACE))
 		return;
 	h.arg[0] = (uint64_t)since;
 	h.arg[1] = h.time_ns - h.arg[0];
@@ -126,9 +126,9 @@ static void JNICALL told(JNIEnv *env, jclass self, jlong since, jint which)
 		h.arg[1] >= cl.timed.names[which].amount) {
 		h.arg[2] = weigh(h.arg[1], h.time_ns);
 		if (h.arg[2])
-			sp_here_report(&h);
+			sp_hook_capture_report(&h);
 	}
-	sp_here_leave();
+	sp_hook_capture_leave();
 }
 
 static bool failed(JNIEnv *env)
@@ -168,7 +168,7 @@ static int bind(JNIEnv *env)
 /* Where only parks of virtual threads are wanted, nothing is done before JDK 21. */
 static bool find_virtual(JNIEnv *env)
 {
-	jclass c = cl.capture->args->lock_ns != SP_ARGS_NONE ? sp_virtual_class(env) : NULL;
+	jclass c = cl.capture->args->lock_ns != SP_ARGS_NONE ? sp_vthread_frames_class(env) : NULL;
 
 	cl.virtual = c ? (*env)->NewGlobalRef(env, c) : NULL;
 	(*env)->DeleteLocalRef(env, c);
@@ -177,7 +177,7 @@ static bool find_virtual(JNIEnv *env)
 
 static int weave(JavaVM *vm, JNIEnv *env, struct sp_err *err)
 {
-	struct sp_weave_plan plan = {.counted = &cl.counted,
+	struct sp_retransform_plan plan = {.counted = &cl.counted,
 		.timed = &cl.timed,
 		.virtual = cl.virtual,
 		.say = cl.capture->say,
@@ -188,8 +188,8 @@ static int weave(JavaVM *vm, JNIEnv *env, struct sp_err *err)
 		return sp_err_set(err, r, "this JVM does not take sparkprof's class");
 	plan.hook = cl.hook;
 	cl.begun_ns = sp_clock_mono_ns();
-	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_CALL | 1u << SP_HERE_TRACE);
-	r = sp_weave_start(vm, env, &plan, err);
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HOOK_CALL | 1u << SP_HOOK_TRACE);
+	r = sp_retransform_start(vm, env, &plan, err);
 	return r < 0 ? sp_err_prefix(err, r, "Java methods") : 0;
 }
 
@@ -208,12 +208,12 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 static void tick(void *ctx, JNIEnv *env)
 {
 	if (cl.hook)
-		sp_weave_tick(env);
+		sp_retransform_tick(env);
 }
 
 static void stop(void *ctx, JNIEnv *env)
 {
-	sp_weave_stop(env);
+	sp_retransform_stop(env);
 	(*env)->DeleteGlobalRef(env, cl.virtual);
 	cl.virtual = NULL;
 	if (!cl.hook)
@@ -225,45 +225,45 @@ static void stop(void *ctx, JNIEnv *env)
 	cl.least = NULL;
 }
 
-int sp_calls_check(const struct sp_args *args, struct sp_err *err)
+int sp_method_calls_check(const struct sp_args *args, struct sp_err *err)
 {
-	struct sp_methods m = {.count = 0};
-	int r = sp_methods_parse(&m, args->methods, false, 1, err);
+	struct sp_method_patterns m = {.count = 0};
+	int r = sp_method_patterns_parse(&m, args->methods, false, 1, err);
 
 	m.count = 0;
 	if (r == 0)
-		r = sp_methods_parse(&m, args->trace, true, 0, err);
+		r = sp_method_patterns_parse(&m, args->trace, true, 0, err);
 	return r;
 }
 
-struct sp_jvm_guest sp_calls_guest(struct sp_capture *c)
+struct sp_jvm_guest sp_method_calls_guest(struct sp_capture *c)
 {
 	struct sp_err none;
 
 	cl.capture = c;
 	cl.counted.count = cl.timed.count = 0;
-	sp_methods_parse(&cl.counted, c->args->methods, false, 1, &none);
-	sp_methods_parse(&cl.timed, c->args->trace, true, 0, &none);
+	sp_method_patterns_parse(&cl.counted, c->args->methods, false, 1, &none);
+	sp_method_patterns_parse(&cl.timed, c->args->trace, true, 0, &none);
 	for (int i = 0; i < SP_METHODS_MAX; i++)
 		atomic_store(&cl.seen[i], 0);
 	for (int i = 0; i < 2; i++)
-		sp_limit_init(&cl.limits[i], SP_CALLS_PER_SECOND);
+		sp_rate_limit_init(&cl.limits[i], SP_CALLS_PER_SECOND);
 	atomic_store(&cl.missed, 0);
 	return (struct sp_jvm_guest){.start = start, .tick = tick, .stop = stop};
 }
 
-void sp_calls_missing(char *buf, size_t size)
+void sp_method_calls_missing(char *buf, size_t size)
 {
-	sp_methods_missing(&cl.counted, buf, size);
-	sp_methods_missing(&cl.timed, buf, size);
+	sp_method_patterns_missing(&cl.counted, buf, size);
+	sp_method_patterns_missing(&cl.timed, buf, size);
 }
 
-uint64_t sp_calls_thinned(void)
+uint64_t sp_method_calls_max_factor(void)
 {
 	return 1ull << atomic_load(&cl.limits[CALLS].peak);
 }
 
-uint64_t sp_trace_thinned(void)
+uint64_t sp_method_calls_trace_max_factor(void)
 {
 	return 1ull << atomic_load(&cl.limits[TRACES].peak);
 }

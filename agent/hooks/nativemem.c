@@ -2,12 +2,12 @@
  * lock, allocate nothing, and leave errno as it is. */
 #include "nativemem.h"
 
-#include "allocators.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "got.h"
-#include "sig/here.h"
-#include "sig/limit.h"
+#include "host/got_patch.h"
+#include "private_malloc.h"
+#include "sig/hook_capture.h"
+#include "sig/rate_limit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static struct {
 	bool patched;
 	uint64_t epoch, named_epoch; /* of the loader */
 	char unseen[1024];	     /* libraries that were named, a line each */
-	struct sp_limit limit;
+	struct sp_rate_limit limit;
 	_Atomic uint64_t missed;
 	_Atomic uint64_t *tracked; /* SETS of WAYS; mapped for ever once it was */
 	struct site sites[SP_NATIVEMEM_SITES];
@@ -110,24 +110,24 @@ static uint64_t unit_now(void)
 
 static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *s)
 {
-	struct sp_here h = {.kind = SP_HERE_MALLOC, .time_ns = sp_clock_mono_ns()};
+	struct sp_hook_capture h = {.kind = SP_HOOK_MALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t own = s ? size : weight;
-	enum sp_here_outcome outcome;
+	enum sp_hook_capture_outcome outcome;
 
-	sp_limit_turn(&nm.limit, h.time_ns);
-	sp_limit_taken(&nm.limit, sp_here_tight());
+	sp_rate_limit_turn(&nm.limit, h.time_ns);
+	sp_rate_limit_taken(&nm.limit, sp_hook_capture_tight());
 	h.arg[0] = nm.follow && track(address) ? address : 0;
 	h.arg[1] = size;
 	h.arg[2] = s ? atomic_exchange(&s->bytes, 0) : weight + atomic_exchange(&nm.missed, 0);
 	h.arg[3] = s ? (uint64_t)(s - nm.sites) + 1 : 0;
-	outcome = sp_here_report(&h);
-	if (outcome == SP_HERE_TAKEN) {
+	outcome = sp_hook_capture_report(&h);
+	if (outcome == SP_HOOK_TAKEN) {
 		if (s)
 			atomic_store_explicit(&s->told, 1, memory_order_relaxed);
 		return;
 	}
 	atomic_fetch_add(
-		s ? &s->bytes : &nm.missed, h.arg[2] - (outcome == SP_HERE_FULL ? 0 : own));
+		s ? &s->bytes : &nm.missed, h.arg[2] - (outcome == SP_HOOK_FULL ? 0 : own));
 	if (h.arg[0])
 		untrack(address);
 }
@@ -140,18 +140,18 @@ static void allocated(void *p, uint64_t size, void *caller)
 	int saved;
 
 	if (!p || !size ||
-		!(atomic_load_explicit(&sp_sig.hooks, memory_order_relaxed) & 1u << SP_HERE_MALLOC))
+		!(atomic_load_explicit(&sp_sig.hooks, memory_order_relaxed) & 1u << SP_HOOK_MALLOC))
 		return;
 	s = nm.interval ? NULL : site_of((uint64_t)caller);
 	if (s)
 		atomic_fetch_add_explicit(&s->bytes, size, memory_order_relaxed);
 	if (size < unit && (!s || atomic_load_explicit(&s->told, memory_order_relaxed)) &&
-		sp_limit_random() % unit >= size)
+		sp_rate_limit_random() % unit >= size)
 		return;
 	saved = errno;
-	if (sp_here_enter(SP_HERE_MALLOC)) {
+	if (sp_hook_capture_enter(SP_HOOK_MALLOC)) {
 		tell((uint64_t)p, size, size < unit ? unit : size, s);
-		sp_here_leave();
+		sp_hook_capture_leave();
 	}
 	errno = saved;
 }
@@ -159,17 +159,17 @@ static void allocated(void *p, uint64_t size, void *caller)
 /* Before the memory goes: the address may be another's right after. */
 static void released(void *p)
 {
-	struct sp_here h = {.kind = SP_HERE_FREE, .stackless = true};
+	struct sp_hook_capture h = {.kind = SP_HOOK_FREE, .stackless = true};
 	int saved = errno;
 
 	if (!p || !nm.follow || !untrack((uint64_t)p))
 		return;
-	if (sp_here_enter(SP_HERE_FREE)) {
+	if (sp_hook_capture_enter(SP_HOOK_FREE)) {
 		h.arg[0] = (uint64_t)p;
 		/* No room to tell: who frees what comes to lie there next does. */
-		if (sp_here_report(&h) == SP_HERE_FULL)
+		if (sp_hook_capture_report(&h) == SP_HOOK_FULL)
 			track((uint64_t)p);
-		sp_here_leave();
+		sp_hook_capture_leave();
 	}
 	errno = saved;
 }
@@ -298,10 +298,10 @@ static void say_unseen(const char *library)
 /* Libraries that came since the last time. */
 static void tick(void *ctx, JNIEnv *env)
 {
-	uint64_t epoch = sp_got_epoch();
+	uint64_t epoch = sp_got_patch_epoch();
 
 	if (epoch != nm.named_epoch)
-		sp_allocators_find(hooks[0].real, say_unseen);
+		sp_private_malloc_find(hooks[0].real, say_unseen);
 	nm.named_epoch = epoch;
 }
 
@@ -318,10 +318,10 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	memset((void *)nm.tracked, 0, TRACKED);
 	if (!find_real())
 		return sp_err_set(err, -ENOTSUP, "nativemem: the process's malloc cannot be found");
-	nm.epoch = sp_got_epoch();
-	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HERE_MALLOC | 1u << SP_HERE_FREE);
+	nm.epoch = sp_got_patch_epoch();
+	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HOOK_MALLOC | 1u << SP_HOOK_FREE);
 	nm.patched = true;
-	if (sp_got_patch(hooks, SP_COUNT(hooks)) == 0)
+	if (sp_got_patch_apply(hooks, SP_COUNT(hooks)) == 0)
 		return sp_err_set(err, -ENOTSUP,
 			"nativemem: no library of this process calls its malloc by a table");
 	tick(ctx, env);
@@ -332,22 +332,22 @@ void sp_nativemem_look(void)
 {
 	uint64_t epoch;
 
-	if (!nm.patched || !(atomic_load(&sp_sig.hooks) & 1u << SP_HERE_MALLOC))
+	if (!nm.patched || !(atomic_load(&sp_sig.hooks) & 1u << SP_HOOK_MALLOC))
 		return;
 	/* After a storm hardly any call is looked at: they alone would not see its end. */
-	sp_limit_turn(&nm.limit, sp_clock_mono_ns());
-	epoch = sp_got_epoch();
+	sp_rate_limit_turn(&nm.limit, sp_clock_mono_ns());
+	epoch = sp_got_patch_epoch();
 	if (epoch == nm.epoch)
 		return;
 	nm.epoch = epoch;
-	sp_got_patch(hooks, SP_COUNT(hooks));
+	sp_got_patch_apply(hooks, SP_COUNT(hooks));
 }
 
 /* A thread may be in a hook: its code stays, and the table of addresses with it. */
 static void stop(void *ctx, JNIEnv *env)
 {
 	if (nm.patched)
-		sp_got_restore(hooks, SP_COUNT(hooks));
+		sp_got_patch_restore(hooks, SP_COUNT(hooks));
 	nm.patched = false;
 }
 
@@ -356,7 +356,7 @@ struct sp_jvm_guest sp_nativemem_guest(uint64_t interval, bool follow_free, stru
 	nm.interval = interval;
 	nm.follow = follow_free;
 	nm.capture = c;
-	sp_limit_init(&nm.limit, SP_NATIVEMEM_PER_SECOND);
+	sp_rate_limit_init(&nm.limit, SP_NATIVEMEM_PER_SECOND);
 	atomic_store(&nm.missed, 0);
 	memset((void *)nm.sites, 0, sizeof(nm.sites));
 	nm.unseen[0] = '\0';
@@ -370,7 +370,7 @@ bool sp_nativemem_rest(uint32_t site, uint64_t *ret_bytes)
 	return *ret_bytes > 0;
 }
 
-uint64_t sp_nativemem_thinned(void)
+uint64_t sp_nativemem_max_factor(void)
 {
 	return 1ull << atomic_load(&nm.limit.peak);
 }

@@ -1,12 +1,12 @@
 /* Native memory: malloc, calloc, realloc, posix_memalign, aligned_alloc, memalign, free, mmap and
- * munmap of all libraries, by their tables of addresses (got.h). Sampled by bytes; what was sampled
- * is followed to its free. With an interval of 0 sums are exact for each caller, whatever the rate:
- * what is not told by itself is added to the caller's next sample. */
-#ifndef SP_AGENT_NATIVEMEM_H
-#define SP_AGENT_NATIVEMEM_H
+ * munmap of all libraries, by their tables of addresses (got_patch.h). Sampled by bytes; what was
+ * sampled is followed to its free. With an interval of 0 sums are exact for each caller, whatever
+ * the rate: what is not told by itself is added to the caller's next sample. */
+#ifndef SP_AGENT_HOOKS_NATIVEMEM_H
+#define SP_AGENT_HOOKS_NATIVEMEM_H
 
-#include "engine.h"
-#include "jvmside.h"
+#include "capture/engine.h"
+#include "jvmti_thread.h"
 
 #define SP_NATIVEMEM_PER_SECOND 5000u
 
@@ -23,6 +23,6 @@ void sp_nativemem_look(void);
 bool sp_nativemem_rest(uint32_t site, uint64_t *ret_bytes);
 #define SP_NATIVEMEM_SITES 4096u
 
-uint64_t sp_nativemem_thinned(void);
+uint64_t sp_nativemem_max_factor(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* See allocators.h. Libraries are listed first and asked afterwards: the loader's lock is held
+/* See private_malloc.h. Libraries are listed first and asked afterwards: the loader's lock is held
  * while it lists them. */
-#include "allocators.h"
+#include "private_malloc.h"
 
 #include "base/cleanup.h"
 
@@ -66,7 +66,7 @@ static bool has_allocator(const char *name, const void *process_malloc)
 	return found;
 }
 
-void sp_allocators_find(const void *process_malloc, void (*fn)(const char *library))
+void sp_private_malloc_find(const void *process_malloc, void (*fn)(const char *library))
 {
 	SP_AUTO_FREE struct list *l = calloc(1, sizeof(*l));
 

@@ -1,10 +1,10 @@
-/* See weave.h. A class that comes later is changed when it is prepared, which is before any of its
- * code runs, and not while it is loaded: a class file that was changed then and fails verification
- * would fail the host. HotSpot hands class files to all threads or to none: those of classes that
- * are being loaded are let go at once. */
-#include "weave.h"
+/* See retransform.h. A class that comes later is changed when it is prepared, which is before any
+ * of its code runs, and not while it is loaded: a class file that was changed then and fails
+ * verification would fail the host. HotSpot hands class files to all threads or to none: those of
+ * classes that are being loaded are let go at once. */
+#include "retransform.h"
 
-#include "rewrite.h"
+#include "classfile/class_instrument.h"
 
 #include <jvmti.h>
 
@@ -26,7 +26,7 @@ struct classes {
 /* One per process: JVMTI callbacks carry no pointer of ours. */
 static struct {
 	jvmtiEnv *ti; /* stays for the life of the JVM, as jvmside.c's does */
-	struct sp_weave_plan plan;
+	struct sp_retransform_plan plan;
 	_Atomic uint32_t on, inside;
 	pthread_mutex_t lock; /* for the rest; never held across a call of the JVM */
 	struct classes woven; /* weak references */
@@ -95,14 +95,14 @@ static bool is_ours(const char *name)
 static bool class_wanted(const char *name)
 {
 	return *name && !is_ours(name) &&
-	       (sp_methods_of_class(wv.plan.counted, name) ||
-		       sp_methods_of_class(wv.plan.timed, name));
+	       (sp_method_patterns_of_class(wv.plan.counted, name) ||
+		       sp_method_patterns_of_class(wv.plan.timed, name));
 }
 
 static bool method_wanted(const char *class_name, const char *method)
 {
-	return sp_methods_find(wv.plan.counted, class_name, method) >= 0 ||
-	       sp_methods_find(wv.plan.timed, class_name, method) >= 0;
+	return sp_method_patterns_find(wv.plan.counted, class_name, method) >= 0 ||
+	       sp_method_patterns_find(wv.plan.timed, class_name, method) >= 0;
 }
 
 static bool has_method(jclass c, const char *class_name)
@@ -120,8 +120,8 @@ static bool has_method(jclass c, const char *class_name)
 			JVMTI_ERROR_NONE)
 			continue;
 		found |= method_wanted(class_name, name);
-		sp_methods_mark(wv.plan.counted, class_name, name);
-		sp_methods_mark(wv.plan.timed, class_name, name);
+		sp_method_patterns_mark(wv.plan.counted, class_name, name);
+		sp_method_patterns_mark(wv.plan.timed, class_name, name);
 		(*wv.ti)->Deallocate(wv.ti, (unsigned char *)name);
 	}
 	(*wv.ti)->Deallocate(wv.ti, (unsigned char *)methods);
@@ -167,8 +167,8 @@ static bool chosen(JNIEnv *env, jclass c)
 		(*wv.ti)->GetClassStatus(wv.ti, c, &status) != JVMTI_ERROR_NONE)
 		return false;
 	if (!(status & JVMTI_CLASS_STATUS_PREPARED)) {
-		sp_methods_mark_class(wv.plan.counted, name);
-		sp_methods_mark_class(wv.plan.timed, name);
+		sp_method_patterns_mark_class(wv.plan.counted, name);
+		sp_method_patterns_mark_class(wv.plan.timed, name);
 		return false;
 	}
 	if (!has_method(c, name))
@@ -261,21 +261,22 @@ static bool has_parks(const char *class_name)
 	return wv.parks && strcmp(class_name, "java/lang/VirtualThread") == 0;
 }
 
-static struct sp_rewrite_want want(void *ctx, struct sp_text name, struct sp_text descriptor)
+static struct sp_class_instrument_want want(
+	void *ctx, struct sp_class_text name, struct sp_class_text descriptor)
 {
 	char method[256];
-	struct sp_rewrite_want w;
+	struct sp_class_instrument_want w;
 
 	snprintf(method, sizeof(method), "%.*s", (int)name.len, name.s);
-	w = (struct sp_rewrite_want){sp_methods_find(wv.plan.counted, ctx, method),
-		sp_methods_find(wv.plan.timed, ctx, method)};
+	w = (struct sp_class_instrument_want){sp_method_patterns_find(wv.plan.counted, ctx, method),
+		sp_method_patterns_find(wv.plan.timed, ctx, method)};
 	if (w.timed < 0 && has_parks(ctx) &&
 		(strcmp(method, "park") == 0 || strcmp(method, "parkNanos") == 0))
 		w.timed = SP_WEAVE_PARK;
 	return w;
 }
 
-static void left_out(void *ctx, struct sp_text name, const char *why)
+static void left_out(void *ctx, struct sp_class_text name, const char *why)
 {
 	note_left(ctx, name.s, (int)name.len, why);
 }
@@ -283,9 +284,9 @@ static void left_out(void *ctx, struct sp_text name, const char *why)
 static void change(
 	jvmtiEnv *ti, const char *name, const uint8_t *data, jint len, jint *ret_len, uint8_t **ret)
 {
-	struct sp_rewrite rw = {want, left_out, (void *)name};
+	struct sp_class_instrument rw = {want, left_out, (void *)name};
 	SP_AUTO_BUF struct sp_buf out = {0};
-	int r = sp_rewrite_class(&rw, data, (size_t)len, &out);
+	int r = sp_class_instrument_class(&rw, data, (size_t)len, &out);
 	unsigned char *to = NULL;
 
 	if (r < 0)
@@ -408,7 +409,8 @@ static int weave_methods(JNIEnv *env, struct sp_err *err)
 	return r;
 }
 
-int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, struct sp_err *err)
+int sp_retransform_start(
+	JavaVM *vm, JNIEnv *env, const struct sp_retransform_plan *plan, struct sp_err *err)
 {
 	int r;
 
@@ -423,11 +425,11 @@ int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, st
 	if (has_methods())
 		r = weave_methods(env, err);
 	if (r == 0)
-		sp_weave_tick(env);
+		sp_retransform_tick(env);
 	return r;
 }
 
-void sp_weave_tick(JNIEnv *env)
+void sp_retransform_tick(JNIEnv *env)
 {
 	char text[sizeof(wv.left) + 64] = "";
 
@@ -470,7 +472,7 @@ static void restore(JNIEnv *env)
 	wv.woven = (struct classes){0};
 }
 
-void sp_weave_stop(JNIEnv *env)
+void sp_retransform_stop(JNIEnv *env)
 {
 	struct timespec ms = {0, 1000000};
 	jvmtiPhase phase = JVMTI_PHASE_DEAD;

@@ -2,32 +2,33 @@
  * retransformation: a class that the JVM does not take so stays as it was. At the end every class
  * is what it was before.
  * Context: the JVM side's thread, unless it says otherwise. One at a time. */
-#ifndef SP_AGENT_WEAVE_H
-#define SP_AGENT_WEAVE_H
+#ifndef SP_AGENT_HOOKS_RETRANSFORM_H
+#define SP_AGENT_HOOKS_RETRANSFORM_H
 
 #include "base/err.h"
-#include "methods.h"
+#include "options/method_patterns.h"
 
 #include <jni.h>
 
 /* Parks of virtual threads, beside the numbers of methods. */
 #define SP_WEAVE_PARK 32767
 
-struct sp_weave_plan {
-	struct sp_methods *counted,
-		*timed; /* borrowed until sp_weave_stop(); marks what is found */
+struct sp_retransform_plan {
+	struct sp_method_patterns *counted,
+		*timed; /* borrowed until sp_retransform_stop(); marks what is found */
 	jclass hook;	/* whose methods are called; borrowed as well */
 	jclass virtual; /* whose parks are timed as SP_WEAVE_PARK; borrowed; NULL: nobody's */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;
 };
 
-/* Returns 0, or -errno with a sentence; sp_weave_stop() in every case. */
-int sp_weave_start(JavaVM *vm, JNIEnv *env, const struct sp_weave_plan *plan, struct sp_err *err);
+/* Returns 0, or -errno with a sentence; sp_retransform_stop() in every case. */
+int sp_retransform_start(
+	JavaVM *vm, JNIEnv *env, const struct sp_retransform_plan *plan, struct sp_err *err);
 
 /* Says what was left out since the last time; looks whether there are virtual threads now. */
-void sp_weave_tick(JNIEnv *env);
+void sp_retransform_tick(JNIEnv *env);
 
-void sp_weave_stop(JNIEnv *env);
+void sp_retransform_stop(JNIEnv *env);
 
 #endif

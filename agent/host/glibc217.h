@@ -1,8 +1,8 @@
 /* Included before every source of the agent: binds functions that newer glibc re-versioned to the
  * versions that glibc 2.17 (CentOS 7) has, so that a library built on a new system loads on an old
  * one. tests/lint/agent_symbols reads the dynamic table and fails on anything newer. */
-#ifndef SP_GLIBC217_H
-#define SP_GLIBC217_H
+#ifndef SP_AGENT_HOST_GLIBC217_H
+#define SP_AGENT_HOST_GLIBC217_H
 
 #ifdef __x86_64__
 #define SP_SYMVER(name, version) __asm__(".symver " #name "," #name "@GLIBC_" version)
@@ -15,7 +15,7 @@ SP_SYMVER(pthread_once, "2.2.5");
 SP_SYMVER(pthread_condattr_setclock, "2.3.3");
 SP_SYMVER(pthread_getattr_np, "2.2.5");
 SP_SYMVER(pthread_attr_getstack, "2.2.5");
-SP_SYMVER(pthread_attr_setstacksize, "2.2.5");
+SP_SYMVER(pthread_attr_setstack, "2.2.5");
 SP_SYMVER(pthread_mutex_trylock, "2.2.5");
 SP_SYMVER(pthread_setname_np, "2.12");
 SP_SYMVER(dlopen, "2.2.5");

@@ -1,5 +1,6 @@
-/* See got.h. Reads what is mapped (program headers, dynamic table), never the libraries' files. */
-#include "got.h"
+/* See got_patch.h. Reads what is mapped (program headers, dynamic table), never the libraries'
+ * files. */
+#include "got_patch.h"
 
 #include "base/buf.h"
 
@@ -195,12 +196,12 @@ static size_t work(const struct sp_got_hook *hooks, size_t count, bool restore)
 	return w.changed;
 }
 
-size_t sp_got_patch(const struct sp_got_hook *hooks, size_t count)
+size_t sp_got_patch_apply(const struct sp_got_hook *hooks, size_t count)
 {
 	return work(hooks, count, false);
 }
 
-size_t sp_got_restore(const struct sp_got_hook *hooks, size_t count)
+size_t sp_got_patch_restore(const struct sp_got_hook *hooks, size_t count)
 {
 	return work(hooks, count, true);
 }
@@ -211,7 +212,7 @@ static int first(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
-uint64_t sp_got_epoch(void)
+uint64_t sp_got_patch_epoch(void)
 {
 	uint64_t epoch = 0;
 

@@ -1,13 +1,13 @@
 /* How the kernel shares out CPU time to our threads. */
-#ifndef SP_AGENT_SLICE_H
-#define SP_AGENT_SLICE_H
+#ifndef SP_AGENT_HOST_SCHED_SLICE_H
+#define SP_AGENT_HOST_SCHED_SLICE_H
 
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline long sp_slice_set(int above)
+static inline long sp_sched_slice_set(int above)
 {
 	struct {
 		uint32_t size, policy;
@@ -25,17 +25,17 @@ static inline long sp_slice_set(int above)
 
 /* On busy cores a thread that looks once in a while comes late: rings overflow, and wall sees fewer
  * threads run than do. With a short slice it comes sooner (Linux 6.12; older kernels ignore it). */
-static inline void sp_slice_short(void)
+static inline void sp_sched_slice_short(void)
 {
-	sp_slice_set(0);
+	sp_sched_slice_set(0);
 }
 
 /* The same for the collector, which is the one that must not come late: with more weight, too,
  * where that is permitted (CAP_SYS_NICE or RLIMIT_NICE). */
-static inline void sp_slice_early(void)
+static inline void sp_sched_slice_raise_priority(void)
 {
-	if (sp_slice_set(10) < 0)
-		sp_slice_set(0);
+	if (sp_sched_slice_set(10) < 0)
+		sp_sched_slice_set(0);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* See argnum.h. */
-#include "argnum.h"
+/* See arg_values.h. */
+#include "arg_values.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -28,7 +28,7 @@ static const struct {
 	{SP_ARG_FRACTION, "a part of one; write 0.1"},
 };
 
-const char *sp_argnum_what(enum sp_arg_kind kind)
+const char *sp_arg_value_what(enum sp_arg_kind kind)
 {
 	for (size_t i = 0; i < SP_COUNT(whats); i++)
 		if (whats[i].kind == kind)
@@ -130,7 +130,7 @@ static int parse_daytime(const char *s, uint64_t *ret)
 	return 0;
 }
 
-uint64_t sp_argnum_left(uint64_t loop, time_t now)
+uint64_t sp_arg_value_left(uint64_t loop, time_t now)
 {
 	unsigned hour = loop >> 16 & 0xff, minute = loop >> 8 & 0xff, second = loop & 0xff;
 	struct tm tm;
@@ -153,7 +153,7 @@ static int parse_loop(const char *value, uint64_t *ret)
 	return strchr(value, ':') ? parse_daytime(value, ret) : parse_long(value, ret);
 }
 
-int sp_argnum_parse(enum sp_arg_kind kind, const char *value, uint64_t *ret)
+int sp_arg_value_parse(enum sp_arg_kind kind, const char *value, uint64_t *ret)
 {
 	int r;
 
@@ -166,7 +166,7 @@ int sp_argnum_parse(enum sp_arg_kind kind, const char *value, uint64_t *ret)
 		return parse_loop(value, ret);
 	case SP_ARG_TIMEOUT:
 		r = parse_loop(value, ret);
-		*ret = r == 0 ? sp_argnum_left(*ret, time(NULL)) : 0;
+		*ret = r == 0 ? sp_arg_value_left(*ret, time(NULL)) : 0;
 		return r;
 	case SP_ARG_INTERVAL:
 		return parse_short(value, ret) < 0 ? parse_size(value, ret) : 0;

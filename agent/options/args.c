@@ -1,7 +1,7 @@
 /* Parses the agent's option string; see args.h. One table, one function per kind of value. */
 #include "args.h"
 
-#include "argnum.h"
+#include "arg_values.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 
@@ -41,6 +41,7 @@ static const struct word words[] = {
 	{"live", SP_ARG_FLAG, AT(live), 0, 0},
 	{"allocs", SP_ARG_FLAG, AT(allocs), 0, 0},
 	{"nofree", SP_ARG_FLAG, AT(nofree), 0, 0},
+	{"noredact", SP_ARG_FLAG, AT(noredact), 0, 0},
 	{"capture", SP_ARG_TEXT, AT(capture), 0, 0},
 	{"perf", SP_ARG_TEXT, AT(perf), 0, 0},
 	{"jstackdepth", SP_ARG_DEPTH, AT(depth), 1, 8192, 0, true},
@@ -102,7 +103,7 @@ static int refuse(const struct word *w, const char *value, struct sp_err *err)
 	if (w->kind == SP_ARG_TEXT || w->kind == SP_ARG_EVENT)
 		return sp_err_set(err, -EINVAL, "%s: '%s' is too long", w->name, value);
 	return sp_err_set(
-		err, -EINVAL, "%s: '%s' is not %s", w->name, value, sp_argnum_what(w->kind));
+		err, -EINVAL, "%s: '%s' is not %s", w->name, value, sp_arg_value_what(w->kind));
 }
 
 static const char *show(const struct word *w, uint64_t n, char *buf, size_t len)
@@ -205,7 +206,7 @@ static int set_number(
 	char *at = (char *)a + w->offset;
 	uint64_t n;
 
-	if (sp_argnum_parse(w->kind, value, &n) < 0)
+	if (sp_arg_value_parse(w->kind, value, &n) < 0)
 		return refuse(w, value, err);
 	if (n == 0 && w->min && w->bare)
 		n = w->bare;

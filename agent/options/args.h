@@ -1,8 +1,8 @@
 /* The agent's option string: async-profiler's words (start,event=cpu,interval=10ms,file=x.jfr …),
  * sent by the launcher in its START message and given by hand to -agentpath. What async-profiler
  * knows and a recording does not need is accepted, so that its options can be kept. */
-#ifndef SP_AGENT_ARGS_H
-#define SP_AGENT_ARGS_H
+#ifndef SP_AGENT_OPTIONS_ARGS_H
+#define SP_AGENT_OPTIONS_ARGS_H
 
 #include "base/err.h"
 
@@ -20,11 +20,13 @@ struct sp_args {
 	uint64_t alloc;	    /* bytes of Java objects */
 	uint64_t lock_ns;   /* time waited for Java locks */
 	uint64_t nativemem; /* bytes of malloc and its kin; 0: every call */
-	char methods[1024]; /* Java methods whose calls are counted: see methods.h; "" = none */
+	char methods[1024]; /* Java methods whose calls are counted: see method_patterns.h; "" =
+			       none */
 	char trace[1024];   /* … and timed, with the least time to tell */
 	bool live;	    /* keep what of alloc is still alive */
 	bool allocs;	    /* with live: also tell what is not */
 	bool nofree;	    /* do not follow free */
+	bool noredact;	    /* what looks secret stays in the command line */
 	char capture[16];   /* "", "ring" or "signal" */
 	char perf[16];	    /* the launcher opens perf events where we may not: "passed"; it could,
 			     * but "leaves"; "" */
@@ -33,19 +35,19 @@ struct sp_args {
 	uint64_t chunk_bytes, chunk_ns, flush_ns;
 	uint64_t timeout_ns; /* stop by itself after this long; 0 = never */
 	char file[1024];     /* autostart only */
-	char localdir[512];  /* autostart only: where pieces wait for the cluster's files */
+	char localdir[512];  /* autostart only: where segments wait for the cluster's files */
 	char filter[1024];   /* thread ids "1-5,9"; "" = all */
 	char thread[256];    /* thread name pattern; "" = all */
 	char driver_ui[512]; /* where the driver's UI is; "": looked for */
-	uint64_t loop;	     /* autostart only: a file per so long, see argnum.h; 0 = one file */
-	uint64_t maxdisk;    /* autostart only: bytes that local files may take; 0 = any */
-	uint64_t dfs_ns;     /* autostart only: how often a piece goes to the cluster's files */
-	uint32_t fraction;   /* autostart only: of a million executors, so many record */
-	char ignored[256];   /* words of async-profiler that are not done as they stand, "a, b" */
-	bool start;	     /* the word "start" was there */
-	bool stream;	     /* out_fd is a pipe: a self-contained chunk per flush */
-	bool event_given;    /* "event" was there */
-	bool append;	     /* out_fd holds a recording: go on behind it */
+	uint64_t loop;	   /* autostart only: a file per so long, see arg_values.h; 0 = one file */
+	uint64_t maxdisk;  /* autostart only: bytes that local files may take; 0 = any */
+	uint64_t dfs_ns;   /* autostart only: how often a segment goes to the cluster's files */
+	uint32_t fraction; /* autostart only: of a million executors, so many record */
+	char ignored[256]; /* words of async-profiler that are not done as they stand, "a, b" */
+	bool start;	   /* the word "start" was there */
+	bool stream;	   /* out_fd is a pipe: a self-contained chunk per flush */
+	bool event_given;  /* "event" was there */
+	bool append;	   /* out_fd holds a recording: go on behind it */
 };
 
 void sp_args_init(struct sp_args *a);

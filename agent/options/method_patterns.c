@@ -1,5 +1,5 @@
-/* See methods.h. */
-#include "methods.h"
+/* See method_patterns.h. */
+#include "method_patterns.h"
 
 #include "base/units.h"
 
@@ -47,8 +47,8 @@ static int parse_amount(
 	return 0;
 }
 
-int sp_methods_parse(
-	struct sp_methods *m, const char *text, bool times, uint64_t amount, struct sp_err *err)
+int sp_method_patterns_parse(struct sp_method_patterns *m, const char *text, bool times,
+	uint64_t amount, struct sp_err *err)
 {
 	while (*text) {
 		size_t len = strcspn(text, ";"), name = strcspn(text, ":;");
@@ -70,7 +70,7 @@ int sp_methods_parse(
 	return 0;
 }
 
-bool sp_methods_of_class(const struct sp_methods *m, const char *class_name)
+bool sp_method_patterns_of_class(const struct sp_method_patterns *m, const char *class_name)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (matches(m->names[i].class_name, class_name))
@@ -78,7 +78,8 @@ bool sp_methods_of_class(const struct sp_methods *m, const char *class_name)
 	return false;
 }
 
-int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, const char *method)
+int32_t sp_method_patterns_find(
+	const struct sp_method_patterns *m, const char *class_name, const char *method)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (matches(m->names[i].class_name, class_name) &&
@@ -87,7 +88,8 @@ int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, cons
 	return -1;
 }
 
-void sp_methods_mark(struct sp_methods *m, const char *class_name, const char *method)
+void sp_method_patterns_mark(
+	struct sp_method_patterns *m, const char *class_name, const char *method)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (matches(m->names[i].class_name, class_name) &&
@@ -95,14 +97,14 @@ void sp_methods_mark(struct sp_methods *m, const char *class_name, const char *m
 			atomic_store(&m->names[i].found, true);
 }
 
-void sp_methods_mark_class(struct sp_methods *m, const char *class_name)
+void sp_method_patterns_mark_class(struct sp_method_patterns *m, const char *class_name)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (matches(m->names[i].class_name, class_name))
 			atomic_store(&m->names[i].found, true);
 }
 
-void sp_methods_missing(const struct sp_methods *m, char *buf, size_t size)
+void sp_method_patterns_missing(const struct sp_method_patterns *m, char *buf, size_t size)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct sp_method_name *n = &m->names[i];

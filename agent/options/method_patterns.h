@@ -1,7 +1,7 @@
 /* Java methods as users name them: java.util.HashMap.put, org.apache.spark.*.Foo.bar*, with an
  * amount behind a colon. Plain functions, no JVM. */
-#ifndef SP_AGENT_METHODS_H
-#define SP_AGENT_METHODS_H
+#ifndef SP_AGENT_OPTIONS_METHOD_PATTERNS_H
+#define SP_AGENT_OPTIONS_METHOD_PATTERNS_H
 
 #include "base/err.h"
 
@@ -19,28 +19,30 @@ struct sp_method_name {
 	_Atomic bool found; /* a class has it */
 };
 
-struct sp_methods {
+struct sp_method_patterns {
 	struct sp_method_name names[SP_METHODS_MAX];
 	uint32_t count;
 };
 
 /* Reads "NAME[:AMOUNT];NAME…": an amount is a time if @times, else a number, and @amount where none
  * is given. Returns 0, or -EINVAL with a sentence. */
-int sp_methods_parse(
-	struct sp_methods *m, const char *text, bool times, uint64_t amount, struct sp_err *err);
+int sp_method_patterns_parse(struct sp_method_patterns *m, const char *text, bool times,
+	uint64_t amount, struct sp_err *err);
 
 /* Is any name of this class? */
-bool sp_methods_of_class(const struct sp_methods *m, const char *class_name);
+bool sp_method_patterns_of_class(const struct sp_method_patterns *m, const char *class_name);
 
 /* The first name that means this method; -1: none. */
-int32_t sp_methods_find(const struct sp_methods *m, const char *class_name, const char *method);
+int32_t sp_method_patterns_find(
+	const struct sp_method_patterns *m, const char *class_name, const char *method);
 
 /* Notes that there is this method. Any thread. */
-void sp_methods_mark(struct sp_methods *m, const char *class_name, const char *method);
+void sp_method_patterns_mark(
+	struct sp_method_patterns *m, const char *class_name, const char *method);
 /* … or that there may be: the class does not tell its methods yet. */
-void sp_methods_mark_class(struct sp_methods *m, const char *class_name);
+void sp_method_patterns_mark_class(struct sp_method_patterns *m, const char *class_name);
 
 /* Adds the names that nobody had to @buf, with commas. */
-void sp_methods_missing(const struct sp_methods *m, char *buf, size_t size);
+void sp_method_patterns_missing(const struct sp_method_patterns *m, char *buf, size_t size);
 
 #endif

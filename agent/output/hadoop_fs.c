@@ -1,8 +1,8 @@
-/* See hadoop.h. Everything is looked up by name when it is used: a call every half minute. */
-#include "hadoop.h"
+/* See hadoop_fs.h. Everything is looked up by name when it is used: a call every half minute. */
+#include "hadoop_fs.h"
 
-#include "jnikit.h"
-#include "sparkuser.h"
+#include "spark/spark_ugi.h"
+#include "vm/jni_util.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define FRAME_REFS 64
 #define HELD_MS	   86400000
 
-struct sp_hadoop {
+struct sp_hadoop_fs {
 	jobject fs; /* global */
 };
 
@@ -129,7 +129,7 @@ static jobject new_file_system(
 	if (!uri)
 		return NULL;
 	if (is_secure(env))
-		sp_sparkuser_become(env);
+		sp_spark_ugi_become(env);
 	else if (user && *user)
 		name = (*env)->NewStringUTF(env, user);
 	else if (is_driver(env, spark))
@@ -195,9 +195,9 @@ static int leave(JNIEnv *env, int r, struct sp_err *err)
 	return r;
 }
 
-int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct sp_err *err)
+int sp_hadoop_fs_open(struct sp_hadoop_fs **ret, JNIEnv *env, const char *uri, struct sp_err *err)
 {
-	struct sp_hadoop *h = calloc(1, sizeof(*h));
+	struct sp_hadoop_fs *h = calloc(1, sizeof(*h));
 	jobject spark, path, conf, fs = NULL;
 	bool early = false, held = false;
 	uint64_t length;
@@ -224,12 +224,12 @@ int sp_hadoop_open(struct sp_hadoop **ret, JNIEnv *env, const char *uri, struct 
 		return r;
 	}
 	if (held) /* any question makes the connection; what comes of it is told later */
-		sp_hadoop_length(h, env, uri, &length, NULL);
+		sp_hadoop_fs_length(h, env, uri, &length, NULL);
 	*ret = h;
 	return 0;
 }
 
-void sp_hadoop_close(struct sp_hadoop *h, JNIEnv *env)
+void sp_hadoop_fs_close(struct sp_hadoop_fs *h, JNIEnv *env)
 {
 	jclass c;
 	jmethodID m;
@@ -331,8 +331,8 @@ static void close_out(JNIEnv *env, jobject out, struct sp_err *err, int *r)
 	}
 }
 
-int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, const int *fds, size_t n,
-	bool append, bool *ret_touched, struct sp_err *err)
+int sp_hadoop_fs_put(struct sp_hadoop_fs *h, JNIEnv *env, const char *path, const int *fds,
+	size_t n, bool append, bool *ret_touched, struct sp_err *err)
 {
 	jobject p, out;
 	int r = enter(env, err);
@@ -354,8 +354,8 @@ int sp_hadoop_put(struct sp_hadoop *h, JNIEnv *env, const char *path, const int 
 	return r == 0 && !*ret_touched ? sp_err_set(err, -EIO, "Hadoop gives no stream") : r;
 }
 
-int sp_hadoop_length(
-	struct sp_hadoop *h, JNIEnv *env, const char *path, uint64_t *ret, struct sp_err *err)
+int sp_hadoop_fs_length(
+	struct sp_hadoop_fs *h, JNIEnv *env, const char *path, uint64_t *ret, struct sp_err *err)
 {
 	jobject p, status = NULL;
 	jmethodID m = NULL;
@@ -374,7 +374,7 @@ int sp_hadoop_length(
 	return leave(env, 0, err);
 }
 
-int sp_hadoop_release(struct sp_hadoop *h, JNIEnv *env, const char *path, struct sp_err *err)
+int sp_hadoop_fs_release(struct sp_hadoop_fs *h, JNIEnv *env, const char *path, struct sp_err *err)
 {
 	bool released = true;
 	jmethodID m;
@@ -394,8 +394,8 @@ int sp_hadoop_release(struct sp_hadoop *h, JNIEnv *env, const char *path, struct
 	return r < 0 ? r : released;
 }
 
-int sp_hadoop_cut(
-	struct sp_hadoop *h, JNIEnv *env, const char *path, uint64_t length, struct sp_err *err)
+int sp_hadoop_fs_cut(
+	struct sp_hadoop_fs *h, JNIEnv *env, const char *path, uint64_t length, struct sp_err *err)
 {
 	jobject p;
 	jmethodID m;

@@ -1,15 +1,13 @@
-/* See dfs.h. */
-#include "dfs.h"
+/* See remote_upload.h. */
+#include "remote_upload.h"
 
-#include "autostart.h"
 #include "base/clock.h"
-#include "base/signals.h"
-#include "hadoop.h"
-#include "slice.h"
+#include "hadoop_fs.h"
+#include "host/own_thread.h"
+#include "host/sched_slice.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +20,7 @@
 #define RETRY_MOST 60000000000ull
 #define SILENCE	   8000000000ull /* of the file system, after which the JVM's end waits no more */
 #define LAST_WORD  4000000000ull /* what it waits in any case, for who was silent before */
-#define TOGETHER   32u		 /* pieces that are sent in one write */
+#define TOGETHER   32u		 /* segments that are sent in one write */
 #define REFUSED	   4u		 /* appends, before another file is begun */
 #define NAMES	   1000u	 /* that are tried before giving up */
 #define DOUBTS	   15u /* looks at a file that is not as we left it, before another is begun */
@@ -34,18 +32,18 @@ struct made {
 	char *path;
 };
 
-struct sp_dfs {
+struct sp_remote_upload {
 	_Atomic uint32_t holders; /* the session and the thread */
 	JavaVM *vm;
-	struct sp_pieces *pieces;
+	struct sp_segments *pieces;
 	struct sp_threads *threads;
-	sp_session_say_fn *say;
+	sp_say_fn *say;
 	void *say_ctx;
 	_Atomic bool stop;
 	_Atomic uint64_t end_ns;    /* after stop: when to give up */
 	_Atomic uint64_t silent_ns; /* since when nothing of what waits arrives; 0: nothing waits */
 	/* the thread's own */
-	struct sp_hadoop *fs;
+	struct sp_hadoop_fs *fs;
 	char path[4096];
 	uint64_t turn;	   /* of loop=: whose file it is */
 	struct made *made; /* oldest first; only where %n{MAX} says how many are kept */
@@ -53,7 +51,7 @@ struct sp_dfs {
 	unsigned number;
 	uint64_t length;   /* of the file there, as far as we wrote it */
 	bool begun;	   /* the file is ours */
-	bool alone;	   /* no append: a file per piece */
+	bool alone;	   /* no append: a file per segment */
 	unsigned doubts;   /* > 0: something may be behind @length */
 	unsigned refused;  /* appends in a row that came to nothing */
 	uint64_t retry_ns; /* after a failure: the pause */
@@ -65,11 +63,11 @@ struct sp_dfs {
 	bool ended;
 };
 
-static void drop(struct sp_dfs *d)
+static void drop(struct sp_remote_upload *d)
 {
 	if (!d || atomic_fetch_sub(&d->holders, 1) > 1)
 		return;
-	sp_pieces_free(d->pieces);
+	sp_segments_free(d->pieces);
 	for (size_t i = 0; i < d->n_made; i++)
 		free(d->made[i].path);
 	free(d->made);
@@ -79,7 +77,7 @@ static void drop(struct sp_dfs *d)
 }
 
 /* A line on stderr, for there is no launcher, and the last word of `status`. */
-static void say_waiting(struct sp_dfs *d, const struct sp_err *err)
+static void say_waiting(struct sp_remote_upload *d, const struct sp_err *err)
 {
 	struct sp_err line;
 
@@ -88,18 +86,18 @@ static void say_waiting(struct sp_dfs *d, const struct sp_err *err)
 	d->said = true;
 	sp_err_set(&line, 0, "%.300s: %.300s; the recording is kept here and sent later",
 		d->path[0] ? d->path : "file", err->text);
-	sp_autostart_say(line.text);
+	sp_say_stderr(line.text);
 	if (!atomic_load(&d->stop) && d->say)
 		d->say(d->say_ctx, line.text);
 }
 
 /* What came of a failed attempt is cut off again. Returns 0 where the file is as we left it, or
  * another is to be begun. */
-static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+static int settle(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
 	uint64_t length = 0;
-	int released = sp_hadoop_release(d->fs, env, d->path, err);
-	int r = released < 0 ? released : sp_hadoop_length(d->fs, env, d->path, &length, err);
+	int released = sp_hadoop_fs_release(d->fs, env, d->path, err);
+	int r = released < 0 ? released : sp_hadoop_fs_length(d->fs, env, d->path, &length, err);
 
 	if (r == -ENOENT) { /* not there after all, or somebody has removed it */
 		d->length = 0;
@@ -113,7 +111,7 @@ static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 		d->doubts = 0;
 		return 0;
 	}
-	r = released ? sp_hadoop_cut(d->fs, env, d->path, d->length, err) : 0;
+	r = released ? sp_hadoop_fs_cut(d->fs, env, d->path, d->length, err) : 0;
 	if (++d->doubts > (atomic_load(&d->stop) ? DOUBTS_END : DOUBTS)) {
 		d->begun = false;
 		d->number++;
@@ -124,7 +122,7 @@ static int settle(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 }
 
 /* Without memory for that a file stays: its name is found taken. */
-static void remember(struct sp_dfs *d)
+static void remember(struct sp_remote_upload *d)
 {
 	struct made *x = realloc(d->made, (d->n_made + 1) * sizeof(*x));
 	char *path = x ? strdup(d->path) : NULL;
@@ -137,16 +135,16 @@ static void remember(struct sp_dfs *d)
 
 /* Another turn of loop= has another file; those that %n{MAX} does not keep are removed, also
  * because their names come again. */
-static int begin_turn(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+static int begin_turn(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
-	struct sp_turn t = sp_pieces_turn(d->pieces);
+	struct sp_turn t = sp_segments_turn(d->pieces);
 	size_t old = 0;
 	int r = 0;
 
 	if (t.number == d->turn)
 		return 0;
 	while (t.keep && r == 0 && old < d->n_made && d->made[old].turn + t.keep <= t.number) {
-		r = sp_hadoop_cut(d->fs, env, d->made[old].path, 0, err);
+		r = sp_hadoop_fs_cut(d->fs, env, d->made[old].path, 0, err);
 		if (r == 0)
 			free(d->made[old++].path);
 	}
@@ -167,19 +165,20 @@ static int begin_turn(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 }
 
 /* The first name that nobody has. */
-static int create(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
+static int create(
+	struct sp_remote_upload *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
 	unsigned tries = 0;
 	bool touched = false;
 	int r;
 
 	do {
-		r = sp_pieces_remote(d->pieces, d->number, d->path, sizeof(d->path), err);
+		r = sp_segments_remote(d->pieces, d->number, d->path, sizeof(d->path), err);
 		if (r == 0)
-			r = sp_hadoop_put(d->fs, env, d->path, fds, n, false, &touched, err);
+			r = sp_hadoop_fs_put(d->fs, env, d->path, fds, n, false, &touched, err);
 		d->number += r == -EEXIST && !touched;
 	} while (r == -EEXIST && !touched && ++tries < NAMES);
-	if ((r == 0 || touched) && sp_pieces_turn(d->pieces).keep)
+	if ((r == 0 || touched) && sp_segments_turn(d->pieces).keep)
 		remember(d);
 	if (r < 0 && touched) {
 		d->begun = true;
@@ -189,7 +188,8 @@ static int create(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struc
 	return r;
 }
 
-static int send(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
+static int send(
+	struct sp_remote_upload *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
 	bool touched = false;
 	uint64_t bytes = 0;
@@ -206,7 +206,7 @@ static int send(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct 
 		bytes += (uint64_t)st.st_size;
 	}
 	if (d->begun && !d->alone && d->refused < REFUSED) {
-		r = sp_hadoop_put(d->fs, env, d->path, fds, n, true, &touched, err);
+		r = sp_hadoop_fs_put(d->fs, env, d->path, fds, n, true, &touched, err);
 		if (r == 0)
 			d->length += bytes;
 		else if (r != -EOPNOTSUPP || touched)
@@ -227,50 +227,50 @@ static int send(struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct 
 	return r;
 }
 
-static bool given_up(const struct sp_dfs *d)
+static bool given_up(const struct sp_remote_upload *d)
 {
 	return atomic_load(&d->stop) && sp_clock_mono_ns() >= atomic_load(&d->end_ns);
 }
 
-/* As soon as Spark is there, not when the first piece is: at the end of a short application its
+/* As soon as Spark is there, not when the first segment is: at the end of a short application its
  * driver has no SparkEnv any more, and YARN gives an executor no time to load Hadoop's classes. */
-static int open_files(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+static int open_files(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
 	int r = 0;
 
 	if (!d->fs) {
-		r = sp_pieces_remote(d->pieces, 0, d->path, sizeof(d->path), err);
+		r = sp_segments_remote(d->pieces, 0, d->path, sizeof(d->path), err);
 		if (r == 0)
-			r = sp_hadoop_open(&d->fs, env, d->path, err);
+			r = sp_hadoop_fs_open(&d->fs, env, d->path, err);
 	}
 	return r;
 }
 
 /* The new one first: a driver whose Spark has stopped keeps what it has. */
-static bool reopen(struct sp_dfs *d, JNIEnv *env)
+static bool reopen(struct sp_remote_upload *d, JNIEnv *env)
 {
-	struct sp_hadoop *fs;
+	struct sp_hadoop_fs *fs;
 	struct sp_err err;
 
-	if (sp_hadoop_open(&fs, env, d->path, &err) < 0)
+	if (sp_hadoop_fs_open(&fs, env, d->path, &err) < 0)
 		return false;
-	sp_hadoop_close(d->fs, env);
+	sp_hadoop_fs_close(d->fs, env);
 	d->fs = fs;
 	return true;
 }
 
 /* Hadoop's FileSystem.closeAll() in somebody's code closes ours too. */
 static int send_or_reopen(
-	struct sp_dfs *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
+	struct sp_remote_upload *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
 	int r = send(d, env, fds, n, err);
 
 	return r == -ESHUTDOWN && reopen(d, env) ? send(d, env, fds, n, err) : r;
 }
 
-/* Sends all that waits, many pieces at a time: each write costs several round trips. Returns 0, or
- * -errno after the first failure. */
-static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
+/* Sends all that waits, many segments at a time: each write costs several round trips. Returns 0,
+ * or -errno after the first failure. */
+static int send_all(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
 	uint64_t none = 0;
 	int fds[TOGETHER], r;
@@ -278,15 +278,15 @@ static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 
 	atomic_compare_exchange_strong(&d->silent_ns, &none, sp_clock_mono_ns());
 	r = open_files(d, env, err);
-	while (r == 0 && !given_up(d) && (n = sp_pieces_take(d->pieces, fds, TOGETHER)) > 0) {
+	while (r == 0 && !given_up(d) && (n = sp_segments_take(d->pieces, fds, TOGETHER)) > 0) {
 		r = send_or_reopen(d, env, fds, n, err);
 		for (size_t i = 0; i < n; i++)
 			close(fds[i]);
 		if (r == 0) {
-			sp_pieces_sent(d->pieces);
+			sp_segments_sent(d->pieces);
 			atomic_store(&d->silent_ns, sp_clock_mono_ns());
 		} else {
-			sp_pieces_keep(d->pieces);
+			sp_segments_keep(d->pieces);
 		}
 	}
 	if (r == 0 || r == -EAGAIN) /* there is Spark to wait for, or a file: somebody answers */
@@ -295,7 +295,7 @@ static int send_all(struct sp_dfs *d, JNIEnv *env, struct sp_err *err)
 }
 
 /* After a failure a while, longer each time; at the end there is no time for that. */
-static void pause_after(struct sp_dfs *d, int r)
+static void pause_after(struct sp_remote_upload *d, int r)
 {
 	uint64_t pause = TICK_NS, end;
 
@@ -312,21 +312,21 @@ static void pause_after(struct sp_dfs *d, int r)
 /* Whether the JVM's end need not wait for another attempt. Where Spark never came there is no file
  * system to wait for; what is forbidden stays so; and who was away before the end (@failing) has
  * been asked once more. */
-static bool over(const struct sp_dfs *d, int r, bool failing)
+static bool over(const struct sp_remote_upload *d, int r, bool failing)
 {
 	if (r == 0 || !d->fs || given_up(d))
 		return true;
 	return r != -EAGAIN && (failing || r == -EACCES || r == -EDQUOT);
 }
 
-static void work(struct sp_dfs *d, JNIEnv *env)
+static void work(struct sp_remote_upload *d, JNIEnv *env)
 {
 	struct sp_err err = {{0}};
 	bool failing = false;
 
 	for (;;) {
 		bool last = atomic_load(&d->stop);
-		size_t n = sp_pieces_wait(d->pieces, TICK_NS);
+		size_t n = sp_segments_wait(d->pieces, TICK_NS);
 		int r = n || !d->fs ? send_all(d, env, &err) : 0;
 
 		if (r == 0 && n)
@@ -339,14 +339,14 @@ static void work(struct sp_dfs *d, JNIEnv *env)
 		if (r < 0)
 			pause_after(d, r);
 	}
-	sp_hadoop_close(d->fs, env);
+	sp_hadoop_fs_close(d->fs, env);
 	d->fs = NULL;
 }
 
 /* What could not be sent is not lost, but somebody must know where it is. */
-static void say_rest(struct sp_dfs *d)
+static void say_rest(struct sp_remote_upload *d)
 {
-	size_t n = sp_pieces_wait(d->pieces, 0);
+	size_t n = sp_segments_wait(d->pieces, 0);
 	struct sp_err line;
 	char dir[512];
 
@@ -355,18 +355,19 @@ static void say_rest(struct sp_dfs *d)
 	sp_err_set(&line, 0,
 		"%zu piece%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on this "
 		"host",
-		n, n == 1 ? "" : "s", sp_pieces_where(d->pieces, dir, sizeof(dir)), (int)getpid());
-	sp_autostart_say(line.text);
+		n, n == 1 ? "" : "s", sp_segments_where(d->pieces, dir, sizeof(dir)),
+		(int)getpid());
+	sp_say_stderr(line.text);
 }
 
 static void *run(void *arg)
 {
 	JavaVMAttachArgs attach = {JNI_VERSION_1_6, "sparkprof-dfs", NULL};
-	struct sp_dfs *d = arg;
+	struct sp_remote_upload *d = arg;
 	JNIEnv *env;
 
 	sp_threads_exclude_self(d->threads);
-	sp_slice_short();
+	sp_sched_slice_short();
 	if ((*d->vm)->AttachCurrentThreadAsDaemon(d->vm, (void **)&env, &attach) == JNI_OK) {
 		work(d, env);
 		(*d->vm)->DetachCurrentThread(d->vm);
@@ -380,29 +381,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct sp_dfs *d)
+int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_segments *pieces,
+	struct sp_threads *threads, sp_say_fn *say, void *say_ctx, struct sp_err *err)
 {
-	pthread_attr_t attr;
-	sigset_t all, old;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sp_signals_from_elsewhere(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&thread, &attr, run, d);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (r == 0)
-		pthread_setname_np(thread, "sparkprof-dfs");
-	return r;
-}
-
-int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
-	struct sp_threads *threads, sp_session_say_fn *say, void *say_ctx, struct sp_err *err)
-{
-	struct sp_dfs *d = calloc(1, sizeof(*d));
+	struct sp_remote_upload *d = calloc(1, sizeof(*d));
 	pthread_condattr_t attr;
 	int r;
 
@@ -410,7 +392,7 @@ int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	d->holders = 2;
 	d->vm = vm;
-	d->pieces = sp_pieces_ref(pieces);
+	d->pieces = sp_segments_ref(pieces);
 	d->threads = threads;
 	d->say = say;
 	d->say_ctx = say_ctx;
@@ -419,7 +401,7 @@ int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->over, &attr);
 	pthread_condattr_destroy(&attr);
-	r = start_thread(d);
+	r = sp_own_thread_start_alone("sparkprof-dfs", SP_STACK_JAVA, run, d);
 	if (r < 0) {
 		d->holders = 1;
 		drop(d);
@@ -430,7 +412,7 @@ int sp_dfs_start(struct sp_dfs **ret, JavaVM *vm, struct sp_pieces *pieces,
 }
 
 /* Until when the end waits by now: as long as something arrives, at most until @end. */
-static uint64_t patience(struct sp_dfs *d, uint64_t stop_ns, uint64_t end_ns)
+static uint64_t patience(struct sp_remote_upload *d, uint64_t stop_ns, uint64_t end_ns)
 {
 	uint64_t silent = atomic_load(&d->silent_ns);
 	uint64_t until = (silent ? silent : stop_ns) + SILENCE;
@@ -440,14 +422,14 @@ static uint64_t patience(struct sp_dfs *d, uint64_t stop_ns, uint64_t end_ns)
 	return until < end_ns ? until : end_ns;
 }
 
-void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
+void sp_remote_upload_finish(struct sp_remote_upload *d, uint64_t limit_ns)
 {
 	uint64_t now = sp_clock_mono_ns(), stop = now, end = now + limit_ns, until;
 	bool ended;
 
 	atomic_store(&d->end_ns, end);
 	atomic_store(&d->stop, true);
-	sp_pieces_wake(d->pieces);
+	sp_segments_wake(d->pieces);
 	pthread_mutex_lock(&d->lock);
 	while (!d->ended && now < (until = patience(d, stop, end))) {
 		struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
@@ -461,7 +443,7 @@ void sp_dfs_finish(struct sp_dfs *d, uint64_t limit_ns)
 		say_rest(d);
 }
 
-void sp_dfs_free(struct sp_dfs *d)
+void sp_remote_upload_free(struct sp_remote_upload *d)
 {
 	drop(d);
 }

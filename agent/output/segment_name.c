@@ -1,15 +1,15 @@
-/* Names of pieces: see pieces.h. */
-#include "pieces_in.h"
+/* Names of segments: see segments.h. */
+#include "segments_internal.h"
 
 #include "base/buf.h"
-#include "base/pattern.h"
+#include "base/name_template.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-bool sp_pieces_is_remote(const char *file)
+bool sp_segments_is_remote(const char *file)
 {
 	size_t n =
 		strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
@@ -46,7 +46,7 @@ static bool is_directory(const char *pattern, bool remote)
 }
 
 /* A directory gets what Spark's own profiler lays into one: <application>/profile-exec-<id>.jfr. */
-static void add_layout(char *pattern, size_t size, const struct sp_identity *id)
+static void add_layout(char *pattern, size_t size, const struct sp_spark_identity *id)
 {
 	bool driver = strcmp(id->executor_id, "driver") == 0;
 	size_t n = strlen(pattern);
@@ -57,10 +57,11 @@ static void add_layout(char *pattern, size_t size, const struct sp_identity *id)
 		driver ? "" : "exec-");
 }
 
-static int expand(const struct sp_pieces *p, const char *file, bool remote,
-	const struct sp_identity *id, const struct sp_piece *x, char *ret, struct sp_err *err)
+static int expand(const struct sp_segments *p, const char *file, bool remote,
+	const struct sp_spark_identity *id, const struct sp_segment *x, char *ret,
+	struct sp_err *err)
 {
-	struct sp_pattern_vars vars = {.pid = (int)getpid(),
+	struct sp_name_template_vars vars = {.pid = (int)getpid(),
 		.time = x->time,
 		.round = x->round,
 		.app_id = id->app_id[0] ? id->app_id : p->stand_in,
@@ -73,35 +74,36 @@ static int expand(const struct sp_pieces *p, const char *file, bool remote,
 	snprintf(pattern, sizeof(pattern), "%s", file);
 	if (is_directory(file, remote))
 		add_layout(pattern, sizeof(pattern), id);
-	r = sp_pattern_expand(pattern, &vars, &b, err);
+	r = sp_name_template_expand(pattern, &vars, &b, err);
 	if (r < 0)
 		return sp_err_prefix(err, -EINVAL, "file");
-	if (b.len + 64 >= SP_PIECES_PATH)
+	if (b.len + 64 >= SP_SEGMENTS_PATH)
 		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
-	snprintf(ret, SP_PIECES_PATH, "%s", sp_buf_str(&b));
+	snprintf(ret, SP_SEGMENTS_PATH, "%s", sp_buf_str(&b));
 	return 0;
 }
 
-int sp_pieces_name(const struct sp_pieces *p, const struct sp_identity *id,
-	const struct sp_piece *x, char *ret, struct sp_err *err)
+int sp_segments_name(const struct sp_segments *p, const struct sp_spark_identity *id,
+	const struct sp_segment *x, char *ret, struct sp_err *err)
 {
 	int r = expand(p, p->pattern, false, id, x, ret, err);
 
 	if (r == 0 && (p->numbered || x->marked || x->clash))
-		add_mark(ret, SP_PIECES_PATH, x->clash, p->numbered || x->marked ? x->round : 0);
+		add_mark(ret, SP_SEGMENTS_PATH, x->clash, p->numbered || x->marked ? x->round : 0);
 	return r;
 }
 
-int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, struct sp_err *err)
+int sp_segments_remote(
+	struct sp_segments *p, unsigned n, char *ret, size_t size, struct sp_err *err)
 {
-	const struct sp_piece *oldest;
-	char path[SP_PIECES_PATH];
+	const struct sp_segment *oldest;
+	char path[SP_SEGMENTS_PATH];
 	int r = -EAGAIN;
 
 	pthread_mutex_lock(&p->lock);
 	oldest = p->n_done ? &p->done[0] : &p->now;
-	if (sp_identity_whole(&p->id)) {
-		struct sp_piece file = {.round = oldest->turn, .time = oldest->turn_time};
+	if (sp_spark_identity_whole(&p->id)) {
+		struct sp_segment file = {.round = oldest->turn, .time = oldest->turn_time};
 
 		r = expand(p, p->remote, true, &p->id, &file, path, err);
 	}
@@ -116,10 +118,10 @@ int sp_pieces_remote(struct sp_pieces *p, unsigned n, char *ret, size_t size, st
 	return 0;
 }
 
-struct sp_turn sp_pieces_turn(struct sp_pieces *p)
+struct sp_turn sp_segments_turn(struct sp_segments *p)
 {
-	struct sp_turn t = {
-		.named = sp_pattern_has_round(p->remote), .keep = sp_pattern_rounds(p->remote)};
+	struct sp_turn t = {.named = sp_name_template_has_round(p->remote),
+		.keep = sp_name_template_rounds(p->remote)};
 
 	pthread_mutex_lock(&p->lock);
 	t.number = p->n_done ? p->done[0].turn : p->now.turn;

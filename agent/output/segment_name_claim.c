@@ -1,8 +1,8 @@
-/* Names that belong to this JVM while it records: see pieces_in.h. The lock of a file goes with its
- * descriptor, and a piece that is complete has none any more: a child with the same options would
- * write over it. So the name of the first one stands for all. It is held as a socket in the
- * abstract namespace, which leaves no file and goes with the process. */
-#include "pieces_in.h"
+/* Names that belong to this JVM while it records: see segments_internal.h. The lock of a file goes
+ * with its descriptor, and a segment that is complete has none any more: a child with the same
+ * options would write over it. So the name of the first one stands for all. It is held as a socket
+ * in the abstract namespace, which leaves no file and goes with the process. */
+#include "segments_internal.h"
 
 #include "base/cleanup.h"
 
@@ -28,7 +28,7 @@ static uint64_t hash(const char *s)
 static int put_key(const char *path, struct sockaddr_un *ret, socklen_t *ret_len)
 {
 	const char *slash = strrchr(path, '/');
-	char dir[SP_PIECES_PATH];
+	char dir[SP_SEGMENTS_PATH];
 	struct stat st;
 	int n;
 
@@ -43,7 +43,7 @@ static int put_key(const char *path, struct sockaddr_un *ret, socklen_t *ret_len
 	return 0;
 }
 
-bool sp_pieces_claim(struct sp_pieces *p, const char *path)
+bool sp_segments_claim(struct sp_segments *p, const char *path)
 {
 	SP_AUTO_CLOSE int fd = -1;
 	struct sockaddr_un name;

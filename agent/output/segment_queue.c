@@ -1,5 +1,5 @@
-/* Pieces that wait to be taken to the cluster's files: see pieces.h. */
-#include "pieces_in.h"
+/* Segments that wait to be taken to the cluster's files: see segments.h. */
+#include "segments_internal.h"
 
 #include "base/clock.h"
 
@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-bool sp_pieces_remove(struct sp_pieces *p, size_t i)
+bool sp_segments_remove(struct sp_segments *p, size_t i)
 {
-	char path[SP_PIECES_PATH];
-	bool there = sp_pieces_name(p, &p->id, &p->done[i], path, NULL) == 0 && unlink(path) == 0;
+	char path[SP_SEGMENTS_PATH];
+	bool there = sp_segments_name(p, &p->id, &p->done[i], path, NULL) == 0 && unlink(path) == 0;
 
 	p->done_bytes -= p->done[i].bytes;
 	memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
 	return there;
 }
 
-const char *sp_pieces_where(struct sp_pieces *p, char *buf, size_t size)
+const char *sp_segments_where(struct sp_segments *p, char *buf, size_t size)
 {
 	const char *slash;
 
@@ -30,12 +30,12 @@ const char *sp_pieces_where(struct sp_pieces *p, char *buf, size_t size)
 	return buf;
 }
 
-void sp_pieces_hurry(struct sp_pieces *p)
+void sp_segments_hurry(struct sp_segments *p)
 {
 	atomic_store(&p->hurry, true);
 }
 
-size_t sp_pieces_wait(struct sp_pieces *p, uint64_t timeout_ns)
+size_t sp_segments_wait(struct sp_segments *p, uint64_t timeout_ns)
 {
 	uint64_t end = sp_clock_mono_ns() + timeout_ns;
 	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
@@ -51,7 +51,7 @@ size_t sp_pieces_wait(struct sp_pieces *p, uint64_t timeout_ns)
 	return n;
 }
 
-void sp_pieces_wake(struct sp_pieces *p)
+void sp_segments_wake(struct sp_segments *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->woken = true;
@@ -59,9 +59,9 @@ void sp_pieces_wake(struct sp_pieces *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max)
+size_t sp_segments_take(struct sp_segments *p, int *ret_fds, size_t max)
 {
-	char path[SP_PIECES_PATH];
+	char path[SP_SEGMENTS_PATH];
 	uint64_t bytes = 0;
 	size_t n = 0;
 
@@ -75,12 +75,12 @@ size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max)
 		if (n && bytes > p->maxdisk / 4)
 			break;
 
-		if (sp_pieces_name(p, &p->id, &p->done[n], path, NULL) == 0)
+		if (sp_segments_name(p, &p->id, &p->done[n], path, NULL) == 0)
 			fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)
 			ret_fds[n++] = fd;
 		else if (n == 0 || errno == ENOENT) /* somebody has removed it */
-			sp_pieces_remove(p, n);
+			sp_segments_remove(p, n);
 		else
 			break;
 	}
@@ -89,15 +89,18 @@ size_t sp_pieces_take(struct sp_pieces *p, int *ret_fds, size_t max)
 	return n;
 }
 
-void sp_pieces_sent(struct sp_pieces *p)
+void sp_segments_sent(struct sp_segments *p)
 {
 	pthread_mutex_lock(&p->lock);
-	for (; p->taken; p->taken--)
-		sp_pieces_remove(p, 0);
+	for (; p->taken; p->taken--) {
+		p->sent++;
+		p->sent_samples += p->done[0].samples;
+		sp_segments_remove(p, 0);
+	}
 	pthread_mutex_unlock(&p->lock);
 }
 
-void sp_pieces_keep(struct sp_pieces *p)
+void sp_segments_keep(struct sp_segments *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->taken = 0;

@@ -1,14 +1,15 @@
-/* See pieces.h. A piece is known by its round and time; its name is made anew when it is needed, so
- * that ids which come late change nothing but names. */
-#include "pieces_in.h"
+/* See segments.h. A segment is known by its round and time; its name is made anew when it is
+ * needed, so that ids which come late change nothing but names. */
+#include "segments_internal.h"
 
-#include "argnum.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/pattern.h"
+#include "base/name_template.h"
+#include "options/arg_values.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-#define SHARE	 4 /* of maxdisk=: what one piece takes at most */
+#define SHARE	 4 /* of maxdisk=: what one segment takes at most */
 #define RETRY_NS 10000000000ull
 #define ROOM	 (1u << 20)   /* on a disk that has less no file is begun */
 #define WAITING	 (1ull << 30) /* bytes that wait for the cluster, where maxdisk= says nothing */
@@ -60,11 +61,12 @@ static int refuse_link(const char *path)
 }
 
 /* Made here, or made here before: what is there of somebody else's is his to read, to change and to
- * have laid there for us, with a name that can be guessed in a directory of all. */
+ * have laid there for us, with a name that can be guessed in a directory of all. The recording
+ * holds the command line: not for all to read, but for the group, as which YARN collects logs. */
 static int open_own(const char *path)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	SP_AUTO_CLOSE int fd = open(path, flags | O_CREAT | O_EXCL, 0644);
+	SP_AUTO_CLOSE int fd = open(path, flags | O_CREAT | O_EXCL, 0640);
 	struct stat st;
 
 	if (fd >= 0 || errno != EEXIST)
@@ -109,24 +111,23 @@ static int open_alone(const char *path)
 	return sp_steal_fd(&fd);
 }
 
-static void keep_path(struct sp_pieces *p)
+static void keep_path(struct sp_segments *p)
 {
-	char path[SP_PIECES_PATH];
-	SP_AUTO_FREE char *whole = NULL;
+	char path[SP_SEGMENTS_PATH], whole[PATH_MAX] = "";
 
-	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) == 0)
-		whole = realpath(path, NULL);
-	snprintf(p->path, sizeof(p->path), "%s", whole ? whole : "");
+	if (sp_segments_name(p, &p->id, &p->now, path, NULL) < 0 || !realpath(path, whole))
+		whole[0] = '\0';
+	snprintf(p->path, sizeof(p->path), "%s", whole);
 }
 
-static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *err)
+static int open_piece(struct sp_segments *p, struct sp_segment *x, struct sp_err *err)
 {
-	char path[SP_PIECES_PATH];
+	char path[SP_SEGMENTS_PATH];
 	int fd = -EWOULDBLOCK;
 
 	x->clash = p->shared;
 	for (int i = 0; i < 2 && (fd == -EWOULDBLOCK || fd == -EEXIST); i++) {
-		int r = sp_pieces_name(p, &p->id, x, path, err);
+		int r = sp_segments_name(p, &p->id, x, path, err);
 
 		if (r < 0)
 			return r;
@@ -139,9 +140,9 @@ static int open_piece(struct sp_pieces *p, struct sp_piece *x, struct sp_err *er
 	return fd < 0 ? sp_err_set(err, fd, "file: %s: %s", path, strerror(-fd)) : fd;
 }
 
-/* Where pieces wait: in the JVM's own directory, which YARN removes with the container, or where
+/* Where segments wait: in the JVM's own directory, which YARN removes with the container, or where
  * that cannot be written in /tmp. */
-static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
+static void set_patterns(struct sp_segments *p, const struct sp_args *args)
 {
 	const char *dir = args->localdir[0]	   ? args->localdir
 			  : access(".", W_OK) == 0 ? "."
@@ -149,7 +150,7 @@ static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
 
 	p->loop = args->loop;
 	p->maxdisk = args->maxdisk;
-	if (!sp_pieces_is_remote(args->file)) {
+	if (!sp_segments_is_remote(args->file)) {
 		memcpy(p->pattern, args->file, sizeof(p->pattern));
 		return;
 	}
@@ -162,16 +163,16 @@ static void set_patterns(struct sp_pieces *p, const struct sp_args *args)
 }
 
 /* A loop may end at a time of day. */
-static void begin_piece(struct sp_pieces *p, uint64_t now_ns)
+static void begin_piece(struct sp_segments *p, uint64_t now_ns)
 {
 	p->began_ns = now_ns;
-	p->loop_ns = sp_argnum_left(p->loop, time(NULL));
+	p->loop_ns = sp_arg_value_left(p->loop, time(NULL));
 }
 
-static void begin_turn(struct sp_pieces *p, uint64_t now_ns)
+static void begin_turn(struct sp_segments *p, uint64_t now_ns)
 {
 	p->turn_began_ns = now_ns;
-	p->turn_ns = sp_argnum_left(p->turn, time(NULL));
+	p->turn_ns = sp_arg_value_left(p->turn, time(NULL));
 }
 
 static void init_cond(pthread_cond_t *c)
@@ -185,20 +186,20 @@ static void init_cond(pthread_cond_t *c)
 }
 
 /* A JVM that this one is a child of may have the same options. */
-static void claim_names(struct sp_pieces *p)
+static void claim_names(struct sp_segments *p)
 {
-	char path[SP_PIECES_PATH];
+	char path[SP_SEGMENTS_PATH];
 
-	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) < 0)
+	if (sp_segments_name(p, &p->id, &p->now, path, NULL) < 0)
 		return;
 	make_directories(path);
-	p->shared = !sp_pieces_claim(p, path);
+	p->shared = !sp_segments_claim(p, path);
 }
 
-int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const struct sp_identity *id,
-	int *ret_fd, struct sp_err *err)
+int sp_segments_new(struct sp_segments **ret, const struct sp_args *args,
+	const struct sp_spark_identity *id, int *ret_fd, struct sp_err *err)
 {
-	struct sp_pieces *p = calloc(1, sizeof(*p));
+	struct sp_segments *p = calloc(1, sizeof(*p));
 	char host[256] = "";
 	int fd;
 
@@ -209,19 +210,19 @@ int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const stru
 	p->holders = 1;
 	p->claim_fd = -1;
 	set_patterns(p, args);
-	p->numbered = (p->loop || p->maxdisk) && !sp_pattern_has_round(p->pattern);
+	p->numbered = (p->loop || p->maxdisk) && !sp_name_template_has_round(p->pattern);
 	p->id = *id;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(p->stand_in, sizeof(p->stand_in), "jvm-%s-%d", host, (int)getpid());
 	p->started = time(NULL);
-	p->now = (struct sp_piece){
+	p->now = (struct sp_segment){
 		.round = 1, .time = p->started, .turn = 1, .turn_time = p->started};
 	begin_turn(p, sp_clock_mono_ns());
 	begin_piece(p, p->turn_began_ns);
 	claim_names(p);
 	fd = open_piece(p, &p->now, err);
 	if (fd < 0) {
-		sp_pieces_free(p);
+		sp_segments_free(p);
 		return fd;
 	}
 	keep_path(p);
@@ -230,13 +231,13 @@ int sp_pieces_new(struct sp_pieces **ret, const struct sp_args *args, const stru
 	return 0;
 }
 
-struct sp_pieces *sp_pieces_ref(struct sp_pieces *p)
+struct sp_segments *sp_segments_ref(struct sp_segments *p)
 {
 	atomic_fetch_add(&p->holders, 1);
 	return p;
 }
 
-void sp_pieces_free(struct sp_pieces *p)
+void sp_segments_free(struct sp_segments *p)
 {
 	if (!p || atomic_fetch_sub(&p->holders, 1) > 1)
 		return;
@@ -249,7 +250,7 @@ void sp_pieces_free(struct sp_pieces *p)
 }
 
 /* A directory that was made for a name that is gone. */
-static void remove_directories(const struct sp_pieces *p, char *path)
+static void remove_directories(const struct sp_segments *p, char *path)
 {
 	for (char *s; (s = strrchr(path, '/'));) {
 		*s = 0;
@@ -268,15 +269,16 @@ static int rename_beside(const char *from, const char *to)
 	return r < 0 ? -errno : 0;
 }
 
-static void rename_piece(struct sp_pieces *p, struct sp_piece *x, const struct sp_identity *id)
+static void rename_piece(
+	struct sp_segments *p, struct sp_segment *x, const struct sp_spark_identity *id)
 {
-	char from[SP_PIECES_PATH], to[SP_PIECES_PATH];
+	char from[SP_SEGMENTS_PATH], to[SP_SEGMENTS_PATH];
 	int r = -EEXIST;
 
-	if (sp_pieces_name(p, &p->id, x, from, NULL) < 0)
+	if (sp_segments_name(p, &p->id, x, from, NULL) < 0)
 		return;
 	for (int i = 0; i < 2 && r == -EEXIST; i++) {
-		if (sp_pieces_name(p, id, x, to, NULL) < 0 || strcmp(from, to) == 0)
+		if (sp_segments_name(p, id, x, to, NULL) < 0 || strcmp(from, to) == 0)
 			return;
 		make_directories(to);
 		r = rename_beside(from, to);
@@ -286,11 +288,11 @@ static void rename_piece(struct sp_pieces *p, struct sp_piece *x, const struct s
 		remove_directories(p, from);
 }
 
-void sp_pieces_identify(struct sp_pieces *p, const struct sp_identity *id)
+void sp_segments_identify(struct sp_segments *p, const struct sp_spark_identity *id)
 {
-	struct sp_identity next = p->id;
+	struct sp_spark_identity next = p->id;
 
-	/* Once known an id stays: later pieces lie beside the earlier ones. */
+	/* Once known an id stays: later segments lie beside the earlier ones. */
 	if (!next.app_id[0])
 		memcpy(next.app_id, id->app_id, sizeof(next.app_id));
 	if (!next.executor_id[0])
@@ -304,12 +306,12 @@ void sp_pieces_identify(struct sp_pieces *p, const struct sp_identity *id)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static bool turn_over(const struct sp_pieces *p, uint64_t now_ns)
+static bool turn_over(const struct sp_segments *p, uint64_t now_ns)
 {
 	return p->turn_ns && now_ns - p->turn_began_ns >= p->turn_ns;
 }
 
-bool sp_pieces_due(const struct sp_pieces *p, uint64_t now_ns, uint64_t bytes)
+bool sp_segments_due(const struct sp_segments *p, uint64_t now_ns, uint64_t bytes)
 {
 	if (now_ns < p->retry_ns)
 		return false;
@@ -318,10 +320,10 @@ bool sp_pieces_due(const struct sp_pieces *p, uint64_t now_ns, uint64_t bytes)
 	       (p->maxdisk && bytes >= p->maxdisk / SHARE);
 }
 
-static int make_place(struct sp_pieces *p)
+static int make_place(struct sp_segments *p)
 {
 	size_t cap = p->cap ? p->cap * 2 : 16;
-	struct sp_piece *x;
+	struct sp_segment *x;
 
 	if (p->n_done < p->cap)
 		return 0;
@@ -334,12 +336,12 @@ static int make_place(struct sp_pieces *p)
 }
 
 /* @turn: it goes to another file in the cluster. */
-static int open_next(struct sp_pieces *p, bool turn, struct sp_piece *next, struct sp_err *err)
+static int open_next(struct sp_segments *p, bool turn, struct sp_segment *next, struct sp_err *err)
 {
-	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
-	struct sp_piece first = p->now;
+	char mine[SP_SEGMENTS_PATH], other[SP_SEGMENTS_PATH];
+	struct sp_segment first = p->now;
 
-	*next = (struct sp_piece){.round = p->now.round + 1,
+	*next = (struct sp_segment){.round = p->now.round + 1,
 		.time = time(NULL),
 		.turn = p->now.turn + turn,
 		.turn_time = p->now.turn_time};
@@ -347,21 +349,21 @@ static int open_next(struct sp_pieces *p, bool turn, struct sp_piece *next, stru
 		next->turn_time = next->time;
 	first.marked = false;
 	/* A name like %t may come out the same within its second, and one without rounds always. */
-	if (sp_pieces_name(p, &p->id, &first, mine, err) == 0 &&
-		sp_pieces_name(p, &p->id, next, other, err) == 0 && strcmp(mine, other) == 0)
+	if (sp_segments_name(p, &p->id, &first, mine, err) == 0 &&
+		sp_segments_name(p, &p->id, next, other, err) == 0 && strcmp(mine, other) == 0)
 		next->marked = true;
 	return open_piece(p, next, err);
 }
 
-/* The piece that had the name of the one in hand, after %n{MAX} rounds, is no more. */
-static void forget_overwritten(struct sp_pieces *p)
+/* The segment that had the name of the one in hand, after %n{MAX} rounds, is no more. */
+static void forget_overwritten(struct sp_segments *p)
 {
-	char mine[SP_PIECES_PATH], other[SP_PIECES_PATH];
+	char mine[SP_SEGMENTS_PATH], other[SP_SEGMENTS_PATH];
 
-	if (sp_pieces_name(p, &p->id, &p->now, mine, NULL) < 0)
+	if (sp_segments_name(p, &p->id, &p->now, mine, NULL) < 0)
 		return;
 	for (size_t i = 0; i < p->n_done; i++)
-		if (sp_pieces_name(p, &p->id, &p->done[i], other, NULL) == 0 &&
+		if (sp_segments_name(p, &p->id, &p->done[i], other, NULL) == 0 &&
 			strcmp(mine, other) == 0) {
 			p->done_bytes -= p->done[i].bytes;
 			memmove(p->done + i, p->done + i + 1, (--p->n_done - i) * sizeof(*p->done));
@@ -369,9 +371,9 @@ static void forget_overwritten(struct sp_pieces *p)
 		}
 }
 
-int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
+int sp_segments_again(struct sp_segments *p, int *ret_fd, struct sp_err *err)
 {
-	struct sp_piece next;
+	struct sp_segment next;
 	int fd = open_next(p, false, &next, err);
 
 	if (fd < 0)
@@ -388,21 +390,21 @@ int sp_pieces_again(struct sp_pieces *p, int *ret_fd, struct sp_err *err)
 	return 0;
 }
 
-void sp_pieces_on_failure(struct sp_pieces *p, void (*failed)(struct sp_pieces *p))
+void sp_segments_on_failure(struct sp_segments *p, void (*failed)(struct sp_segments *p))
 {
 	p->failed = failed;
 }
 
-void sp_pieces_failed(struct sp_pieces *p)
+void sp_segments_failed(struct sp_segments *p)
 {
 	if (p->failed)
 		p->failed(p);
 }
 
-int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
+int sp_segments_next(struct sp_segments *p, uint64_t now_ns, struct sp_err *err)
 {
 	bool turn = turn_over(p, now_ns);
-	struct sp_piece next;
+	struct sp_segment next;
 	int fd = make_place(p);
 
 	if (fd < 0)
@@ -424,9 +426,9 @@ int sp_pieces_next(struct sp_pieces *p, uint64_t now_ns, struct sp_err *err)
 	return fd;
 }
 
-static void complete_locked(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+static void complete_locked(struct sp_segments *p, uint64_t bytes, uint64_t samples)
 {
-	struct sp_piece *x = &p->done[p->n_done - 1];
+	struct sp_segment *x = &p->done[p->n_done - 1];
 
 	x->bytes = bytes;
 	x->samples = samples;
@@ -435,7 +437,7 @@ static void complete_locked(struct sp_pieces *p, uint64_t bytes, uint64_t sample
 	pthread_cond_broadcast(&p->came);
 }
 
-void sp_pieces_ended(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+void sp_segments_ended(struct sp_segments *p, uint64_t bytes, uint64_t samples)
 {
 	pthread_mutex_lock(&p->lock);
 	complete_locked(p, bytes, samples);
@@ -443,7 +445,7 @@ void sp_pieces_ended(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void sp_pieces_finish(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
+void sp_segments_finish(struct sp_segments *p, uint64_t bytes, uint64_t samples)
 {
 	pthread_mutex_lock(&p->lock);
 	if (!p->over && make_place(p) == 0) {
@@ -454,20 +456,20 @@ void sp_pieces_finish(struct sp_pieces *p, uint64_t bytes, uint64_t samples)
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t sp_pieces_fit(struct sp_pieces *p, uint64_t bytes)
+uint64_t sp_segments_fit(struct sp_segments *p, uint64_t bytes)
 {
 	uint64_t samples = 0, n;
 
 	pthread_mutex_lock(&p->lock);
 	while (p->maxdisk && p->n_done > p->taken && p->done_bytes + bytes > p->maxdisk) {
 		n = p->done[p->taken].samples;
-		samples += sp_pieces_remove(p, p->taken) ? n : 0;
+		samples += sp_segments_remove(p, p->taken) ? n : 0;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return samples;
 }
 
-const char *sp_pieces_outputs(struct sp_pieces *p, char *buf, size_t size)
+const char *sp_segments_outputs(struct sp_segments *p, char *buf, size_t size)
 {
 	buf[0] = 0;
 	pthread_mutex_lock(&p->lock);
@@ -477,10 +479,10 @@ const char *sp_pieces_outputs(struct sp_pieces *p, char *buf, size_t size)
 	return buf;
 }
 
-void sp_pieces_discard(struct sp_pieces *p)
+void sp_segments_discard(struct sp_segments *p)
 {
-	char path[SP_PIECES_PATH];
+	char path[SP_SEGMENTS_PATH];
 
-	if (sp_pieces_name(p, &p->id, &p->now, path, NULL) == 0 && unlink(path) == 0)
+	if (sp_segments_name(p, &p->id, &p->now, path, NULL) == 0 && unlink(path) == 0)
 		remove_directories(p, path);
 }

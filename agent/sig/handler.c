@@ -1,6 +1,6 @@
 /* SIGPROF: copy registers, the JavaFrameAnchor and the stack from the red zone to the stack's end
  * into the ring. See handler.h for what code here may do. */
-#include "copy.h"
+#include "stack_copy.h"
 
 #include "base/clock.h"
 
@@ -52,24 +52,28 @@ static void copy_registers(uint64_t *regs, const ucontext_t *uc)
 		regs[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
 }
 
-static void take(struct sp_sig_thread *t, uint32_t tid, uint64_t weight, const ucontext_t *uc)
+/* What is not @wanted has no stack: it only says when it was. */
+static bool take(
+	struct sp_sig_thread *t, uint32_t tid, uint64_t weight, bool wanted, const ucontext_t *uc)
 {
 	uint64_t tls = sp_thread_pointer();
-	struct sp_stack_range r =
-		sp_stack_range(t, (uint64_t)uc->uc_mcontext.gregs[REG_RSP], SP_RED_ZONE, tls);
-	struct sp_sig_record *rec =
-		(struct sp_sig_record *)sp_ring_reserve(sp_sig.ring, sizeof(*rec) + r.len);
+	struct sp_stack_range r = {0};
+	struct sp_sig_record *rec;
 
+	if (wanted)
+		r = sp_stack_range(t, (uint64_t)uc->uc_mcontext.gregs[REG_RSP], SP_RED_ZONE, tls);
+	rec = (struct sp_sig_record *)sp_ring_reserve(sp_sig.ring, sizeof(*rec) + r.len);
 	if (!rec)
-		return;
+		return false;
 	rec->tid = tid;
 	rec->time_ns = sp_clock_mono_ns();
 	rec->weight = weight;
-	rec->kind = SP_HERE_SAMPLE;
+	rec->kind = SP_HOOK_SAMPLE;
 	rec->text_len = rec->given = 0;
 	copy_registers(rec->regs, uc);
-	sp_copy_stack(rec, t, &r, tls);
+	sp_stack_copy_all(rec, t, &r, tls);
 	sp_ring_commit(&rec->head);
+	return true;
 }
 
 /* Is this signal one that our engine caused? Timers carry their slot's address, perf events their
@@ -98,7 +102,8 @@ static bool sample(const siginfo_t *info, const ucontext_t *uc)
 	uint32_t mode = atomic_load(&sp_sig.mode);
 	uint32_t tid;
 	struct sp_sig_thread *t = NULL;
-	uint64_t weight = sp_sig.interval_ns;
+	uint64_t times = 1;
+	bool wanted;
 
 	/* A forked child has the handler but not the ring. */
 	if (mode == SP_SIG_OFF || (int32_t)syscall(SYS_getpid) != sp_sig.pid)
@@ -107,14 +112,20 @@ static bool sample(const siginfo_t *info, const ucontext_t *uc)
 	if (!is_ours(info, mode, &t, tid))
 		return false;
 	if (mode == SP_SIG_CTIMER && info->si_overrun > 0)
-		weight *= 1 + (uint64_t)info->si_overrun;
-	if (t && !atomic_load_explicit(&t->wanted, memory_order_relaxed))
+		times += (uint64_t)info->si_overrun;
+	/* One timer for all threads: what passed is shared with those that are not wanted. */
+	wanted = !t || atomic_load_explicit(&t->wanted, memory_order_relaxed);
+	if (!wanted && mode != SP_SIG_ITIMER)
 		return true;
 	if (t && atomic_exchange_explicit(&t->busy, 1, memory_order_acquire)) {
 		atomic_fetch_add_explicit(&sp_sig.reentered, 1, memory_order_relaxed);
 		return true;
 	}
-	take(t, tid, weight, uc);
+	if (!take(t, tid,
+		    mode == SP_SIG_ITIMER ? sp_clock_read(CLOCK_PROCESS_CPUTIME_ID)
+					  : sp_sig.interval_ns * times,
+		    wanted, uc))
+		atomic_fetch_add_explicit(&sp_sig.refused, times - 1, memory_order_relaxed);
 	if (t)
 		atomic_store_explicit(&t->busy, 0, memory_order_release);
 	return true;

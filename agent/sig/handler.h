@@ -28,19 +28,19 @@ struct sp_sig_anchor_layout {
 	uint16_t sp, fp, pc;
 };
 
-/* What a record is: a sample that the signal took, or what a hook reported (here.h). */
-enum sp_here_kind {
-	SP_HERE_SAMPLE,
-	SP_HERE_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
-	SP_HERE_MONITOR, /* since, weight, address, who held it (threads.h) */
-	SP_HERE_PARK,	 /* since, weight, address, time, is it absolute */
-	SP_HERE_MALLOC,	 /* address, size, weight, number of the caller or 0 */
-	SP_HERE_FREE,	 /* address; no stack */
-	SP_HERE_CALL,	 /* how many it stands for */
-	SP_HERE_TRACE,	 /* since, time it took, how many it stands for */
+/* What a record is: a sample that the signal took, or what a hook reported (hook_capture.h). */
+enum sp_hook_kind {
+	SP_HOOK_SAMPLE,
+	SP_HOOK_ALLOC,	 /* size, weight, weak reference, factor of that, collections, carried */
+	SP_HOOK_MONITOR, /* since, weight, address, who held it (threads.h) */
+	SP_HOOK_PARK,	 /* since, weight, address, time, is it absolute */
+	SP_HOOK_MALLOC,	 /* address, size, weight, number of the caller or 0 */
+	SP_HOOK_FREE,	 /* address; no stack */
+	SP_HOOK_CALL,	 /* how many it stands for */
+	SP_HOOK_TRACE,	 /* since, time it took, how many it stands for */
 };
 
-#define SP_HERE_ARGS 6
+#define SP_HOOK_ARGS 6
 
 /* A Java frame that the JVM has told of. */
 struct sp_given_frame {
@@ -53,14 +53,14 @@ struct sp_sig_record {
 	struct sp_ring_head head;
 	uint32_t tid;
 	uint32_t stack_len;
-	uint32_t kind;		    /* enum sp_here_kind */
+	uint32_t kind;		    /* enum sp_hook_kind */
 	uint32_t text_len, text_at; /* a text: at stack + text_at */
 	uint32_t given;		    /* so many sp_given_frame are in the place of the stack */
 	uint64_t vthread;	    /* with those: number of the virtual thread */
 	uint32_t name_len, spare;   /* and its name, behind the text */
-	uint64_t arg[SP_HERE_ARGS];
+	uint64_t arg[SP_HOOK_ARGS];
 	uint64_t time_ns;
-	uint64_t weight;
+	uint64_t weight; /* of a sample by ITIMER_PROF: the process's CPU clock */
 	uint64_t regs[SP_REG_COUNT];
 	struct sp_anchor anchor;
 	uint64_t stack_addr, stack_end;
@@ -76,7 +76,7 @@ enum sp_sig_mode { SP_SIG_OFF, SP_SIG_CTIMER, SP_SIG_ITIMER, SP_SIG_PERF };
 struct sp_sig_state {
 	_Atomic uint32_t mode;
 	_Atomic uint32_t inflight;
-	_Atomic uint32_t hooks; /* bit per enum sp_here_kind: hooks that may report */
+	_Atomic uint32_t hooks; /* bit per enum sp_hook_kind: hooks that may report */
 	struct sp_ring *ring;
 	struct sp_sig_thread *slots;
 	uint32_t slot_count;
@@ -86,7 +86,9 @@ struct sp_sig_state {
 	int32_t pid;
 	uint64_t interval_ns; /* or the perf event's period */
 	struct sp_sig_anchor_layout anchor;
-	_Atomic uint64_t refused, reentered, strangers;
+	/* intervals that a sample without a place stood for, but for one (the ring counts that) */
+	_Atomic uint64_t refused;
+	_Atomic uint64_t reentered, strangers;
 	struct sigaction previous;
 	_Atomic uint32_t have_previous;
 };

@@ -1,8 +1,8 @@
 /* Keeps hooks from slowing their host: where more than so many events come in a while, one in 2, 4,
  * 8 … is taken, at random, and stands for as many. The factor follows the rate by itself, so sums
  * of what was taken times its factor stay right whatever happens. */
-#ifndef SP_AGENT_SIG_LIMIT_H
-#define SP_AGENT_SIG_LIMIT_H
+#ifndef SP_AGENT_SIG_RATE_LIMIT_H
+#define SP_AGENT_SIG_RATE_LIMIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #define SP_LIMIT_SHIFT_MAX   24
 #define SP_LIMIT_FALL	     2 /* how often the factor is halved after a while, at most */
 
-struct sp_limit {
+struct sp_rate_limit {
 	uint32_t quota;		  /* events taken in a while before the factor grows */
 	_Atomic uint32_t shift;	  /* the factor is 1 << shift */
 	_Atomic uint32_t peak;	  /* the largest shift of this recording */
@@ -20,7 +20,7 @@ struct sp_limit {
 	_Atomic uint64_t current; /* number of this while */
 };
 
-static inline void sp_limit_init(struct sp_limit *l, uint32_t per_second)
+static inline void sp_rate_limit_init(struct sp_rate_limit *l, uint32_t per_second)
 {
 	l->quota = (uint32_t)(((uint64_t)per_second << SP_LIMIT_WINDOW_BITS) / 1000000000u);
 	atomic_store(&l->shift, 0);
@@ -30,7 +30,7 @@ static inline void sp_limit_init(struct sp_limit *l, uint32_t per_second)
 }
 
 /* A number that nobody foresees, from the cycle counter (splitmix64). */
-static inline uint64_t sp_limit_random(void)
+static inline uint64_t sp_rate_limit_random(void)
 {
 	uint64_t x = __builtin_ia32_rdtsc() * 0x9e3779b97f4a7c15ull;
 
@@ -42,7 +42,8 @@ static inline uint64_t sp_limit_random(void)
 /* The factor for the next while, after @n events were taken in one at @shift: as small as they
  * allow, so that what comes after a storm is told one by one again; not at once, or storms that
  * pause would each be told from their beginning. */
-static inline uint32_t sp_limit_fallen(const struct sp_limit *l, uint32_t n, uint32_t shift)
+static inline uint32_t sp_rate_limit_fallen(
+	const struct sp_rate_limit *l, uint32_t n, uint32_t shift)
 {
 	for (int i = 0; i < SP_LIMIT_FALL && shift && n < l->quota / 4; i++) {
 		n *= 2;
@@ -52,17 +53,17 @@ static inline uint32_t sp_limit_fallen(const struct sp_limit *l, uint32_t n, uin
 }
 
 /* Begins another while when the last is over; quiet ones let the factor fall. Returns the shift. */
-static inline uint32_t sp_limit_turn(struct sp_limit *l, uint64_t now_ns)
+static inline uint32_t sp_rate_limit_turn(struct sp_rate_limit *l, uint64_t now_ns)
 {
 	uint64_t now = now_ns >> SP_LIMIT_WINDOW_BITS, was = atomic_load(&l->current);
 
 	if (now != was && atomic_compare_exchange_strong(&l->current, &was, now)) {
 		uint32_t n = atomic_exchange(&l->count, 0);
-		uint32_t shift = atomic_load(&l->shift), to = sp_limit_fallen(l, n, shift);
+		uint32_t shift = atomic_load(&l->shift), to = sp_rate_limit_fallen(l, n, shift);
 
 		/* Nothing at all was taken in those between. */
 		for (; to && ++was < now;)
-			to = sp_limit_fallen(l, 0, to);
+			to = sp_rate_limit_fallen(l, 0, to);
 		if (to != shift)
 			atomic_compare_exchange_strong(&l->shift, &shift, to);
 	}
@@ -70,7 +71,7 @@ static inline uint32_t sp_limit_turn(struct sp_limit *l, uint64_t now_ns)
 }
 
 /* One was taken: too many in this while double the factor; sooner where the ring is @tight. */
-static inline void sp_limit_taken(struct sp_limit *l, bool tight)
+static inline void sp_rate_limit_taken(struct sp_rate_limit *l, bool tight)
 {
 	uint32_t n = atomic_fetch_add(&l->count, 1) + 1;
 
@@ -84,13 +85,13 @@ static inline void sp_limit_taken(struct sp_limit *l, bool tight)
 }
 
 /* Whether to take an event. Returns how many it stands for; 0: leave it. */
-static inline uint64_t sp_limit_pass(struct sp_limit *l, uint64_t now_ns, bool tight)
+static inline uint64_t sp_rate_limit_pass(struct sp_rate_limit *l, uint64_t now_ns, bool tight)
 {
-	uint32_t shift = sp_limit_turn(l, now_ns);
+	uint32_t shift = sp_rate_limit_turn(l, now_ns);
 
-	if (shift && (sp_limit_random() & ((1ull << shift) - 1)))
+	if (shift && (sp_rate_limit_random() & ((1ull << shift) - 1)))
 		return 0;
-	sp_limit_taken(l, tight);
+	sp_rate_limit_taken(l, tight);
 	return 1ull << shift;
 }
 

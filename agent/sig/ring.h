@@ -2,7 +2,8 @@
  * mapped twice in a row, so a record never wraps. Producers reserve by compare-and-swap, fill, and
  * raise the record's ready flag; the consumer takes records in order of reservation and leaves
  * zeroes behind, so that memory which is reserved but not yet filled always reads "not ready".
- * This header holds what a handler may execute; mapping and consuming are in agent/ring.h. */
+ * This header holds what a handler may execute; mapping and consuming are in
+ * agent/capture/sample_ring.h. */
 #ifndef SP_AGENT_SIG_RING_H
 #define SP_AGENT_SIG_RING_H
 

@@ -1,7 +1,7 @@
 /* Copying a thread's stack and frame anchor into a record: what the signal handler and the hooks
  * share. See handler.h for what code here may do. */
-#ifndef SP_AGENT_SIG_COPY_H
-#define SP_AGENT_SIG_COPY_H
+#ifndef SP_AGENT_SIG_STACK_COPY_H
+#define SP_AGENT_SIG_STACK_COPY_H
 
 #include "handler.h"
 
@@ -10,7 +10,7 @@
 #define SP_RED_ZONE    128
 #define SP_FOREIGN_MAX (64u << 10) /* copied through the kernel where bounds are unknown */
 
-static inline void sp_copy_bytes(void *dst, const void *src, size_t n)
+static inline void sp_stack_copy_bytes(void *dst, const void *src, size_t n)
 {
 	__asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(n) : : "memory");
 }
@@ -23,7 +23,7 @@ static inline uint64_t sp_thread_pointer(void)
 	return tp;
 }
 
-static inline void sp_copy_anchor(struct sp_anchor *to, uint64_t addr)
+static inline void sp_stack_copy_anchor(struct sp_anchor *to, uint64_t addr)
 {
 	/* The thread's own JavaThread: alive while the registry has its address (ThreadEnd). */
 	if (!addr)
@@ -34,7 +34,7 @@ static inline void sp_copy_anchor(struct sp_anchor *to, uint64_t addr)
 }
 
 /* Copies by the kernel, which reports what is not mapped instead of faulting. */
-static inline uint32_t sp_copy_guarded(void *dst, uint64_t src, uint32_t n)
+static inline uint32_t sp_stack_copy_guarded(void *dst, uint64_t src, uint32_t n)
 {
 	struct iovec to = {dst, n}, from = {(void *)src, n};
 	ssize_t r = process_vm_readv(sp_sig.pid, &to, 1, &from, 1, 0);
@@ -77,19 +77,19 @@ static inline struct sp_stack_range sp_stack_range(
 }
 
 /* Fills in what every record has; @rec was reserved for @r. */
-static inline void sp_copy_stack(struct sp_sig_record *rec, const struct sp_sig_thread *t,
+static inline void sp_stack_copy_all(struct sp_sig_record *rec, const struct sp_sig_thread *t,
 	const struct sp_stack_range *r, uint64_t tls)
 {
 	rec->tls = tls;
-	sp_copy_anchor(
+	sp_stack_copy_anchor(
 		&rec->anchor, t ? atomic_load_explicit(&t->anchor, memory_order_relaxed) : 0);
 	rec->stack_addr = r->from;
 	rec->stack_end = r->end;
 	rec->stack_len = r->len;
 	if (r->guarded)
-		rec->stack_len = sp_copy_guarded(rec->stack, r->from, r->len);
+		rec->stack_len = sp_stack_copy_guarded(rec->stack, r->from, r->len);
 	else
-		sp_copy_bytes(rec->stack, (const void *)r->from, r->len);
+		sp_stack_copy_bytes(rec->stack, (const void *)r->from, r->len);
 }
 
 #endif

@@ -1,16 +1,15 @@
-/* See rest.h. */
-#include "rest.h"
+/* See driver_rest.h. */
+#include "driver_rest.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/signals.h"
-#include "rest_http.h"
-#include "rest_text.h"
-#include "slice.h"
+#include "driver_rest_parse.h"
+#include "host/own_thread.h"
+#include "host/sched_slice.h"
+#include "jvm_http.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +21,16 @@
 #define AGAIN_NS   3000000000ull  /* a driver's UI may come up later, or be slow at first */
 #define DOUBLED	   4		  /* how often that grows */
 #define LAST_NS	   1000000000ull  /* for the stages that are left at the end */
+#define RUNNING	   8		  /* stages with tasks that run at the end */
 #define ALL_NS	   10000000000ull /* between questions for all jobs: many of them are megabytes */
 
-struct sp_rest {
+struct sp_driver_rest {
 	JavaVM *vm;
 	struct sp_threads *threads;
-	struct sp_tasks *tasks;
-	struct sp_identity_box *box;
+	struct sp_task_table *tasks;
+	struct sp_spark_identity_box *box;
 	uint32_t version; /* of the box's that is in id */
-	struct sp_identity id;
+	struct sp_spark_identity id;
 	char ui[SP_REST_URL], base[SP_REST_URL]; /* base "": not found */
 	unsigned searches;
 	uint64_t searched_ns;
@@ -39,14 +39,14 @@ struct sp_rest {
 	bool running_known, jobs_known;
 	bool told;	       /* a name, ever */
 	uint64_t jobs_next_ns; /* when all jobs may be asked for again */
-	pthread_t thread;
+	struct sp_own_thread *thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool stop; /* under the lock */
 	uint64_t stop_ns;
 };
 
-static bool stopped(struct sp_rest *r)
+static bool stopped(struct sp_driver_rest *r)
 {
 	bool stop;
 
@@ -56,7 +56,7 @@ static bool stopped(struct sp_rest *r)
 	return stop;
 }
 
-static bool wait_stop(struct sp_rest *r)
+static bool wait_stop(struct sp_driver_rest *r)
 {
 	uint64_t end = sp_clock_mono_ns() + LOOK_NS;
 	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
@@ -70,21 +70,21 @@ static bool wait_stop(struct sp_rest *r)
 	return stop;
 }
 
-static bool get_to(struct sp_rest *r, JNIEnv *env, const char *path, struct sp_buf *to)
+static bool get_to(struct sp_driver_rest *r, JNIEnv *env, const char *path, struct sp_buf *to)
 {
 	char url[SP_REST_URL + 256];
 
-	sp_rest_url(r->base, &r->id, path, url, sizeof(url));
-	return !stopped(r) && sp_rest_get(env, url, ANSWER_MAX, to);
+	sp_driver_rest_parse_url(r->base, &r->id, path, url, sizeof(url));
+	return !stopped(r) && sp_jvm_http_get(env, url, ANSWER_MAX, to);
 }
 
-static bool get(struct sp_rest *r, JNIEnv *env, const char *path)
+static bool get(struct sp_driver_rest *r, JNIEnv *env, const char *path)
 {
 	return get_to(r, env, path, &r->text);
 }
 
 /* The UI that knows our application; others may listen at the ports as well. */
-static bool search(struct sp_rest *r, JNIEnv *env)
+static bool search(struct sp_driver_rest *r, JNIEnv *env)
 {
 	uint64_t now = sp_clock_mono_ns();
 	unsigned doubled = r->searches < DOUBLED ? r->searches : DOUBLED;
@@ -92,13 +92,14 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 	if (r->base[0])
 		return true;
 	/* Of a JVM that is recorded from its start, the port is known only when Spark is there. */
-	if (sp_identity_take(r->box, &r->version, &r->id))
+	if (sp_spark_identity_take(r->box, &r->version, &r->id))
 		r->searches = 0;
 	if (r->searches && now - r->searched_ns < AGAIN_NS << doubled)
 		return false;
 	r->searches++;
 	r->searched_ns = now;
-	for (unsigned n = 0; sp_rest_base(&r->id, r->ui, n, r->base, sizeof(r->base)); n++)
+	for (unsigned n = 0; sp_driver_rest_parse_base(&r->id, r->ui, n, r->base, sizeof(r->base));
+		n++)
 		if (get(r, env, ""))
 			return true;
 	r->base[0] = 0;
@@ -107,7 +108,7 @@ static bool search(struct sp_rest *r, JNIEnv *env)
 
 /* The job that runs the stage that r->text tells of. One that has ended is only among all jobs, and
  * then a running one may have the stage as well, to find its output. */
-static void find_job(struct sp_rest *r, JNIEnv *env)
+static void find_job(struct sp_driver_rest *r, JNIEnv *env)
 {
 	struct sp_stage_about *a = &r->about;
 	uint64_t now = sp_clock_mono_ns();
@@ -115,10 +116,11 @@ static void find_job(struct sp_rest *r, JNIEnv *env)
 
 	if (active && !r->running_known)
 		r->running_known = get_to(r, env, "/jobs?status=running", &r->running);
-	if (active && r->running_known && sp_rest_job(r->running.data, r->running.len, a))
+	if (active && r->running_known &&
+		sp_driver_rest_parse_job(r->running.data, r->running.len, a))
 		return;
 	r->running_known = false; /* older than the stage */
-	if (r->jobs_known && sp_rest_job(r->jobs.data, r->jobs.len, a))
+	if (r->jobs_known && sp_driver_rest_parse_job(r->jobs.data, r->jobs.len, a))
 		return;
 	if (now < r->jobs_next_ns)
 		return;
@@ -126,36 +128,82 @@ static void find_job(struct sp_rest *r, JNIEnv *env)
 	/* What is too long, or slow, is not asked for at every stage. */
 	r->jobs_next_ns = now + (r->jobs_known ? ALL_NS : 6 * ALL_NS);
 	if (r->jobs_known)
-		sp_rest_job(r->jobs.data, r->jobs.len, a);
+		sp_driver_rest_parse_job(r->jobs.data, r->jobs.len, a);
+}
+
+/* The executor does not know when tasks were launched that ran before the recording. The longest
+ * come first: of thousands that run elsewhere, those that matter are among them. */
+static void ask_launches(struct sp_driver_rest *r, JNIEnv *env, const struct sp_stage_about *a)
+{
+	char path[128];
+	size_t at = 0;
+	int64_t task;
+	uint64_t launch_ms;
+
+	if (!sp_task_table_wants_launch(r->tasks, a->stage, a->attempt))
+		return;
+	snprintf(path, sizeof(path),
+		"/stages/%d/%d/taskList?status=running&sortBy=-runtime&offset=0&length=500",
+		a->stage, a->attempt);
+	if (!get(r, env, path))
+		return;
+	while (sp_driver_rest_parse_launch(r->text.data, r->text.len, &at, &task, &launch_ms))
+		if (task >= 0 && launch_ms)
+			sp_task_table_launched(r->tasks, task, launch_ms);
+}
+
+/* At the end: tasks that still run are measured by those of their stage that have finished, which
+ * may have been elsewhere, or before. */
+static void ask_running(struct sp_driver_rest *r, JNIEnv *env)
+{
+	struct sp_stage_about *list = calloc(RUNNING, sizeof(*list));
+	uint32_t n = list ? sp_task_table_running(r->tasks, list, RUNNING) : 0;
+	char path[128];
+
+	for (uint32_t i = 0; i < n && !stopped(r); i++) {
+		struct sp_stage_about *a = &list[i];
+
+		ask_launches(r, env, a);
+		snprintf(path, sizeof(path), "/stages/%d?details=false", a->stage);
+		if (!get(r, env, path) ||
+			!sp_driver_rest_parse_finished(r->text.data, r->text.len, a))
+			continue;
+		snprintf(path, sizeof(path), "/stages/%d/%d/taskSummary?quantiles=0.5", a->stage,
+			a->attempt);
+		if (get(r, env, path) && sp_driver_rest_parse_median(r->text.data, r->text.len, a))
+			sp_task_table_named(r->tasks, a);
+	}
+	free(list);
 }
 
 /* Returns whether the driver told of the stage: it may be slow, and hears of a stage from a queue.
  */
-static bool ask(struct sp_rest *r, JNIEnv *env)
+static bool ask(struct sp_driver_rest *r, JNIEnv *env)
 {
 	struct sp_stage_about *a = &r->about;
 	char path[128];
 
 	snprintf(path, sizeof(path), "/stages/%d?details=false", a->stage);
-	if (!get(r, env, path) || !sp_rest_stage(r->text.data, r->text.len, a))
+	if (!get(r, env, path) || !sp_driver_rest_parse_stage(r->text.data, r->text.len, a))
 		return false;
 	find_job(r, env);
 	snprintf(path, sizeof(path), "/sql/%lld?details=false&planDescription=false",
 		(long long)a->sql);
 	if (a->sql >= 0 && get(r, env, path))
-		sp_rest_sql(r->text.data, r->text.len, a);
-	sp_tasks_named(r->tasks, a);
+		sp_driver_rest_parse_sql(r->text.data, r->text.len, a);
+	sp_task_table_named(r->tasks, a);
+	ask_launches(r, env, a);
 	r->told = true;
 	return true;
 }
 
-static void ask_all(struct sp_rest *r, JNIEnv *env)
+static void ask_all(struct sp_driver_rest *r, JNIEnv *env)
 {
 	r->running_known = false;
-	while (!stopped(r) && sp_tasks_wants_name(r->tasks) && search(r, env) &&
-		sp_tasks_next_wanted(r->tasks, &r->about))
+	while (!stopped(r) && sp_task_table_wants_name(r->tasks) && search(r, env) &&
+		sp_task_table_next_wanted(r->tasks, &r->about))
 		if (!ask(r, env)) {
-			sp_tasks_want_again(r->tasks, &r->about);
+			sp_task_table_want_again(r->tasks, &r->about);
 			return;
 		}
 }
@@ -163,23 +211,25 @@ static void ask_all(struct sp_rest *r, JNIEnv *env)
 static void *run(void *arg)
 {
 	JavaVMAttachArgs attach = {JNI_VERSION_1_6, "sparkprof-names", NULL};
-	struct sp_rest *r = arg;
+	struct sp_driver_rest *r = arg;
 	JNIEnv *env;
 
 	sp_threads_exclude_self(r->threads);
-	sp_slice_short();
+	sp_sched_slice_short();
 	if ((*r->vm)->AttachCurrentThreadAsDaemon(r->vm, (void **)&env, &attach) != JNI_OK)
 		return NULL;
 	do
 		ask_all(r, env);
 	while (!wait_stop(r));
-	if (r->base[0])
+	if (r->base[0]) {
 		ask_all(r, env);
+		ask_running(r, env);
+	}
 	(*r->vm)->DetachCurrentThread(r->vm);
 	return NULL;
 }
 
-static void init_lock(struct sp_rest *r)
+static void init_lock(struct sp_driver_rest *r)
 {
 	pthread_condattr_t attr;
 
@@ -190,7 +240,7 @@ static void init_lock(struct sp_rest *r)
 	pthread_condattr_destroy(&attr);
 }
 
-static void dispose(struct sp_rest *r)
+static void dispose(struct sp_driver_rest *r)
 {
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->cond);
@@ -200,17 +250,16 @@ static void dispose(struct sp_rest *r)
 	free(r);
 }
 
-int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
-	struct sp_tasks *tasks, struct sp_identity_box *box, const char *ui)
+int sp_driver_rest_start(struct sp_driver_rest **ret, JavaVM *vm, struct sp_threads *threads,
+	struct sp_task_table *tasks, struct sp_spark_identity_box *box, const char *ui)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 	uint32_t version = 0;
-	struct sp_rest *r;
-	sigset_t all, old;
+	struct sp_driver_rest *r;
 	int e;
 
 	*ret = NULL;
-	if (!sp_identity_take(box, &version, &id) || !id.app_id[0])
+	if (!sp_spark_identity_take(box, &version, &id) || !id.app_id[0])
 		return 0;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -226,25 +275,21 @@ int sp_rest_start(struct sp_rest **ret, JavaVM *vm, struct sp_threads *threads,
 	sp_buf_init(&r->running);
 	sp_buf_init(&r->jobs);
 	init_lock(r);
-	if (!sp_rest_base(&id, r->ui, 0, r->base, sizeof(r->base))) {
+	if (!sp_driver_rest_parse_base(&id, r->ui, 0, r->base, sizeof(r->base))) {
 		dispose(r);
 		return 0;
 	}
 	r->base[0] = 0;
-	sp_signals_from_elsewhere(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	e = -pthread_create(&r->thread, NULL, run, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	e = sp_own_thread_start(&r->thread, "sparkprof-names", SP_STACK_JAVA, run, r);
 	if (e < 0) {
 		dispose(r);
 		return e;
 	}
-	pthread_setname_np(r->thread, "sparkprof-names");
 	*ret = r;
 	return 0;
 }
 
-bool sp_rest_stop(struct sp_rest *r)
+bool sp_driver_rest_stop(struct sp_driver_rest *r)
 {
 	bool in_vain;
 
@@ -255,7 +300,7 @@ bool sp_rest_stop(struct sp_rest *r)
 	r->stop_ns = sp_clock_mono_ns();
 	pthread_cond_broadcast(&r->cond);
 	pthread_mutex_unlock(&r->lock);
-	pthread_join(r->thread, NULL);
+	sp_own_thread_join(r->thread);
 	in_vain = r->searches && !r->told;
 	dispose(r);
 	return in_vain;

@@ -1,5 +1,5 @@
-/* See rest_http.h. */
-#include "rest_http.h"
+/* See jvm_http.h. */
+#include "jvm_http.h"
 
 #include "base/clock.h"
 
@@ -98,7 +98,7 @@ static bool answer(JNIEnv *env, jobject conn, size_t max, struct sp_buf *ret)
 	return !failed(env) && stream && read_all(env, stream, max, ret);
 }
 
-bool sp_rest_get(JNIEnv *env, const char *url, size_t max, struct sp_buf *ret)
+bool sp_jvm_http_get(JNIEnv *env, const char *url, size_t max, struct sp_buf *ret)
 {
 	jmethodID disconnect;
 	jobject conn;

@@ -1,7 +1,7 @@
-/* See identity.h. */
-#include "identity.h"
+/* See spark_identity.h. */
+#include "spark_identity.h"
 
-#include "jnikit.h"
+#include "vm/jni_util.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static bool is_driver(const char *line, size_t len)
 	return false;
 }
 
-static void from_command_line(struct sp_identity *id)
+static void from_command_line(struct sp_spark_identity *id)
 {
 	char *line = malloc(LINE_MAX_BYTES), cores[16] = "", url[300] = "";
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -83,7 +83,7 @@ static void from_command_line(struct sp_identity *id)
 
 /* container_e17_1410901177871_0001_01_000005, the epoch perhaps left out, is of
  * application_1410901177871_0001. */
-static void from_container(struct sp_identity *id)
+static void from_container(struct sp_spark_identity *id)
 {
 	const char *c = id->container;
 	unsigned long long time;
@@ -98,13 +98,14 @@ static void from_container(struct sp_identity *id)
 		snprintf(id->app_id, sizeof(id->app_id), "application_%llu_%04u", time, number);
 }
 
-static void from_environment(struct sp_identity *id)
+static void from_environment(struct sp_spark_identity *id)
 {
 	static const struct {
 		const char *name;
 		size_t at, size;
 	} vars[] = {
-#define VAR(n, f) {n, offsetof(struct sp_identity, f), sizeof(((struct sp_identity *)0)->f)}
+#define VAR(n, f) \
+	{n, offsetof(struct sp_spark_identity, f), sizeof(((struct sp_spark_identity *)0)->f)}
 		VAR("CONTAINER_ID", container),
 		VAR("NM_HOST", host),
 		VAR("SPARK_APPLICATION_ID", app_id),
@@ -126,7 +127,7 @@ static void from_environment(struct sp_identity *id)
 }
 
 /* "…/spark-core_2.13-4.3.0.jar" among the jars that the JVM found. */
-static bool from_class_path(jvmtiEnv *ti, struct sp_identity *id)
+static bool from_class_path(jvmtiEnv *ti, struct sp_spark_identity *id)
 {
 	static const char mark[] = "spark-core_";
 	char *path = NULL;
@@ -165,7 +166,7 @@ static void conf(JNIEnv *env, jobject from, jmethodID get, const char *key, char
 }
 
 /* SparkEnv.get.conf, of the JVM's own Spark. */
-static void from_spark(JNIEnv *env, struct sp_identity *id)
+static void from_spark(JNIEnv *env, struct sp_spark_identity *id)
 {
 	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
 	jmethodID get =
@@ -198,14 +199,14 @@ static void from_spark(JNIEnv *env, struct sp_identity *id)
 	id->no_ui = strcmp(text, "false") == 0;
 }
 
-void sp_identity_early(struct sp_identity *ret)
+void sp_spark_identity_early(struct sp_spark_identity *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	from_command_line(ret);
 	from_environment(ret);
 }
 
-bool sp_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_identity *ret)
+bool sp_spark_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_spark_identity *ret)
 {
 	bool spark;
 
@@ -223,7 +224,7 @@ bool sp_identity_read(JNIEnv *env, jvmtiEnv *ti, struct sp_identity *ret)
 	return true;
 }
 
-bool sp_identity_chosen(const struct sp_identity *id, uint32_t fraction)
+bool sp_spark_identity_chosen(const struct sp_spark_identity *id, uint32_t fraction)
 {
 	const char *parts[] = {id->app_id, "/", id->executor_id[0] ? id->executor_id : id->host};
 	uint64_t h = 14695981039346656037ull; /* FNV-1a, then mixed: its low bits are weak */
@@ -239,7 +240,7 @@ bool sp_identity_chosen(const struct sp_identity *id, uint32_t fraction)
 	return (h ^ h >> 33) % 1000000 < fraction;
 }
 
-void sp_identity_put(struct sp_identity_box *box, const struct sp_identity *id)
+void sp_spark_identity_put(struct sp_spark_identity_box *box, const struct sp_spark_identity *id)
 {
 	pthread_mutex_lock(&box->lock);
 	if (!box->version || memcmp(&box->id, id, sizeof(*id)) != 0) {
@@ -249,7 +250,8 @@ void sp_identity_put(struct sp_identity_box *box, const struct sp_identity *id)
 	pthread_mutex_unlock(&box->lock);
 }
 
-bool sp_identity_take(struct sp_identity_box *box, uint32_t *version, struct sp_identity *ret)
+bool sp_spark_identity_take(
+	struct sp_spark_identity_box *box, uint32_t *version, struct sp_spark_identity *ret)
 {
 	bool newer;
 

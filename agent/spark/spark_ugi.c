@@ -1,10 +1,10 @@
-/* See sparkuser.h. Subject.doAs puts its user into an AccessControlContext, and every thread keeps
+/* See spark_ugi.h. Subject.doAs puts its user into an AccessControlContext, and every thread keeps
  * the one in which it was made. Threads of Spark's RPC are made with SparkEnv, by the thread that
  * makes it, and it is they who receive new tokens. JEP 486 (JDK 24) did away with all of that:
  * there only what is called within a doAs is its user, and Spark's threads are the process's. */
-#include "sparkuser.h"
+#include "spark_ugi.h"
 
-#include "jnikit.h"
+#include "vm/jni_util.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static jobject of_rpc(JNIEnv *env, jclass c, jobject self, jfieldID inherited)
 	return NULL;
 }
 
-void sp_sparkuser_become(JNIEnv *env)
+void sp_spark_ugi_become(JNIEnv *env)
 {
 	jclass c = (*env)->FindClass(env, "java/lang/Thread");
 	jfieldID inherited = c ? (*env)->GetFieldID(env, c, "inheritedAccessControlContext",

@@ -2,14 +2,14 @@
  * them: with Kerberos Spark runs below a doAs of a user of its own making (runAsSparkUser,
  * --proxy-user), and puts later tokens into that one only.
  * Context: a thread attached to the JVM, no lock held. */
-#ifndef SP_AGENT_SPARKUSER_H
-#define SP_AGENT_SPARKUSER_H
+#ifndef SP_AGENT_SPARK_SPARK_UGI_H
+#define SP_AGENT_SPARK_SPARK_UGI_H
 
 #include <jni.h>
 
 /* From now on the calling thread is that user for Hadoop, as if one of Spark's threads had begun
  * it. Nothing changes where threads inherit no user: from JDK 24 on, and before SparkEnv is
  * there. */
-void sp_sparkuser_become(JNIEnv *env);
+void sp_spark_ugi_become(JNIEnv *env);
 
 #endif

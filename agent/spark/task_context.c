@@ -1,10 +1,11 @@
-/* See taskcontext.h. */
-#include "taskcontext.h"
+/* See task_context.h. */
+#include "task_context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ACC_STATIC 8
+#define CLASSES	   16 /* of threads that work for tasks: Spark has three or four */
 
 /* What was looked up, once; all of it belongs to the JVM's one jvmside thread. */
 static struct {
@@ -16,6 +17,13 @@ static struct {
 	jmethodID property;
 	jweak context; /* TaskContextImpl */
 	jfieldID stage, stage_attempt, partition, attempt, task_id, properties;
+	/* The field of a class's objects that holds a context: asking JVMTI for all its fields
+	 * again for each thread cost more than all the rest. */
+	struct {
+		jweak cls;
+		jfieldID field; /* NULL: it has none */
+	} classes[CLASSES];
+	uint32_t next_class;
 } tc;
 
 static bool failed(JNIEnv *env)
@@ -79,7 +87,7 @@ static int busy(JNIEnv *env, jobject thread)
 	return (*env)->GetIntField(env, run, tc.state) == 1;
 }
 
-int sp_taskcontext_busy(JNIEnv *env, jobject thread)
+int sp_task_context_busy(JNIEnv *env, jobject thread)
 {
 	int r;
 
@@ -100,8 +108,8 @@ static bool is_context(JNIEnv *env, jvmtiEnv *ti, jclass c)
 	char *sig = NULL;
 	bool yes;
 
-	if (tc.context && (*env)->IsSameObject(env, tc.context, c))
-		return true;
+	if (tc.context && !(*env)->IsSameObject(env, tc.context, NULL))
+		return (*env)->IsSameObject(env, tc.context, c);
 	if ((*ti)->GetClassSignature(ti, c, &sig, NULL) != JVMTI_ERROR_NONE)
 		return false;
 	yes = strcmp(sig, "Lorg/apache/spark/TaskContextImpl;") == 0;
@@ -189,7 +197,7 @@ static void read_properties(JNIEnv *env, jobject context, struct sp_stage_about 
 }
 
 static bool read_context(
-	JNIEnv *env, jobject c, struct sp_taskname *name, struct sp_stage_about *about)
+	JNIEnv *env, jobject c, struct sp_task_name *name, struct sp_stage_about *about)
 {
 	if (!c)
 		return false;
@@ -206,11 +214,10 @@ static bool read_context(
 	return true;
 }
 
-/* The first field of that class that holds a TaskContext. */
-static jobject field_of(JNIEnv *env, jvmtiEnv *ti, jobject thread, jclass c)
+/* The first field that class @c itself declares for a TaskContext; NULL: none. */
+static jfieldID declared_field(jvmtiEnv *ti, jclass c)
 {
-	jfieldID *fields = NULL;
-	jobject found = NULL;
+	jfieldID *fields = NULL, found = NULL;
 	jint n = 0;
 
 	if ((*ti)->GetClassFields(ti, c, &n, &fields) != JVMTI_ERROR_NONE)
@@ -224,23 +231,47 @@ static jobject field_of(JNIEnv *env, jvmtiEnv *ti, jobject thread, jclass c)
 		if ((*ti)->GetFieldModifiers(ti, c, fields[i], &access) == JVMTI_ERROR_NONE &&
 			!(access & ACC_STATIC) &&
 			strcmp(sig, "Lorg/apache/spark/TaskContext;") == 0)
-			found = (*env)->GetObjectField(env, thread, fields[i]);
+			found = fields[i];
 		(*ti)->Deallocate(ti, (unsigned char *)sig);
 	}
 	(*ti)->Deallocate(ti, (unsigned char *)fields);
 	return found;
 }
 
+/* Remembers it for the class, in the place of the oldest one where all are taken. */
+static void keep_field(JNIEnv *env, jclass c, jfieldID found)
+{
+	uint32_t i = tc.next_class++ % CLASSES;
+
+	if (tc.classes[i].cls)
+		(*env)->DeleteWeakGlobalRef(env, tc.classes[i].cls);
+	tc.classes[i].cls = (*env)->NewWeakGlobalRef(env, c);
+	tc.classes[i].field = found;
+}
+
+/* The field of objects of class @c, or of one of those above it; NULL: none. */
+static jfieldID context_field(JNIEnv *env, jvmtiEnv *ti, jclass c)
+{
+	jfieldID found = NULL;
+	jclass at = c;
+
+	for (uint32_t i = 0; i < CLASSES; i++)
+		if (tc.classes[i].cls && (*env)->IsSameObject(env, tc.classes[i].cls, c))
+			return tc.classes[i].field;
+	for (int depth = 0; at && depth < 8 && !found; depth++) {
+		found = declared_field(ti, at);
+		at = (*env)->GetSuperclass(env, at);
+	}
+	keep_field(env, c, found);
+	return found;
+}
+
 /* The context that a thread's object, or that of one of its classes, holds. */
 static jobject held_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
 {
-	jclass c = (*env)->GetObjectClass(env, thread);
-	jobject found = NULL;
+	jfieldID field = context_field(env, ti, (*env)->GetObjectClass(env, thread));
+	jobject found = field ? (*env)->GetObjectField(env, thread, field) : NULL;
 
-	for (int depth = 0; c && depth < 8 && !found; depth++) {
-		found = field_of(env, ti, thread, c);
-		c = (*env)->GetSuperclass(env, c);
-	}
 	if (!found || !is_context(env, ti, (*env)->GetObjectClass(env, found)))
 		return NULL;
 	return found;
@@ -249,7 +280,7 @@ static jobject held_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
 typedef jobject find_fn(JNIEnv *env, jvmtiEnv *ti, jobject thread);
 
 static bool read_by(JNIEnv *env, jvmtiEnv *ti, jobject thread, find_fn *find,
-	struct sp_taskname *ret_name, struct sp_stage_about *ret_about)
+	struct sp_task_name *ret_name, struct sp_stage_about *ret_about)
 {
 	bool found;
 
@@ -265,23 +296,26 @@ static bool read_by(JNIEnv *env, jvmtiEnv *ti, jobject thread, find_fn *find,
 	return found;
 }
 
-bool sp_taskcontext_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+bool sp_task_context_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_task_name *ret_name,
 	struct sp_stage_about *ret_about)
 {
 	return read_by(env, ti, thread, find_context, ret_name, ret_about);
 }
 
-bool sp_taskcontext_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_taskname *ret_name,
+bool sp_task_context_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_task_name *ret_name,
 	struct sp_stage_about *ret_about)
 {
 	return read_by(env, ti, thread, held_context, ret_name, ret_about);
 }
 
-void sp_taskcontext_done(JNIEnv *env)
+void sp_task_context_done(JNIEnv *env)
 {
 	if (tc.worker)
 		(*env)->DeleteGlobalRef(env, tc.worker);
 	if (tc.context)
 		(*env)->DeleteWeakGlobalRef(env, tc.context);
+	for (uint32_t i = 0; i < CLASSES; i++)
+		if (tc.classes[i].cls)
+			(*env)->DeleteWeakGlobalRef(env, tc.classes[i].cls);
 	memset(&tc, 0, sizeof(tc));
 }

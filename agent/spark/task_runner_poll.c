@@ -1,13 +1,14 @@
-/* See runners.h. */
-#include "runners.h"
+/* See task_runner_poll.h. */
+#include "task_runner_poll.h"
 
 #include "base/clock.h"
-#include "jnikit.h"
+#include "vm/jni_util.h"
 
 #include <string.h>
 
 #define AGAIN_NS 1000000000ull /* an executor registers some time after its JVM has started */
 #define KEPT	 64
+#define TIMES	 3
 
 /* All of it belongs to the jvmside thread. */
 static struct {
@@ -17,6 +18,7 @@ static struct {
 	jmethodID get, value_of;
 	jclass runner; /* global */
 	jfieldID finished;
+	jfieldID task, metrics, times[TIMES], sum; /* NULL: not looked up, or not there */
 	/* Runners that were found, by task id modulo KEPT: asking the map means calls into Java. */
 	struct {
 		int64_t task_id;
@@ -97,6 +99,46 @@ static jobject ask_map(JNIEnv *env, int64_t task_id)
 	return sp_jni_failed(env) || !runner || !is_runner(env, runner) ? NULL : runner;
 }
 
+/* The object that @id, looked up where it is not known yet, has in @o; NULL: none. */
+static jobject follow(JNIEnv *env, jobject o, jfieldID *id, const char *name, const char *sig)
+{
+	jclass c = o ? (*env)->GetObjectClass(env, o) : NULL;
+
+	if (c && !*id)
+		*id = (*env)->GetFieldID(env, c, name, sig);
+	return c && !sp_jni_failed(env) && *id ? (*env)->GetObjectField(env, o, *id) : NULL;
+}
+
+static int64_t milliseconds(JNIEnv *env, jobject accumulator)
+{
+	if (!rs.sum)
+		rs.sum = (*env)->GetFieldID(
+			env, (*env)->GetObjectClass(env, accumulator), "_sum", "J");
+	return sp_jni_failed(env) || !rs.sum ? -1 : (*env)->GetLongField(env, accumulator, rs.sum);
+}
+
+/* Spark's own measure of an attempt that has finished: the times to read the task, to run it and to
+ * write its result, each cut to milliseconds. */
+static uint64_t ran_ns(JNIEnv *env, jobject runner)
+{
+	static const char *const names[TIMES] = {
+		"_executorDeserializeTime", "_executorRunTime", "_resultSerializationTime"};
+	jobject m = follow(env, runner, &rs.task, "task", "Lorg/apache/spark/scheduler/Task;");
+	int64_t sum = 0, ms;
+
+	m = follow(env, m, &rs.metrics, "metrics", "Lorg/apache/spark/executor/TaskMetrics;");
+	for (int i = 0; i < TIMES; i++) {
+		jobject a = follow(
+			env, m, &rs.times[i], names[i], "Lorg/apache/spark/util/LongAccumulator;");
+
+		ms = a ? milliseconds(env, a) : -1;
+		if (ms < 0 || ms > INT32_MAX)
+			return 0;
+		sum += ms;
+	}
+	return sum ? (uint64_t)(sum + TIMES) * 1000000 : 0;
+}
+
 static void drop(JNIEnv *env, uint32_t i)
 {
 	if (rs.kept[i].runner)
@@ -104,7 +146,7 @@ static void drop(JNIEnv *env, uint32_t i)
 	rs.kept[i].runner = NULL;
 }
 
-static int ask(JNIEnv *env, int64_t task_id)
+static int ask(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns)
 {
 	uint32_t i = (uint32_t)((uint64_t)task_id % KEPT);
 	jobject runner = NULL;
@@ -121,26 +163,29 @@ static int ask(JNIEnv *env, int64_t task_id)
 		rs.kept[i].runner = (*env)->NewWeakGlobalRef(env, runner);
 	}
 	finished = (*env)->GetBooleanField(env, runner, rs.finished);
-	if (finished)
+	if (finished) {
+		*ret_ran_ns = ran_ns(env, runner);
 		drop(env, i);
+	}
 	return finished;
 }
 
-int sp_runners_finished(JNIEnv *env, int64_t task_id)
+int sp_task_runner_poll_finished(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns)
 {
 	int r;
 
-	if ((*env)->PushLocalFrame(env, 16) < 0) {
+	*ret_ran_ns = 0;
+	if ((*env)->PushLocalFrame(env, 32) < 0) {
 		sp_jni_failed(env);
 		return -1;
 	}
-	r = ask(env, task_id);
+	r = ask(env, task_id, ret_ran_ns);
 	sp_jni_failed(env);
 	(*env)->PopLocalFrame(env, NULL);
 	return r;
 }
 
-void sp_runners_done(JNIEnv *env)
+void sp_task_runner_poll_done(JNIEnv *env)
 {
 	for (uint32_t i = 0; i < KEPT; i++)
 		drop(env, i);

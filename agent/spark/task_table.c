@@ -1,7 +1,7 @@
-/* See tasks.h. Open tasks are few (one per core of the executor): a plain array. */
-#include "tasks.h"
+/* See task_table.h. Open tasks are few (one per core of the executor): a plain array. */
+#include "task_table.h"
 
-#include "pages.h"
+#include "host/page_alloc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #define TRIES  8
 #define WANTED 256 /* stages that the driver may be asked for; a power of two */
 
-struct sp_tasks {
+struct sp_task_table {
 	pthread_mutex_t lock;
 	struct sp_task *open, *queue;
 	uint64_t *known; /* stage << 32 | attempt, + 1; an older one gives way */
@@ -30,38 +30,38 @@ struct sp_tasks {
 	uint64_t head, tail, lost;
 };
 
-int sp_tasks_new(struct sp_tasks **ret)
+int sp_task_table_new(struct sp_task_table **ret)
 {
-	struct sp_tasks *ts = calloc(1, sizeof(*ts));
+	struct sp_task_table *ts = calloc(1, sizeof(*ts));
 
 	if (!ts)
 		return -ENOMEM;
 	pthread_mutex_init(&ts->lock, NULL);
-	ts->open = sp_pages_map(SP_TASKS_OPEN * sizeof(*ts->open));
-	ts->queue = sp_pages_map(QUEUE * sizeof(*ts->queue));
-	ts->known = sp_pages_map(STAGES * sizeof(*ts->known));
-	ts->abouts = sp_pages_map(ABOUTS * sizeof(*ts->abouts));
+	ts->open = sp_page_alloc_map(SP_TASK_TABLE_OPEN * sizeof(*ts->open));
+	ts->queue = sp_page_alloc_map(QUEUE * sizeof(*ts->queue));
+	ts->known = sp_page_alloc_map(STAGES * sizeof(*ts->known));
+	ts->abouts = sp_page_alloc_map(ABOUTS * sizeof(*ts->abouts));
 	if (!ts->open || !ts->queue || !ts->known || !ts->abouts) {
-		sp_tasks_free(ts);
+		sp_task_table_free(ts);
 		return -ENOMEM;
 	}
 	*ret = ts;
 	return 0;
 }
 
-void sp_tasks_free(struct sp_tasks *ts)
+void sp_task_table_free(struct sp_task_table *ts)
 {
 	if (!ts)
 		return;
-	sp_pages_unmap(ts->open, SP_TASKS_OPEN * sizeof(*ts->open));
-	sp_pages_unmap(ts->queue, QUEUE * sizeof(*ts->queue));
-	sp_pages_unmap(ts->known, STAGES * sizeof(*ts->known));
-	sp_pages_unmap(ts->abouts, ABOUTS * sizeof(*ts->abouts));
+	sp_page_alloc_unmap(ts->open, SP_TASK_TABLE_OPEN * sizeof(*ts->open));
+	sp_page_alloc_unmap(ts->queue, QUEUE * sizeof(*ts->queue));
+	sp_page_alloc_unmap(ts->known, STAGES * sizeof(*ts->known));
+	sp_page_alloc_unmap(ts->abouts, ABOUTS * sizeof(*ts->abouts));
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
 
-static struct sp_task *find(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+static struct sp_task *find(struct sp_task_table *ts, uint32_t tid, int64_t task_id)
 {
 	for (uint32_t i = 0; i < ts->open_count; i++) {
 		struct sp_task *t = &ts->open[i];
@@ -72,12 +72,12 @@ static struct sp_task *find(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
 	return NULL;
 }
 
-static void remove_open(struct sp_tasks *ts, struct sp_task *t)
+static void remove_open(struct sp_task_table *ts, struct sp_task *t)
 {
 	*t = ts->open[--ts->open_count];
 }
 
-static void put(struct sp_tasks *ts, const struct sp_task *t)
+static void put(struct sp_task_table *ts, const struct sp_task *t)
 {
 	if (t->feeder && t->name.task_id < 0)
 		return; /* whose it was never came out */
@@ -87,7 +87,7 @@ static void put(struct sp_tasks *ts, const struct sp_task *t)
 		ts->queue[ts->tail++ & (QUEUE - 1)] = *t;
 }
 
-static void end(struct sp_tasks *ts, struct sp_task *t, uint64_t end_ns, bool ended)
+static void end(struct sp_task_table *ts, struct sp_task *t, uint64_t end_ns, bool ended)
 {
 	if (!t->over)
 		t->end_ns = end_ns > t->start_ns ? end_ns : t->start_ns;
@@ -101,20 +101,20 @@ static uint64_t key_of(int32_t stage, int32_t attempt)
 	return ((uint64_t)(uint32_t)stage << 32 | (uint32_t)attempt) + 1;
 }
 
-static uint64_t *known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+static uint64_t *known(struct sp_task_table *ts, int32_t stage, int32_t attempt)
 {
 	uint64_t h = key_of(stage, attempt) * 0x9e3779b97f4a7c15ull;
 
 	return &ts->known[h >> 40 & (STAGES - 1)];
 }
 
-static bool is_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+static bool is_known(struct sp_task_table *ts, int32_t stage, int32_t attempt)
 {
 	return stage >= 0 && *known(ts, stage, attempt) == key_of(stage, attempt);
 }
 
 /* A thread of a native engine knows the task, not its attempts: the task's own thread does. */
-static struct sp_task whole(struct sp_tasks *ts, const struct sp_task *task)
+static struct sp_task whole(struct sp_task_table *ts, const struct sp_task *task)
 {
 	struct sp_task t = *task;
 
@@ -124,7 +124,7 @@ static struct sp_task whole(struct sp_tasks *ts, const struct sp_task *task)
 	return t;
 }
 
-static void want(struct sp_tasks *ts, const struct sp_stage_about *about)
+static void want(struct sp_task_table *ts, const struct sp_stage_about *about)
 {
 	uint64_t i = ts->wanted_tail++ & (WANTED - 1);
 
@@ -136,7 +136,7 @@ static void want(struct sp_tasks *ts, const struct sp_stage_about *about)
 	ts->wanted[i].tries = about->tries;
 }
 
-void sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
+void sp_task_table_begin(struct sp_task_table *ts, const struct sp_task *task)
 {
 	struct sp_task *t;
 
@@ -144,14 +144,14 @@ void sp_tasks_begin(struct sp_tasks *ts, const struct sp_task *task)
 	t = find(ts, task->tid, -2);
 	if (t)
 		end(ts, t, task->start_ns, true);
-	if (ts->open_count < SP_TASKS_OPEN)
+	if (ts->open_count < SP_TASK_TABLE_OPEN)
 		ts->open[ts->open_count++] = whole(ts, task);
 	else
 		ts->lost++;
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t end_ns)
+void sp_task_table_end(struct sp_task_table *ts, uint32_t tid, int64_t task_id, uint64_t end_ns)
 {
 	struct sp_task *t;
 
@@ -166,7 +166,7 @@ void sp_tasks_end(struct sp_tasks *ts, uint32_t tid, int64_t task_id, uint64_t e
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_resolve(struct sp_tasks *ts, uint32_t tid, const struct sp_taskname *name)
+void sp_task_table_resolve(struct sp_task_table *ts, uint32_t tid, const struct sp_task_name *name)
 {
 	struct sp_task *t;
 
@@ -181,7 +181,7 @@ void sp_tasks_resolve(struct sp_tasks *ts, uint32_t tid, const struct sp_tasknam
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_forget(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+void sp_task_table_forget(struct sp_task_table *ts, uint32_t tid, int64_t task_id)
 {
 	struct sp_task *t;
 
@@ -192,8 +192,8 @@ void sp_tasks_forget(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_learn(
-	struct sp_tasks *ts, uint32_t tid, int64_t task_id, const struct sp_taskname *name)
+void sp_task_table_learn(
+	struct sp_task_table *ts, uint32_t tid, int64_t task_id, const struct sp_task_name *name)
 {
 	struct sp_task *t;
 
@@ -204,7 +204,7 @@ void sp_tasks_learn(
 	pthread_mutex_unlock(&ts->lock);
 }
 
-uint32_t sp_tasks_open(struct sp_tasks *ts, struct sp_task *list, uint32_t max)
+uint32_t sp_task_table_open(struct sp_task_table *ts, struct sp_task *list, uint32_t max)
 {
 	uint32_t n;
 
@@ -215,7 +215,7 @@ uint32_t sp_tasks_open(struct sp_tasks *ts, struct sp_task *list, uint32_t max)
 	return n;
 }
 
-const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size)
+const char *sp_task_table_stages(struct sp_task_table *ts, char *buf, size_t size)
 {
 	uint64_t last = 0, next;
 	size_t at = 0;
@@ -225,7 +225,7 @@ const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size)
 	for (;; last = next) {
 		next = UINT64_MAX;
 		for (uint32_t i = 0; i < ts->open_count; i++) {
-			const struct sp_taskname *n = &ts->open[i].name;
+			const struct sp_task_name *n = &ts->open[i].name;
 			uint64_t key = key_of(n->stage, n->stage_attempt);
 
 			if (n->stage >= 0 && key > last && key < next)
@@ -244,7 +244,7 @@ const char *sp_tasks_stages(struct sp_tasks *ts, char *buf, size_t size)
 	return buf;
 }
 
-bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
+bool sp_task_table_is_open(struct sp_task_table *ts, uint32_t tid, int64_t task_id)
 {
 	bool yes;
 
@@ -254,7 +254,7 @@ bool sp_tasks_is_open(struct sp_tasks *ts, uint32_t tid, int64_t task_id)
 	return yes;
 }
 
-bool sp_tasks_stage_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
+bool sp_task_table_stage_known(struct sp_task_table *ts, int32_t stage, int32_t attempt)
 {
 	bool yes;
 
@@ -264,7 +264,7 @@ bool sp_tasks_stage_known(struct sp_tasks *ts, int32_t stage, int32_t attempt)
 	return yes;
 }
 
-void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about)
+void sp_task_table_stage(struct sp_task_table *ts, const struct sp_stage_about *about)
 {
 	pthread_mutex_lock(&ts->lock);
 	/* With the list full the stage stays unknown, and is told again by its next task. */
@@ -276,7 +276,7 @@ void sp_tasks_stage(struct sp_tasks *ts, const struct sp_stage_about *about)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-bool sp_tasks_wants_name(struct sp_tasks *ts)
+bool sp_task_table_wants_name(struct sp_task_table *ts)
 {
 	bool any;
 
@@ -286,7 +286,7 @@ bool sp_tasks_wants_name(struct sp_tasks *ts)
 	return any;
 }
 
-bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret)
+bool sp_task_table_next_wanted(struct sp_task_table *ts, struct sp_stage_about *ret)
 {
 	bool any;
 
@@ -306,7 +306,7 @@ bool sp_tasks_next_wanted(struct sp_tasks *ts, struct sp_stage_about *ret)
 	return any;
 }
 
-void sp_tasks_want_again(struct sp_tasks *ts, const struct sp_stage_about *about)
+void sp_task_table_want_again(struct sp_task_table *ts, const struct sp_stage_about *about)
 {
 	struct sp_stage_about again = *about;
 
@@ -317,7 +317,7 @@ void sp_tasks_want_again(struct sp_tasks *ts, const struct sp_stage_about *about
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about)
+void sp_task_table_named(struct sp_task_table *ts, const struct sp_stage_about *about)
 {
 	pthread_mutex_lock(&ts->lock);
 	if (ts->about_count < ABOUTS)
@@ -325,7 +325,61 @@ void sp_tasks_named(struct sp_tasks *ts, const struct sp_stage_about *about)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-void sp_tasks_close(struct sp_tasks *ts, uint64_t now_ns)
+static bool lists(const struct sp_stage_about *list, uint32_t n, const struct sp_task_name *t)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].stage == t->stage && list[i].attempt == t->stage_attempt)
+			return true;
+	return false;
+}
+
+uint32_t sp_task_table_running(struct sp_task_table *ts, struct sp_stage_about *list, uint32_t max)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count && n < max; i++) {
+		const struct sp_task_name *t = &ts->open[i].name;
+
+		if (t->stage < 0 || t->stage_attempt < 0 || lists(list, n, t))
+			continue;
+		memset(&list[n], 0, sizeof(*list));
+		list[n].stage = t->stage;
+		list[n].attempt = t->stage_attempt;
+		list[n].sql = list[n].job = -1;
+		n++;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return n;
+}
+
+static bool lacks_launch(const struct sp_task *t)
+{
+	return !t->begun && !t->feeder && !t->launch_ms;
+}
+
+bool sp_task_table_wants_launch(struct sp_task_table *ts, int32_t stage, int32_t attempt)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count && !any; i++)
+		any = ts->open[i].name.stage == stage &&
+		      ts->open[i].name.stage_attempt == attempt && lacks_launch(&ts->open[i]);
+	pthread_mutex_unlock(&ts->lock);
+	return any;
+}
+
+void sp_task_table_launched(struct sp_task_table *ts, int64_t task_id, uint64_t launch_ms)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count; i++)
+		if (ts->open[i].name.task_id == task_id && lacks_launch(&ts->open[i]))
+			ts->open[i].launch_ms = launch_ms;
+	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_task_table_close(struct sp_task_table *ts, uint64_t now_ns)
 {
 	pthread_mutex_lock(&ts->lock);
 	while (ts->open_count)
@@ -333,7 +387,7 @@ void sp_tasks_close(struct sp_tasks *ts, uint64_t now_ns)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-bool sp_tasks_next(struct sp_tasks *ts, struct sp_task *ret)
+bool sp_task_table_next(struct sp_task_table *ts, struct sp_task *ret)
 {
 	bool any;
 
@@ -345,7 +399,7 @@ bool sp_tasks_next(struct sp_tasks *ts, struct sp_task *ret)
 	return any;
 }
 
-bool sp_tasks_next_stage(struct sp_tasks *ts, struct sp_stage_about *ret)
+bool sp_task_table_next_stage(struct sp_task_table *ts, struct sp_stage_about *ret)
 {
 	bool any;
 
@@ -357,7 +411,7 @@ bool sp_tasks_next_stage(struct sp_tasks *ts, struct sp_stage_about *ret)
 	return any;
 }
 
-uint64_t sp_tasks_lost(struct sp_tasks *ts)
+uint64_t sp_task_table_lost(struct sp_task_table *ts)
 {
 	uint64_t n;
 

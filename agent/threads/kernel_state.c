@@ -1,5 +1,5 @@
-/* See wall_proc.h. */
-#include "wall_proc.h"
+/* See kernel_state.h. */
+#include "kernel_state.h"
 
 #include "base/clock.h"
 
@@ -9,19 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
-
-uint64_t sp_wall_cpu_ns(uint32_t tid)
+uint64_t sp_kernel_state_cpu_ns(uint32_t tid)
 {
 	return sp_clock_read((clockid_t)(~tid << 3 | 6));
 }
 
-int sp_wall_open(uint32_t tid, enum sp_wall_file file)
+int sp_kernel_state_open(uint32_t tid, enum sp_kernel_state_file file)
 {
 	static const char *const names[SP_WALL_FILES] = {"syscall", "schedstat", "status"};
 	char path[48];
@@ -33,9 +28,9 @@ int sp_wall_open(uint32_t tid, enum sp_wall_file file)
 }
 
 /* Returns what was read, more than nothing and with a 0 behind it, or -errno. */
-static ssize_t slurp(uint32_t tid, enum sp_wall_file file, int fd, char *buf, size_t size)
+static ssize_t slurp(uint32_t tid, enum sp_kernel_state_file file, int fd, char *buf, size_t size)
 {
-	int mine = fd < 0 ? sp_wall_open(tid, file) : -1;
+	int mine = fd < 0 ? sp_kernel_state_open(tid, file) : -1;
 	ssize_t n;
 
 	if (fd < 0 && mine < 0)
@@ -50,7 +45,7 @@ static ssize_t slurp(uint32_t tid, enum sp_wall_file file, int fd, char *buf, si
 	return n ? n : -ESRCH;
 }
 
-bool sp_wall_delay(uint32_t tid, int fd, struct sp_wall_delay *ret)
+bool sp_kernel_state_delay(uint32_t tid, int fd, struct sp_kernel_state_delay *ret)
 {
 	char text[80], *p;
 
@@ -64,7 +59,7 @@ bool sp_wall_delay(uint32_t tid, int fd, struct sp_wall_delay *ret)
 	return true;
 }
 
-uint64_t sp_wall_blocks(uint32_t tid, int fd)
+uint64_t sp_kernel_state_blocks(uint32_t tid, int fd)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
 	char text[4096], *p;
@@ -76,7 +71,7 @@ uint64_t sp_wall_blocks(uint32_t tid, int fd)
 }
 
 /* "running", "-1 sp pc", or "nr arg0 … arg5 sp pc" (proc(5)). */
-static int parse_where(const char *text, struct sp_wall_where *ret)
+static int parse_where(const char *text, struct sp_kernel_state_where *ret)
 {
 	uint64_t v[9];
 	char *p;
@@ -104,7 +99,7 @@ static int parse_where(const char *text, struct sp_wall_where *ret)
 	return 0;
 }
 
-int sp_wall_where(uint32_t tid, int fd, struct sp_wall_where *ret)
+int sp_kernel_state_where(uint32_t tid, int fd, struct sp_kernel_state_where *ret)
 {
 	char text[256];
 	ssize_t n = slurp(tid, SP_WALL_SYSCALL, fd, text, sizeof(text));
@@ -112,70 +107,17 @@ int sp_wall_where(uint32_t tid, int fd, struct sp_wall_where *ret)
 	return n < 0 ? (int)n : parse_where(text, ret);
 }
 
-static enum sp_state class_of_fd(uint64_t fd)
+static bool own_fd_mode(void *ctx, uint64_t fd, mode_t *ret)
 {
 	struct stat st;
 
 	if (fstat((int)fd, &st) < 0)
-		return SP_STATE_BLOCKED;
-	if (S_ISSOCK(st.st_mode))
-		return SP_STATE_NET;
-	return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode) ? SP_STATE_DISK
-										 : SP_STATE_BLOCKED;
+		return false;
+	*ret = st.st_mode;
+	return true;
 }
 
-enum sp_state sp_wall_class(const struct sp_wall_where *w)
+enum sp_state sp_kernel_state_class(const struct sp_kernel_state_where *w)
 {
-	switch (w->nr) {
-	case SYS_futex:
-		return SP_STATE_LOCK;
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-		return SP_STATE_SLEEP;
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-		return SP_STATE_POLL;
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
-		return SP_STATE_NET;
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_sync:
-	case SYS_syncfs:
-	case SYS_sync_file_range:
-	case SYS_msync:
-	case SYS_open:
-	case SYS_openat:
-	case SYS_unlink:
-	case SYS_unlinkat:
-	case SYS_rename:
-	case SYS_getdents64:
-		return SP_STATE_DISK;
-	case SYS_read:
-	case SYS_write:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_pread64:
-	case SYS_pwrite64:
-	case SYS_ftruncate:
-	case SYS_fallocate:
-	case SYS_copy_file_range:
-		return class_of_fd(w->args[0]);
-	case SYS_sendfile:
-		return class_of_fd(w->args[0]) == SP_STATE_NET ? SP_STATE_NET : SP_STATE_DISK;
-	default:
-		return SP_STATE_BLOCKED;
-	}
+	return sp_thread_state(w->nr, w->args[0], own_fd_mode, NULL);
 }

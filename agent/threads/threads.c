@@ -2,9 +2,10 @@
 #include "threads.h"
 
 #include "base/clock.h"
-#include "namelog.h"
-#include "pages.h"
-#include "threads_inside.h"
+#include "count.h"
+#include "host/page_alloc.h"
+#include "thread_name_history.h"
+#include "threads_internal.h"
 #include "threads_proc.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define OLD_NAMES 4096
+#define SCAN_NS	  400000000ull /* at most, where the kernel counts threads; else a quarter */
 
 int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 {
@@ -26,12 +28,11 @@ int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 		return -ENOMEM;
 	ts->args = args;
 	pthread_mutex_init(&ts->lock, NULL);
-	ts->slots = sp_pages_map(sizeof(*ts->slots) * SP_THREADS_MAX);
-	ts->infos = sp_pages_map(sizeof(*ts->infos) * SP_THREADS_MAX);
-	ts->index = sp_pages_map(sizeof(*ts->index) * SP_TINDEX_SIZE);
-	ts->proc.nlink = 0;
+	ts->slots = sp_page_alloc_map(sizeof(*ts->slots) * SP_THREADS_MAX);
+	ts->infos = sp_page_alloc_map(sizeof(*ts->infos) * SP_THREADS_MAX);
+	ts->index = sp_page_alloc_map(sizeof(*ts->index) * SP_TINDEX_SIZE);
 	if (!ts->slots || !ts->infos || !ts->index ||
-		sp_namelog_new(&ts->old_names, OLD_NAMES, SP_THREAD_NAME) < 0) {
+		sp_thread_name_history_new(&ts->old_names, OLD_NAMES, SP_THREAD_NAME) < 0) {
 		sp_threads_free(ts);
 		return -ENOMEM;
 	}
@@ -50,11 +51,11 @@ void sp_threads_free(struct sp_threads *ts)
 	sp_sig.slots = NULL;
 	sp_sig.index = NULL;
 	sp_sig.slot_count = 0;
-	sp_proc_tasks_done(&ts->proc);
-	sp_pages_unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
-	sp_pages_unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
-	sp_pages_unmap(ts->index, sizeof(*ts->index) * SP_TINDEX_SIZE);
-	sp_namelog_free(ts->old_names);
+	sp_threads_proc_tasks_done(&ts->proc);
+	sp_page_alloc_unmap(ts->slots, sizeof(*ts->slots) * SP_THREADS_MAX);
+	sp_page_alloc_unmap(ts->infos, sizeof(*ts->infos) * SP_THREADS_MAX);
+	sp_page_alloc_unmap(ts->index, sizeof(*ts->index) * SP_TINDEX_SIZE);
+	sp_thread_name_history_free(ts->old_names);
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
@@ -81,7 +82,8 @@ static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name
 {
 	if (name && strncmp(t->name, name, sizeof(t->name) - 1) != 0) {
 		if (t->name[0])
-			t->name_log = sp_namelog_put(ts->old_names, t->name, now_ns, t->name_log);
+			t->name_log = sp_thread_name_history_put(
+				ts->old_names, t->name, now_ns, t->name_log);
 		t->named_ns = now_ns;
 		snprintf(t->name, sizeof(t->name), "%s", name);
 		t->name_version++;
@@ -117,6 +119,7 @@ static void end_thread(struct sp_threads *ts, struct sp_tinfo *t)
 	atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
 	if (ts->hooked && !t->agent)
 		ts->hooks.gone(ts->hooks.ctx, t);
+	sp_threads_unmark_ending(ts, t);
 	t->state = SP_THREAD_ENDED;
 	t->ended_scan = ts->scan;
 	ts->live--;
@@ -229,7 +232,7 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 	uint64_t lo = 0, hi = 0;
 	struct sp_tinfo *t;
 
-	sp_proc_own_stack(&lo, &hi);
+	sp_threads_proc_own_stack(&lo, &hi);
 	pthread_mutex_lock(&ts->lock);
 	t = sp_tindex_find(ts, tid);
 	/* A native thread that attaches to the JVM is known already. */
@@ -244,6 +247,7 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 		t->java_thread = t->java_was = java_thread;
 		t->java_since_ns = sp_clock_mono_ns();
 		t->java_id = java_id;
+		sp_threads_unmark_ending(ts, t);
 		t->listed = t->named_java = true;
 		atomic_store_explicit(&t->sig->anchor, anchor, memory_order_release);
 		set_bounds(t, lo, hi);
@@ -266,6 +270,7 @@ void sp_threads_ended(struct sp_threads *ts, const char *name)
 		 * ends here, the rest when /proc no longer shows it. */
 		atomic_store_explicit(&t->sig->anchor, 0, memory_order_release);
 		t->java_thread = 0;
+		sp_threads_mark_ending(ts, t);
 		t->listed = true; /* or a list read before this would bring its JavaThread back */
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -334,7 +339,7 @@ uint32_t sp_threads_name_at(
 	pthread_mutex_lock(&ts->lock);
 	version = t->name_version;
 	if (time_ns < t->named_ns)
-		old = sp_namelog_at(ts->old_names, t->name_log, time_ns);
+		old = sp_thread_name_history_at(ts->old_names, t->name_log, time_ns);
 	memcpy(buf, old ? old : t->name, SP_THREAD_NAME);
 	pthread_mutex_unlock(&ts->lock);
 	return old ? 0 : version;
@@ -352,10 +357,14 @@ static void saw_task(void *ctx, uint32_t tid)
 	if (t && t->state == SP_THREAD_LIVE) {
 		if (t->seen < ts->scan)
 			t->seen = ts->scan;
-	} else if ((t = add(ts, tid))) {
+		if (t->ending_scan + 1 < ts->scan)
+			sp_threads_unmark_ending(ts, t); /* it lives on */
+	} else if (!(t = add(ts, tid))) {
+		ts->full = true;
+	} else {
 		ts->want_list = true;
-		sp_proc_comm(tid, comm);
-		sp_proc_whole_name(comm, sizeof(comm));
+		sp_threads_proc_comm(tid, comm);
+		sp_threads_proc_whole_name(comm, sizeof(comm));
 		/* The control connection's threads are ours as well. */
 		if (strncmp(comm, "sparkprof", 9) == 0)
 			t->agent = true;
@@ -428,25 +437,25 @@ void sp_threads_scan(struct sp_threads *ts, const struct sp_hotspot *h, bool for
 	if (ts->want_bounds) {
 		pthread_mutex_lock(&ts->lock);
 		ts->want_bounds = false;
-		sp_proc_maps(fill_bounds, ts);
+		sp_threads_proc_maps(fill_bounds, ts);
 		pthread_mutex_unlock(&ts->lock);
 	}
-	/* The link count changes with most comings and goings; look anyway now and then. Those of a
-	 * JVM that starts threads by the thousand change it all the time; Java's are told of. */
-	if (!force && (now < ts->rest_ns ||
-			      (now < ts->next_scan_ns && !sp_proc_tasks_changed(&ts->proc))))
+	/* One may end while another begins: look anyway now and then. Those of a JVM that starts
+	 * threads by the thousand differ all the time; Java's are told of. */
+	if (!force && (now < ts->rest_ns || (now < ts->next_scan_ns && sp_threads_count_fits(ts))))
 		return;
 	pthread_mutex_lock(&ts->lock);
 	ts->scan++;
+	ts->full = false;
 	pthread_mutex_unlock(&ts->lock);
-	if (sp_proc_tasks(saw_task, ts) == 0)
+	if (sp_threads_proc_tasks(&ts->proc, saw_task, ts) == 0)
 		let_go(ts);
 	if (ts->want_list && h)
 		fill_from_list(ts, h);
 	/* A scan of 10,000 threads takes milliseconds: at most 1 % of our time, and 10 % where they
 	 * come and go. */
 	took = sp_clock_mono_ns() - now;
-	ts->next_scan_ns = now + 100000000 + 100 * took;
+	ts->next_scan_ns = now + (ts->proc.counts ? SCAN_NS : SCAN_NS / 4) + 100 * took;
 	ts->rest_ns = now + 10 * took;
 }
 

@@ -4,10 +4,10 @@
  * it appears and once when it is let go.
  * Context: any agent thread and JVMTI thread callbacks, never a signal handler (which reads the
  * slots in sig/handler.h only). Every call is short and none calls the JVM. */
-#ifndef SP_AGENT_THREADS_H
-#define SP_AGENT_THREADS_H
+#ifndef SP_AGENT_THREADS_THREADS_H
+#define SP_AGENT_THREADS_THREADS_H
 
-#include "args.h"
+#include "options/args.h"
 #include "sig/handler.h"
 #include "unwind/hotspot.h"
 
@@ -28,16 +28,18 @@ struct sp_tinfo {
 	bool listed;	     /* looked up in HotSpot's list */
 	bool want_sp;	     /* bounds unknown: hint_sp lies in its stack */
 	bool named_java;     /* name comes from the JVM, not from comm */
+	bool ending;	     /* has announced its end; at scan ending_scan */
 	uint32_t generation; /* of its slot: another thread, another number */
 	uint32_t seen;	     /* number of the last scan that saw it */
-	uint32_t ended_scan;
+	uint32_t ended_scan, ending_scan;
 	uint64_t java_thread, java_id, hint_sp;
 	/* its JavaThread even after its end, and since when it has had it */
 	uint64_t java_was, java_since_ns;
 	char name[SP_THREAD_NAME];
 	char group[48];
-	uint32_t name_version;	     /* changes with the name */
-	uint64_t named_ns, name_log; /* since when it has it; the one before (namelog.h) */
+	uint32_t name_version; /* changes with the name */
+	uint64_t named_ns,
+		name_log; /* since when it has it; the one before (thread_name_history.h) */
 	/* the collector's: dictionary id of (tid, name) in the current chunk */
 	uint32_t dict_id, dict_epoch, dict_version;
 	/* the engines' */
@@ -46,7 +48,9 @@ struct sp_tinfo {
 	uint32_t reach, looks; /* its deepest stack, of so many before the window was fitted */
 	int *fds;	       /* perf descriptors, one per CPU */
 	_Atomic(struct sp_chain *) chain; /* kernel frames beside its signals, NULL: none */
-	uint32_t perf_ticket; /* of the request for them under way, 0: none (passed.h) */
+	uint32_t perf_ticket; /* of the request for them under way, 0: none (perf_fd_inbox.h) */
+	uint64_t rest_ns;     /* CPU time that has not made a sample yet, plus 1; 0: none seen */
+	uint64_t own_cpu_ns;  /* of one of ours, as sp_threads_own_cpu() saw it last */
 };
 
 /* An engine's interest. Called with the registry's lock held: system calls only. */
@@ -121,5 +125,9 @@ void sp_threads_each(
 uint32_t sp_threads_slot(const struct sp_threads *ts, const struct sp_tinfo *t);
 
 uint32_t sp_threads_count(const struct sp_threads *ts);
+
+/* CPU time that our own threads have used since the last call, ns. Context: the collector, or who
+ * starts it. */
+uint64_t sp_threads_own_cpu(struct sp_threads *ts);
 
 #endif

@@ -1,6 +1,6 @@
-/* Where a thread id's slot is: see threads_inside.h. Open addressing over the table that the signal
- * handler reads without a lock. */
-#include "threads_inside.h"
+/* Where a thread id's slot is: see threads_internal.h. Open addressing over the table that the
+ * signal handler reads without a lock. */
+#include "threads_internal.h"
 
 #define TOMB 0xffffffffu
 

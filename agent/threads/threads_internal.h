@@ -1,6 +1,6 @@
 /* Inside of the thread registry: its state, and its index by thread id. Context: under its lock. */
-#ifndef SP_AGENT_THREADS_INSIDE_H
-#define SP_AGENT_THREADS_INSIDE_H
+#ifndef SP_AGENT_THREADS_THREADS_INTERNAL_H
+#define SP_AGENT_THREADS_THREADS_INTERNAL_H
 
 #include "threads.h"
 #include "threads_proc.h"
@@ -17,15 +17,17 @@ struct sp_threads {
 	struct sp_tinfo *infos;
 	_Atomic uint32_t *index;
 	uint32_t used, live; /* slots ever used; threads alive */
+	uint32_t ending;     /* of these, Java threads that announced their end */
+	bool full;	     /* the last scan saw threads for which there was no slot */
 	uint32_t tombs, scan;
 	uint32_t agents[8];
 	uint32_t agent_count;
 	bool want_bounds, want_list;
 	bool hooked;
 	struct sp_thread_hooks hooks;
-	struct sp_proc_tasks proc;
+	struct sp_threads_proc_tasks proc;
 	uint64_t next_scan_ns, rest_ns; /* the next one; none before, whatever changed */
-	struct sp_namelog *old_names;
+	struct sp_thread_name_history *old_names;
 	struct {
 		uint64_t holder;
 		uint32_t slot, generation;

@@ -1,8 +1,9 @@
 /* Reads of /proc/self for the thread registry; see threads_proc.h. No stdio: the maps of a big JVM
- * are read in pieces into a small buffer. */
+ * are read in segments into a small buffer. */
 #include "threads_proc.h"
 
-#include <dirent.h>
+#include "host/list_dir.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool sp_proc_tasks_changed(struct sp_proc_tasks *p)
+/* 0: cannot be told. */
+static uint64_t links(struct sp_threads_proc_tasks *p)
 {
 	struct stat st;
-	uint64_t before = p->nlink;
 
 	/* Kept open: the way through /proc costs ten times what the answer does. */
 	if (!p->open) {
@@ -23,33 +24,54 @@ bool sp_proc_tasks_changed(struct sp_proc_tasks *p)
 		p->fd = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (p->fd < 0 ? stat("/proc/self/task", &st) < 0 : fstat(p->fd, &st) < 0)
-		return false;
-	p->nlink = (uint64_t)st.st_nlink;
-	return p->nlink != before;
+		return 0;
+	return (uint64_t)st.st_nlink;
 }
 
-void sp_proc_tasks_done(struct sp_proc_tasks *p)
+uint32_t sp_threads_proc_tasks_count(struct sp_threads_proc_tasks *p)
+{
+	uint64_t n = p->counts ? links(p) : 0;
+
+	return n > 2 ? (uint32_t)(n - 2) : 0;
+}
+
+void sp_threads_proc_tasks_done(struct sp_threads_proc_tasks *p)
 {
 	if (p->open && p->fd >= 0)
 		close(p->fd);
 	p->open = false;
 }
 
-int sp_proc_tasks(void (*fn)(void *ctx, uint32_t tid), void *ctx)
-{
-	DIR *d = opendir("/proc/self/task");
-	struct dirent *e;
+struct tasks {
+	void (*fn)(void *ctx, uint32_t tid);
+	void *ctx;
+	uint64_t count;
+};
 
-	if (!d)
-		return -errno;
-	while ((e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			fn(ctx, (uint32_t)strtoul(e->d_name, NULL, 10));
-	closedir(d);
-	return 0;
+static void saw_entry(void *ctx, const char *name)
+{
+	struct tasks *t = ctx;
+
+	if (name[0] < '1' || name[0] > '9')
+		return;
+	t->count++;
+	t->fn(t->ctx, (uint32_t)strtoul(name, NULL, 10));
 }
 
-const char *sp_proc_comm(uint32_t tid, char *buf)
+int sp_threads_proc_tasks(
+	struct sp_threads_proc_tasks *p, void (*fn)(void *ctx, uint32_t tid), void *ctx)
+{
+	struct tasks t = {fn, ctx, 0};
+	uint64_t before = links(p);
+	int r = sp_list_dir("/proc/self/task", saw_entry, &t);
+
+	/* Not every kernel that looks like Linux counts threads there. */
+	if (r == 0 && before == links(p))
+		p->counts = before == t.count + 2;
+	return r;
+}
+
+const char *sp_threads_proc_comm(uint32_t tid, char *buf)
 {
 	char path[48];
 	ssize_t n;
@@ -66,7 +88,7 @@ const char *sp_proc_comm(uint32_t tid, char *buf)
 	return buf;
 }
 
-void sp_proc_whole_name(char *comm, size_t size)
+void sp_threads_proc_whole_name(char *comm, size_t size)
 {
 	static const char *const names[] = {"C1 CompilerThread", "C2 CompilerThread",
 		"VM Periodic Task Thread", "Monitor Deflation Thread", "Notification Thread"};
@@ -94,7 +116,7 @@ static void maps_line(
 	fn(ctx, start, end);
 }
 
-int sp_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+int sp_threads_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
 {
 	char buf[8192];
 	size_t have = 0;
@@ -120,7 +142,7 @@ int sp_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
 	return 0;
 }
 
-void sp_proc_own_stack(uint64_t *ret_lo, uint64_t *ret_hi)
+void sp_threads_proc_own_stack(uint64_t *ret_lo, uint64_t *ret_hi)
 {
 	pthread_attr_t attr;
 	void *addr;

@@ -1,7 +1,7 @@
 /* Classes of ours in the boot loader: defined once, and the same for all builds of the agent, for
  * none can be taken out again. */
-#ifndef SP_AGENT_BOOTCLASS_H
-#define SP_AGENT_BOOTCLASS_H
+#ifndef SP_AGENT_VM_BOOTCLASS_H
+#define SP_AGENT_VM_BOOTCLASS_H
 
 #include <jni.h>
 #include <stddef.h>

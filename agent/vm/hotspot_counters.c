@@ -1,8 +1,9 @@
-/* See perfdata.h. PerfDataPrologue and PerfDataEntry of perfMemory.hpp: 32 bytes of prologue, then
- * entries of {length, name offset, vector length, type, flags, unit, variability, data offset}. */
-#include "perfdata.h"
+/* See hotspot_counters.h. PerfDataPrologue and PerfDataEntry of perfMemory.hpp: 32 bytes of
+ * prologue, then entries of {length, name offset, vector length, type, flags, unit, variability,
+ * data offset}. */
+#include "hotspot_counters.h"
 
-#include "vmtable.h"
+#include "vm_statics.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -15,10 +16,10 @@ struct perf_entry {
 
 #define PERF_MAGIC 0xc0c0feca
 
-void sp_perfdata_each(
+void sp_hotspot_counters_each(
 	void (*fn)(void *ctx, const char *name, const volatile uint64_t *value), void *ctx)
 {
-	uint64_t at = sp_vmtable_static("PerfMemory", "_start");
+	uint64_t at = sp_vm_statics_static("PerfMemory", "_start");
 	const uint8_t *p = at ? *(const uint8_t **)at : NULL, *e;
 	int32_t used, first, count;
 
@@ -53,10 +54,10 @@ static void is_it(void *ctx, const char *name, const volatile uint64_t *value)
 		s->found = value;
 }
 
-const volatile uint64_t *sp_perfdata_find(const char *name)
+const volatile uint64_t *sp_hotspot_counters_find(const char *name)
 {
 	struct search s = {name, NULL};
 
-	sp_perfdata_each(is_it, &s);
+	sp_hotspot_counters_each(is_it, &s);
 	return s.found;
 }

@@ -1,5 +1,5 @@
-/* See jnikit.h. */
-#include "jnikit.h"
+/* See jni_util.h. */
+#include "jni_util.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,6 +9,8 @@
 
 #define STARTING_MS 8000
 #define LOOK_MS	    10
+#define JNI_19	    0x00130000
+#define JNI_21	    0x00150000
 
 int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret)
 {
@@ -24,6 +26,14 @@ int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret)
 		nanosleep(&pause, NULL);
 	}
 	return -ENOTSUP;
+}
+
+/* JDK 22 and 23 still say 21. */
+bool sp_jni_doubles_states(JNIEnv *env)
+{
+	jint version = (*env)->GetVersion(env);
+
+	return version >= JNI_19 && version <= JNI_21;
 }
 
 bool sp_jni_failed(JNIEnv *env)

@@ -1,7 +1,7 @@
 /* Small helps for code that calls into the JVM: exceptions as sentences, strings, and classes that
  * must not be loaded by a look. Context: a thread attached to the JVM. */
-#ifndef SP_AGENT_JNIKIT_H
-#define SP_AGENT_JNIKIT_H
+#ifndef SP_AGENT_VM_JNI_UTIL_H
+#define SP_AGENT_VM_JNI_UTIL_H
 
 #include "base/err.h"
 
@@ -12,6 +12,14 @@
 /* The JVM's tool interface. One that is still starting can be attached to before it has any: waits
  * for it, for a few seconds. Context: any thread. Returns 0 or -ENOTSUP. */
 int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret);
+
+/* Must an event that is kept per thread, such as the end of threads, stay enabled once one was?
+ * Whenever the first such event is enabled, HotSpot gives every thread without a JVMTI state one.
+ * In JDK 19 to 21 (JDK-8319935) a native thread that is just attaching, without a Thread object
+ * yet, gets a state that does not count the next time, and then a second one. The first is left
+ * behind when the thread ends, and HotSpot writes into the freed memory of that thread at each
+ * change of an event, ours or anybody's. While one is enabled, none is the first. */
+bool sp_jni_doubles_states(JNIEnv *env);
 
 /* Takes away the exception that is there, if any; returns whether there was one. */
 bool sp_jni_failed(JNIEnv *env);

@@ -2,7 +2,8 @@
 #include "jvminfo.h"
 
 #include "base/clock.h"
-#include "vmtable.h"
+#include "base/redact.h"
+#include "vm_statics.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,23 +13,30 @@
 
 static const char *text_at(const char *type, const char *field)
 {
-	uint64_t p = sp_vmtable_static(type, field);
+	uint64_t p = sp_vm_statics_static(type, field);
 
 	return p ? *(const char **)p : NULL;
 }
 
 /* An array of words, parted by blanks. */
-static void words(const char *array, const char *count, char *buf, size_t size)
+static void words(const char *array, const char *count, bool redact, char *buf, size_t size)
 {
-	uint64_t a = sp_vmtable_static("Arguments", array);
-	uint64_t n = sp_vmtable_static("Arguments", count);
-	size_t used = 0;
+	uint64_t a = sp_vm_statics_static("Arguments", array);
+	uint64_t n = sp_vm_statics_static("Arguments", count);
+	enum sp_redact_next next = SP_REDACT_PLAIN;
+	SP_AUTO_BUF struct sp_buf line = {0};
 
-	for (int i = 0; a && n && i < *(const int *)n && used < size; i++) {
+	for (int i = 0; a && n && i < *(const int *)n && line.len < size; i++) {
 		const char *word = (*(const char ***)a)[i];
 
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " " : "", word);
+		if (i)
+			sp_buf_addc(&line, ' ');
+		if (redact)
+			sp_redact_word(word, strlen(word), &next, &line);
+		else
+			sp_buf_adds(&line, word);
 	}
+	snprintf(buf, size, "%s", sp_buf_str(&line));
 }
 
 /* When the process began: field 22 of /proc/self/stat, in ticks since boot. */
@@ -53,7 +61,7 @@ static uint64_t start_ms(void)
 	return sp_clock_wall_ns() / 1000000 - (up > began ? up - began : 0);
 }
 
-void sp_jvminfo_read(struct sp_jvminfo *ret)
+void sp_jvminfo_read(struct sp_jvminfo *ret, bool redact)
 {
 	const char *version = text_at("Abstract_VM_Version", "_s_internal_vm_info_string");
 	const char *command = text_at("Arguments", "_java_command");
@@ -66,7 +74,9 @@ void sp_jvminfo_read(struct sp_jvminfo *ret)
 	snprintf(ret->name, sizeof(ret->name), "%.*s",
 		strstr(ret->version, " (") ? (int)strcspn(ret->version, "(") - 1 : 0, ret->version);
 	snprintf(ret->command, sizeof(ret->command), "%s", command ? command : "");
-	words("_jvm_args_array", "_num_jvm_args", ret->args, sizeof(ret->args));
-	words("_jvm_flags_array", "_num_jvm_flags", ret->flags, sizeof(ret->flags));
+	if (redact)
+		sp_redact_in_place(ret->command, sizeof(ret->command));
+	words("_jvm_args_array", "_num_jvm_args", redact, ret->args, sizeof(ret->args));
+	words("_jvm_flags_array", "_num_jvm_flags", redact, ret->flags, sizeof(ret->flags));
 	ret->start_ms = start_ms();
 }

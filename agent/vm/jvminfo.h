@@ -1,8 +1,9 @@
 /* What the JVM says about itself, as the JDK's own recordings have it: from the tables that libjvm
  * exports, so that no call enters the JVM. Context: any thread. */
-#ifndef SP_AGENT_JVMINFO_H
-#define SP_AGENT_JVMINFO_H
+#ifndef SP_AGENT_VM_JVMINFO_H
+#define SP_AGENT_VM_JVMINFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sp_jvminfo {
@@ -11,7 +12,8 @@ struct sp_jvminfo {
 	uint64_t start_ms;			     /* since 1970; 0 unknown */
 };
 
-/* Texts that this JVM does not tell stay empty. */
-void sp_jvminfo_read(struct sp_jvminfo *ret);
+/* Texts that this JVM does not tell stay empty. @redact: what looks secret in command lines is
+ * taken out, see base/redact.h. */
+void sp_jvminfo_read(struct sp_jvminfo *ret, bool redact);
 
 #endif

@@ -1,6 +1,6 @@
-/* See neighbours.h: a library that has one of the JVM's entry points for agents is one. The JDK's
+/* See other_agents.h: a library that has one of the JVM's entry points for agents is one. The JDK's
  * own are no strangers. */
-#include "neighbours.h"
+#include "other_agents.h"
 
 #include "base/cleanup.h"
 
@@ -53,7 +53,7 @@ static bool is_stranger(const char *path)
 	const char *name = strrchr(path, '/') + 1;
 	Dl_info self;
 
-	if (dladdr((void *)sp_neighbours, &self) && strcmp(self.dli_fname, path) == 0)
+	if (dladdr((void *)sp_other_agents, &self) && strcmp(self.dli_fname, path) == 0)
 		return false;
 	for (size_t i = 0; i < SP_COUNT(jdk); i++)
 		if (strcmp(jdk[i], name) == 0)
@@ -61,7 +61,7 @@ static bool is_stranger(const char *path)
 	return is_agent(path);
 }
 
-int sp_neighbours(char *ret, size_t size)
+int sp_other_agents(char *ret, size_t size)
 {
 	SP_AUTO_FREE struct found *f = calloc(1, sizeof(*f));
 	size_t used = 0;

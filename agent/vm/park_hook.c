@@ -1,10 +1,10 @@
-/* See park.h. From JDK 15 on HotSpot prints a warning on the host's stdout when a platform class's
- * native method is bound again from outside of the boot loader (JDK-8238460). It looks at the
- * second Java frame of the calling thread; so we bind from a callback of Object.wait(long, int),
- * which we call ourselves: both frames are Object's. */
-#include "park.h"
+/* See park_hook.h. From JDK 15 on HotSpot prints a warning on the host's stdout when a platform
+ * class's native method is bound again from outside of the boot loader (JDK-8238460). It looks at
+ * the second Java frame of the calling thread; so we bind from a callback of Object.wait(long,
+ * int), which we call ourselves: both frames are Object's. */
+#include "park_hook.h"
 
-#include "vmtable.h"
+#include "vm_statics.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static sp_park_fn **slot(JNIEnv *env)
 {
 	jclass unsafe = (*env)->FindClass(env, unsafe_name);
 	jmethodID park = unsafe ? (*env)->GetMethodID(env, unsafe, "park", "(ZJ)V") : NULL;
-	uint64_t size = sp_vmtable_size("Method");
+	uint64_t size = sp_vm_statics_size("Method");
 
 	forget_exception(env);
 	(*env)->DeleteLocalRef(env, unsafe);

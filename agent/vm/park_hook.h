@@ -1,8 +1,8 @@
 /* Puts a function of ours in the place of jdk.internal.misc.Unsafe.park, the one native method that
  * every LockSupport.park ends in, and takes it out again.
  * Context: the JVM's side only. */
-#ifndef SP_AGENT_PARK_H
-#define SP_AGENT_PARK_H
+#ifndef SP_AGENT_VM_PARK_HOOK_H
+#define SP_AGENT_VM_PARK_HOOK_H
 
 #include "base/err.h"
 

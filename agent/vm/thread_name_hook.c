@@ -1,7 +1,7 @@
-/* See rename.h. Since JDK 15 HotSpot warns on the target's standard output when a native of a
- * platform class is bound by code that is not of the same class loader (JDK-8238460); it looks at
- * the class that calls. So the binding is done from inside a method of a class of the boot loader:
- * sparkprof.Hook, 191 bytes, defined once and the same for all builds of the agent:
+/* See thread_name_hook.h. Since JDK 15 HotSpot warns on the target's standard output when a native
+ * of a platform class is bound by code that is not of the same class loader (JDK-8238460); it looks
+ * at the class that calls. So the binding is done from inside a method of a class of the boot
+ * loader: sparkprof.Hook, 191 bytes, defined once and the same for all builds of the agent:
  *
  *     package sparkprof;
  *     public class Hook {
@@ -9,10 +9,10 @@
  *         private static native void bind();
  *     }
  */
-#include "rename.h"
+#include "thread_name_hook.h"
 
 #include "bootclass.h"
-#include "vmtable.h"
+#include "vm_statics.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -40,7 +40,7 @@ static const uint8_t hook_class[] = {0xca, 0xfe, 0xba, 0xbe, 0x00, 0x00, 0x00, 0
 typedef void JNICALL native_fn(JNIEnv *env, jobject thread, jstring name);
 
 static struct {
-	_Atomic(sp_rename_fn *) fn;
+	_Atomic(sp_thread_name_fn *) fn;
 	_Atomic(native_fn *) before; /* what was bound, and is called by ours */
 	native_fn *wanted;	     /* to be bound by the next call of bind() */
 	jint bound;		     /* what it returned */
@@ -49,7 +49,7 @@ static struct {
 
 static void JNICALL set_native_name(JNIEnv *env, jobject thread, jstring name)
 {
-	sp_rename_fn *fn = atomic_load_explicit(&rn.fn, memory_order_acquire);
+	sp_thread_name_fn *fn = atomic_load_explicit(&rn.fn, memory_order_acquire);
 	native_fn *before = atomic_load_explicit(&rn.before, memory_order_relaxed);
 	char text[256];
 	jsize n = name ? (*env)->GetStringLength(env, name) : 0;
@@ -109,7 +109,7 @@ static bool read_word(uint64_t addr, uint64_t *ret)
  * JVM where this does not hold is recognised by the caller: it does not read what it has bound). */
 static native_fn *bound_now(JNIEnv *env)
 {
-	uint64_t size = sp_vmtable_size("Method"), method, fn;
+	uint64_t size = sp_vm_statics_size("Method"), method, fn;
 	jclass c = (*env)->FindClass(env, "java/lang/Thread");
 	jmethodID id =
 		c ? (*env)->GetMethodID(env, c, "setNativeName", "(Ljava/lang/String;)V") : NULL;
@@ -122,9 +122,9 @@ static native_fn *bound_now(JNIEnv *env)
 	return (native_fn *)fn;
 }
 
-int sp_rename_hook(JNIEnv *env, sp_rename_fn *fn)
+int sp_thread_name_hook(JNIEnv *env, sp_thread_name_fn *fn)
 {
-	native_fn *own = (native_fn *)sp_vmtable_symbol("JVM_SetNativeThreadName");
+	native_fn *own = (native_fn *)sp_vm_statics_symbol("JVM_SetNativeThreadName");
 	native_fn *before = bound_now(env);
 	int r;
 
@@ -145,7 +145,7 @@ int sp_rename_hook(JNIEnv *env, sp_rename_fn *fn)
 	return 0;
 }
 
-void sp_rename_unhook(JNIEnv *env)
+void sp_thread_name_unhook(JNIEnv *env)
 {
 	if (!rn.hooked)
 		return;

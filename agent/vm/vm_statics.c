@@ -1,6 +1,6 @@
 /* Reads the tables that libjvm exports for the serviceability agent (vmStructs.hpp); they are
  * constant and mapped for the life of the process. */
-#include "vmtable.h"
+#include "vm_statics.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@ static void *libjvm(void)
 	return handle;
 }
 
-void *sp_vmtable_symbol(const char *name)
+void *sp_vm_statics_symbol(const char *name)
 {
 	void *h = libjvm();
 
@@ -58,7 +58,7 @@ static bool find_field(const char *type, const char *field, struct field *ret)
 	return false;
 }
 
-uint64_t sp_vmtable_size(const char *type)
+uint64_t sp_vm_statics_size(const char *type)
 {
 	uint64_t at = table_word("gHotSpotVMTypes");
 	uint64_t stride = table_word("gHotSpotVMTypeEntryArrayStride");
@@ -73,26 +73,26 @@ uint64_t sp_vmtable_size(const char *type)
 	return 0;
 }
 
-uint64_t sp_vmtable_static(const char *type, const char *field)
+uint64_t sp_vm_statics_static(const char *type, const char *field)
 {
 	struct field f;
 
 	return find_field(type, field, &f) && f.is_static ? f.address : 0;
 }
 
-uint64_t sp_vmtable_offset(const char *type, const char *field)
+uint64_t sp_vm_statics_offset(const char *type, const char *field)
 {
 	struct field f;
 
 	return find_field(type, field, &f) && !f.is_static ? f.offset : 0;
 }
 
-uint64_t sp_vmtable_flag(const char *name)
+uint64_t sp_vm_statics_flag(const char *name)
 {
 	struct field f_name, f_addr;
-	uint64_t flags = sp_vmtable_static("JVMFlag", "flags");
-	uint64_t count = sp_vmtable_static("JVMFlag", "numFlags");
-	uint64_t size = sp_vmtable_size("JVMFlag"), at;
+	uint64_t flags = sp_vm_statics_static("JVMFlag", "flags");
+	uint64_t count = sp_vm_statics_static("JVMFlag", "numFlags");
+	uint64_t size = sp_vm_statics_size("JVMFlag"), at;
 
 	if (!flags || !count || !size || !find_field("JVMFlag", "_name", &f_name) ||
 		!find_field("JVMFlag", "_addr", &f_addr))
@@ -107,9 +107,9 @@ uint64_t sp_vmtable_flag(const char *name)
 	return 0;
 }
 
-int sp_vmtable_debug_on(void)
+int sp_vm_statics_debug_on(void)
 {
-	volatile uint8_t *flag = (volatile uint8_t *)sp_vmtable_flag("DebugNonSafepoints");
+	volatile uint8_t *flag = (volatile uint8_t *)sp_vm_statics_flag("DebugNonSafepoints");
 
 	if (!flag || *flag)
 		return 0;
@@ -117,10 +117,10 @@ int sp_vmtable_debug_on(void)
 	return 1;
 }
 
-void sp_vmtable_debug_restore(int was_off)
+void sp_vm_statics_debug_restore(int was_off)
 {
 	volatile uint8_t *flag =
-		was_off ? (volatile uint8_t *)sp_vmtable_flag("DebugNonSafepoints") : NULL;
+		was_off ? (volatile uint8_t *)sp_vm_statics_flag("DebugNonSafepoints") : NULL;
 
 	if (flag)
 		*flag = 0;

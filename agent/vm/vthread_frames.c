@@ -1,5 +1,5 @@
-/* See virtual.h. */
-#include "virtual.h"
+/* See vthread_frames.h. */
+#include "vthread_frames.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #define JDK_21 0x00150000
 #define JDK_26 0x001a0000
 
-jclass sp_virtual_class(JNIEnv *env)
+jclass sp_vthread_frames_class(JNIEnv *env)
 {
 	jint version = (*env)->GetVersion(env);
 	jclass c = NULL;
@@ -19,7 +19,7 @@ jclass sp_virtual_class(JNIEnv *env)
 	return c;
 }
 
-static void ask_name(jvmtiEnv *ti, JNIEnv *env, jthread self, struct sp_virtual *ret)
+static void ask_name(jvmtiEnv *ti, JNIEnv *env, jthread self, struct sp_vthread_frames *ret)
 {
 	jvmtiThreadInfo info;
 
@@ -33,8 +33,8 @@ static void ask_name(jvmtiEnv *ti, JNIEnv *env, jthread self, struct sp_virtual 
 }
 
 /* A jmethodID points to the pointer to its Method up to JDK 25. */
-int sp_virtual_ask(
-	jvmtiEnv *ti, JNIEnv *env, jthread self, uint64_t id, jint skip, struct sp_virtual *ret)
+int sp_vthread_frames_ask(jvmtiEnv *ti, JNIEnv *env, jthread self, uint64_t id, jint skip,
+	struct sp_vthread_frames *ret)
 {
 	jvmtiFrameInfo found[SP_VIRTUAL_FRAMES];
 	jint n = 0;
@@ -56,7 +56,7 @@ int sp_virtual_ask(
 	return 0;
 }
 
-void sp_virtual_done(jvmtiEnv *ti, struct sp_virtual *v)
+void sp_vthread_frames_done(jvmtiEnv *ti, struct sp_vthread_frames *v)
 {
 	if (v->name)
 		(*ti)->Deallocate(ti, (unsigned char *)v->name);
