@@ -1,35 +1,35 @@
-# bash completion for sparkprof(1). tests/lint compares it with launcher/options.def.
+# bash completion for sparkprof(1). tests/lint compares it with launcher/cli/options.def.
 
 _sparkprof_options() { # of an action
     case $1 in
     collect)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --python --native --blocking --memory --trace
-            -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log
-            -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include
-            -X --exclude --chunksize --chunktime --force -q --quiet -h --help -v --version" ;;
+            -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --python-both --event-log
+            -f --file -o --output -t --threads -s --simple -a --ann --lines --source -l --lib --total -I --include
+            -X --exclude --chunksize --chunktime --no-redact --force -q --quiet -h --help -v --version" ;;
     start | resume)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --capture --memory --trace
-            --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --force -q
+            --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --no-redact --force -q
             --quiet -h --help -v --version" ;;
     stop | dump)
-        echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --event-log -f --file -o --output -t --threads -s --simple -a --ann -l --lib
+        echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --python-both --event-log -f --file -o --output -t --threads -s --simple -a --ann --lines --source -l --lib
             --total -I --include -X --exclude -q --quiet -h --help -v --version" ;;
     report)
         echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor --host
-            --tasks-only --all-threads --event-log --names --areas -f --file
-            -o --output -t --threads -s --simple -a --ann -l --lib --total -I --include -X
+            --tasks-only --all-threads --python-both --event-log --names --areas -f --file
+            -o --output -t --threads -s --simple -a --ann --lines --source -l --lib --no-redact --total -I --include -X
             --exclude -q --quiet -h --help -v --version" ;;
     diff)
         echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor --host
-            --tasks-only --all-threads --event-log --names --areas
-            --absolute -f --file -o --output -t --threads -s --simple -a --ann -l --lib --total -I
+            --tasks-only --all-threads --python-both --event-log --names --areas
+            --absolute -f --file -o --output -t --threads -s --simple -a --ann --lines -l --lib --total -I
             --include -X --exclude -q --quiet -h --help -v --version" ;;
     status | list)
         echo "--attach-timeout --json -q --quiet -h --help -v --version" ;;
     ps)
         echo "--json -q --quiet -h --help -v --version" ;;
     stack)
-        echo "--native --attach-timeout -q --quiet -h --help -v --version" ;;
+        echo "--all --thread --native --no-redact --attach-timeout --json -q --quiet -h --help -v --version" ;;
     version)
         echo "-q --quiet -h --help -v --version" ;;
     esac
@@ -91,13 +91,15 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     --python)
         mapfile -t COMPREPLY < <(compgen -W "auto on off" -- "$cur") ;;
     --by)
-        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql state wait" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "thread class executor stage task area app sql state wait operator" -- "$cur") ;;
     --names)
         mapfile -t COMPREPLY < <(compgen -W "full short" -- "$cur") ;;
+    --source)
+        _filedir -d ;;
     -f | --file | --areas | --event-log)
         _filedir ;;
     -o | --output)
-        mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json" -- "$cur") ;;
+        mapfile -t COMPREPLY < <(compgen -W "html svg text collapsed jfr pprof speedscope csv json md" -- "$cur") ;;
     -i | --interval | --wall | --alloc | --lock | --nativemem | -j | --jstackdepth | --filter | --thread | --driver-ui | --memory | --trace | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
     --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor | --host)

@@ -1,4 +1,4 @@
-# fish completion for sparkprof(1). tests/lint compares it with launcher/options.def.
+# fish completion for sparkprof(1). tests/lint compares it with launcher/cli/options.def.
 
 function __sparkprof_action --description 'whether the action of the line is one of these'
     set -l action collect
@@ -35,7 +35,7 @@ complete -c sparkprof -n __fish_is_first_arg -a resume -d "go on with a stopped 
 complete -c sparkprof -n __fish_is_first_arg -a status -d "say what is being recorded in a target"
 complete -c sparkprof -n __fish_is_first_arg -a list -d "list every event, and why one is not available here"
 complete -c sparkprof -n __fish_is_first_arg -a ps -d "list the JVMs of this host, Spark's first"
-complete -c sparkprof -n __fish_is_first_arg -a stack -d "print what the threads of a JVM with its Python workers, or of a Python process, do at this moment"
+complete -c sparkprof -n __fish_is_first_arg -a stack -d "print what the tasks of an executor, or the threads of another JVM or Python, do at this moment"
 complete -c sparkprof -n __fish_is_first_arg -a report -d "make reports of recordings, collapsed text, pprof or perf script files"
 complete -c sparkprof -n __fish_is_first_arg -a diff -d "compare two recordings: what grew and what shrank"
 complete -c sparkprof -n __fish_is_first_arg -a version -d "print the version"
@@ -51,10 +51,10 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l lock -x -d
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l nativemem -x -d 'sample malloc too'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l trace -x -d 'time the calls of a Java method'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l nofree -d 'do not follow free'
-complete -c sparkprof -n '__sparkprof_action collect start resume' -l all -d 'every kind of event at once'
+complete -c sparkprof -n '__sparkprof_action collect start resume stack' -l all -d 'every kind of event at once'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -s j -l jstackdepth -x -d 'deepest stack to keep'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l filter -x -d 'only these thread ids'
-complete -c sparkprof -n '__sparkprof_action collect start resume report diff' -l thread -x -d 'only threads with such a name'
+complete -c sparkprof -n '__sparkprof_action collect start resume stack report diff' -l thread -x -d 'only threads with such a name'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l driver-ui -x -d 'where the driver tells names of stages'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'
 complete -c sparkprof -n '__sparkprof_action collect' -l python -x -a 'auto on off' -d 'sample Python workers below a JVM'
@@ -68,7 +68,7 @@ complete -c sparkprof -n '__sparkprof_action report diff' -l from -x -d 'only wh
 complete -c sparkprof -n '__sparkprof_action report diff' -l to -x -d 'only what came earlier'
 complete -c sparkprof -n '__sparkprof_action report diff' -l state -x -d 'only threads in these states'
 complete -c sparkprof -n '__sparkprof_action report diff' -l min-duration -x -d 'no shorter locks and waits'
-complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l by -x -a 'thread class executor stage task area app sql state wait' -d 'what to put below each stack'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l by -x -a 'thread class executor stage task area app sql state wait operator' -d 'what to put below each stack'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l stage -x -d 'only tasks of this stage'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l task -x -d 'only the task attempt of this TID'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l sql -x -d 'only tasks of this SQL execution'
@@ -76,23 +76,27 @@ complete -c sparkprof -n '__sparkprof_action report diff' -l executor -x -d 'onl
 complete -c sparkprof -n '__sparkprof_action report diff' -l host -x -d 'only recordings of executors on this host'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l tasks-only -d 'only threads inside of tasks'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l all-threads -d 'also threads outside of tasks'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l python-both -d 'count waits for Python and Python'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l event-log -r -F -d 'names of stages from Spark'
 complete -c sparkprof -n '__sparkprof_action report diff' -l names -x -a 'full short' -d 'how names are written'
 complete -c sparkprof -n '__sparkprof_action report diff' -l areas -r -d 'areas of your own'
 complete -c sparkprof -n '__sparkprof_action diff' -l absolute -d 'compare numbers, not shares'
 complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s f -l file -r -F -d 'output file'
-complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s o -l output -x -a 'html svg text collapsed jfr pprof speedscope csv json' -d 'output format'
+complete -c sparkprof -n '__sparkprof_action collect start stop dump resume report diff' -s o -l output -x -a 'html svg text collapsed jfr pprof speedscope csv json md' -d 'output format'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s t -l threads -d 'keep threads apart'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s s -l simple -d 'class names without packages'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s a -l ann -d 'mark frames by kind'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l lines -d 'keep lines of a method apart'
+complete -c sparkprof -n '__sparkprof_action collect stop dump report' -l source -x -a '(__fish_complete_directories)' -d 'show the code of the hottest lines'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s l -l lib -d 'library names before native frames'
+complete -c sparkprof -n '__sparkprof_action collect start resume report stack' -l no-redact -d 'leave passwords and tokens in'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -l total -d 'weigh by time or events'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s I -l include -x -d 'only stacks with such a frame'
 complete -c sparkprof -n '__sparkprof_action collect stop dump report diff' -s X -l exclude -x -d 'no stacks with such a frame'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l chunksize -x -d 'new chunk after so many bytes'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l chunktime -x -d 'new chunk after this long'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l force -d 'go on though memory is short'
-complete -c sparkprof -n '__sparkprof_action status list ps' -l json -d 'print JSON'
+complete -c sparkprof -n '__sparkprof_action status list ps stack' -l json -d 'print JSON'
 complete -c sparkprof -s q -l quiet -d 'errors only'
 complete -c sparkprof -s h -l help -d 'show help'
 complete -c sparkprof -s v -l version -d 'print the version'

@@ -1,8 +1,8 @@
 /* The agent library that the launcher carries. */
-#ifndef SP_LAUNCHER_AGENT_IMAGE_H
-#define SP_LAUNCHER_AGENT_IMAGE_H
+#ifndef SP_LAUNCHER_ATTACH_AGENT_IMAGE_H
+#define SP_LAUNCHER_ATTACH_AGENT_IMAGE_H
 
-#include "wire/build_id.h"
+#include "base/build_id.h"
 
 extern const char sp_agent_blob[], sp_agent_blob_end[];
 

@@ -1,9 +1,9 @@
-/* Library and socket in the target's file system: see door_place.h. */
-#include "door_place.h"
+/* Library and socket in the target's file system: see agent_install.h. */
+#include "agent_install.h"
 #include "agent_image.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "wire/proof.h"
+#include "wire/token_proof.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,13 +27,13 @@ static int random_hex(char ret[RANDOM_HEX + 1])
 	return r;
 }
 
-static void set_path(struct sp_door_file *f, const struct sp_door_place *p)
+static void set_path(struct sp_agent_install_file *f, const struct sp_target_fs_place *p)
 {
 	f->dir = p->fd;
 	snprintf(f->path, sizeof(f->path), "%s/%s", p->path, f->name);
 }
 
-void sp_door_place_remove(struct sp_door_file *f)
+void sp_agent_install_remove(struct sp_agent_install_file *f)
 {
 	if (f->dir >= 0)
 		unlinkat(f->dir, f->name, 0);
@@ -59,14 +59,14 @@ static const char *name_in_line(const char *line, size_t len, const char *id)
 
 /* Where the name's letter says it was loaded from. If a file stands there now that is not the
  * target's own, the path is not used: should the loader not know it after all, it would open it. */
-static bool use_loaded(
-	const struct sp_door_fs *fs, const char *name, const char *id, struct sp_door_file *ret)
+static bool use_loaded(const struct sp_target_fs *fs, const char *name, const char *id,
+	struct sp_agent_install_file *ret)
 {
 	size_t len = strlen(".sparkprof-") + strlen(id) + 1;
 	struct stat st;
 
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
-		const struct sp_door_place *p = &fs->places[i];
+		const struct sp_target_fs_place *p = &fs->places[i];
 
 		if (p->letter != name[len])
 			continue;
@@ -80,7 +80,7 @@ static bool use_loaded(
 	return false;
 }
 
-bool sp_door_place_loaded(const struct sp_door_fs *fs, struct sp_door_file *ret)
+bool sp_agent_install_loaded(const struct sp_target_fs *fs, struct sp_agent_install_file *ret)
 {
 	SP_AUTO_BUF struct sp_buf maps;
 	char id[SP_BUILD_ID_HEX + 1];
@@ -119,7 +119,7 @@ static int write_library(int fd)
 	return 0;
 }
 
-static int put_library(const struct sp_door_place *p, struct sp_door_file *ret)
+static int put_library(const struct sp_target_fs_place *p, struct sp_agent_install_file *ret)
 {
 	char id[SP_BUILD_ID_HEX + 1], rnd[RANDOM_HEX + 1];
 	SP_AUTO_CLOSE int fd = -1;
@@ -135,18 +135,18 @@ static int put_library(const struct sp_door_place *p, struct sp_door_file *ret)
 	set_path(ret, p);
 	r = write_library(fd);
 	if (r < 0)
-		sp_door_place_remove(ret);
+		sp_agent_install_remove(ret);
 	return r;
 }
 
 /* "/tmp: mounted noexec; its working directory: Permission denied; …" */
-static int nowhere(const struct sp_door_fs *fs, const char *what, int r, struct sp_err *err)
+static int nowhere(const struct sp_target_fs *fs, const char *what, int r, struct sp_err *err)
 {
 	char all[600] = "";
 	size_t n = 0;
 
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
-		const struct sp_door_place *p = &fs->places[i];
+		const struct sp_target_fs_place *p = &fs->places[i];
 
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s: %.100s", i ? "; " : "",
 			strcmp(p->path, ".") == 0 ? "its working directory" : p->path,
@@ -157,7 +157,8 @@ static int nowhere(const struct sp_door_fs *fs, const char *what, int r, struct 
 	return sp_err_set(err, r, "%s cannot be put into the target's file system (%s)", what, all);
 }
 
-int sp_door_place_library(const struct sp_door_fs *fs, struct sp_door_file *ret, struct sp_err *err)
+int sp_agent_install_library(
+	const struct sp_target_fs *fs, struct sp_agent_install_file *ret, struct sp_err *err)
 {
 	int r = -EACCES;
 
@@ -171,7 +172,8 @@ int sp_door_place_library(const struct sp_door_fs *fs, struct sp_door_file *ret,
 	return nowhere(fs, "the agent library", r, err);
 }
 
-static int bind_socket(const struct sp_door_place *p, pid_t nspid, struct sp_door_file *ret)
+static int bind_socket(
+	const struct sp_target_fs_place *p, pid_t nspid, struct sp_agent_install_file *ret)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	SP_AUTO_CLOSE int fd = -1;
@@ -194,14 +196,14 @@ static int bind_socket(const struct sp_door_place *p, pid_t nspid, struct sp_doo
 	set_path(ret, p);
 	if (listen(fd, 4) < 0) {
 		r = -errno;
-		sp_door_place_remove(ret);
+		sp_agent_install_remove(ret);
 		return r;
 	}
 	return sp_steal_fd(&fd);
 }
 
-int sp_door_place_socket(
-	const struct sp_door_fs *fs, pid_t nspid, struct sp_door_file *ret, struct sp_err *err)
+int sp_agent_install_socket(const struct sp_target_fs *fs, pid_t nspid,
+	struct sp_agent_install_file *ret, struct sp_err *err)
 {
 	int r = -EACCES;
 

@@ -1,11 +1,11 @@
 /* Waking the attach listener and connecting to it: see attach.h. */
 #include "attach.h"
-#include "door_child.h"
-#include "hsperf.h"
-#include "proc.h"
+#include "attach_child.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "proc/hsperf.h"
+#include "proc/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int sp_attach_late(struct sp_door_target *t, const char *what, struct sp_err *err)
+int sp_attach_late(struct sp_attach_target *t, const char *what, struct sp_err *err)
 {
-	if (sp_door_target_refresh(t) < 0)
+	if (sp_attach_target_refresh(t) < 0)
 		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	if (t->state == 'T' || t->state == 't')
 		return sp_err_set(err, -ETIMEDOUT,
@@ -43,7 +43,7 @@ int sp_attach_late(struct sp_door_target *t, const char *what, struct sp_err *er
 
 /* One try. Returns a socket; -ENOENT there is none yet; -ECONNREFUSED a stale one; -EAGAIN busy;
  * -EPERM somebody else's. */
-static int try_connect(const struct sp_door_fs *fs, pid_t nspid)
+static int try_connect(const struct sp_target_fs *fs, pid_t nspid)
 {
 	SP_AUTO_CLOSE int place = -1;
 	SP_AUTO_CLOSE int fd = -1;
@@ -53,7 +53,7 @@ static int try_connect(const struct sp_door_fs *fs, pid_t nspid)
 	if (fs->places[0].fd < 0)
 		return -ENOENT;
 	snprintf(name, sizeof(name), ".java_pid%d", (int)nspid);
-	place = sp_door_fs_open_own(fs->places[0].fd, name, fs->uid, S_IFSOCK, O_PATH);
+	place = sp_target_fs_open_own(fs->places[0].fd, name, fs->uid, S_IFSOCK, O_PATH);
 	if (place < 0)
 		return place;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -68,7 +68,7 @@ static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t
 	SP_AUTO_CLOSE int dir =
 		openat(tmp, dir_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	SP_AUTO_CLOSE int fd =
-		dir < 0 ? -1 : sp_door_fs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
+		dir < 0 ? -1 : sp_target_fs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
 	SP_AUTO_BUF struct sp_buf data;
 	struct sp_hsperf perf;
 
@@ -78,7 +78,7 @@ static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t
 }
 
 /* The target's hsperfdata file, by its number in any hsperfdata_* directory of its user. */
-static bool perf_says_off(const struct sp_door_fs *fs, pid_t nspid)
+static bool perf_says_off(const struct sp_target_fs *fs, pid_t nspid)
 {
 	SP_AUTO_CLOSE int tmp = openat(fs->places[0].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = tmp < 0 ? NULL : fdopendir(tmp);
@@ -110,9 +110,9 @@ static void drop_trigger(struct trigger *g)
 		unlinkat(g->dir, g->name, 0);
 }
 
-static int make_trigger(const struct sp_door_fs *fs, pid_t nspid, struct trigger *ret)
+static int make_trigger(const struct sp_target_fs *fs, pid_t nspid, struct trigger *ret)
 {
-	const struct sp_door_place *order[] = {&fs->places[1], &fs->places[0]};
+	const struct sp_target_fs_place *order[] = {&fs->places[1], &fs->places[0]};
 	int r = -ENOENT;
 
 	snprintf(ret->name, sizeof(ret->name), ".attach_pid%d", (int)nspid);
@@ -124,7 +124,8 @@ static int make_trigger(const struct sp_door_fs *fs, pid_t nspid, struct trigger
 		fd = openat(order[i]->fd, ret->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		r = fd >= 0 ? 0 : -errno;
 		if (fd < 0 && r == -EEXIST) /* left by an attach that timed out: as good as new */
-			fd = sp_door_fs_open_own(order[i]->fd, ret->name, fs->uid, S_IFREG, O_PATH);
+			fd = sp_target_fs_open_own(
+				order[i]->fd, ret->name, fs->uid, S_IFREG, O_PATH);
 		if (fd >= 0) {
 			ret->dir = order[i]->fd;
 			return 0;
@@ -133,7 +134,7 @@ static int make_trigger(const struct sp_door_fs *fs, pid_t nspid, struct trigger
 	return r;
 }
 
-static int wake(const struct sp_door_fs *fs, struct sp_door_target *t, struct trigger *g,
+static int wake(const struct sp_target_fs *fs, struct sp_attach_target *t, struct trigger *g,
 	struct sp_err *err)
 {
 	int r;
@@ -156,13 +157,13 @@ static int wake(const struct sp_door_fs *fs, struct sp_door_target *t, struct tr
 			"(%s)",
 			(int)t->pid, fs->places[1].why[0] ? fs->places[1].why : strerror(-r),
 			fs->places[0].why[0] ? fs->places[0].why : strerror(-r));
-	r = sp_door_target_quit(t);
+	r = sp_attach_target_quit(t);
 	if (r < 0)
 		return sp_err_set(err, r, "pid %d: SIGQUIT: %s", (int)t->pid, strerror(-r));
 	return 0;
 }
 
-static int refused(const struct sp_door_target *t, int r, struct sp_err *err)
+static int refused(const struct sp_attach_target *t, int r, struct sp_err *err)
 {
 	if (r == -EPERM)
 		return sp_err_set(err, r,
@@ -182,7 +183,7 @@ struct waking {
 
 static const uint64_t young_ns = 5000000000ull, settle_ns = 100000000ull;
 
-static int wake_in_time(const struct sp_door_fs *fs, struct sp_door_target *t, struct waking *w,
+static int wake_in_time(const struct sp_target_fs *fs, struct sp_attach_target *t, struct waking *w,
 	struct trigger *g, struct sp_err *err)
 {
 	uint64_t now = sp_clock_mono_ns();
@@ -197,8 +198,8 @@ static int wake_in_time(const struct sp_door_fs *fs, struct sp_door_target *t, s
 	return wake(fs, t, g, err);
 }
 
-int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uint64_t deadline_ns,
-	struct sp_err *err)
+int sp_attach_connect(const struct sp_target_fs *fs, struct sp_attach_target *t,
+	uint64_t deadline_ns, struct sp_err *err)
 {
 	__attribute__((cleanup(drop_trigger))) struct trigger g = {.dir = -1};
 	struct waking w = {.young = sp_proc_age_ns(t->start_ticks) < young_ns};
@@ -210,13 +211,13 @@ int sp_attach_connect(const struct sp_door_fs *fs, struct sp_door_target *t, uin
 			return r;
 		if (r != -ENOENT && r != -ECONNREFUSED && r != -EAGAIN)
 			return refused(t, r, err);
-		if (sp_door_target_refresh(t) < 0)
+		if (sp_attach_target_refresh(t) < 0)
 			return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 		if (r != -EAGAIN && (r = wake_in_time(fs, t, &w, &g, err)) < 0)
 			return r;
-		if (sp_door_child_sleep(ms) < 0 || sp_clock_mono_ns() >= deadline_ns) {
+		if (sp_attach_child_sleep(ms) < 0 || sp_clock_mono_ns() >= deadline_ns) {
 			g.keep = w.sent;
-			if (sp_door_child_interrupted())
+			if (sp_attach_child_interrupted())
 				return sp_err_set(err, -EINTR, "interrupted");
 			return sp_attach_late(t, "nothing was loaded", err);
 		}

@@ -1,15 +1,15 @@
-/* What the door child does: see door.h and door_child.h. It never returns to the launcher's code:
- * sp_door_child_run reports over its socket and the caller exits. */
-#include "door_child.h"
+/* What the attach child does: see attach_run.h and attach_child.h. It never returns to the
+ * launcher's code: sp_attach_child_run reports over its socket and the caller exits. */
+#include "attach_child.h"
+#include "agent_install.h"
 #include "attach.h"
-#include "door_fs.h"
-#include "door_lock.h"
-#include "door_place.h"
+#include "attach_lock.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "target_fs.h"
 #include "wire/chan.h"
-#include "wire/proof.h"
+#include "wire/token_proof.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,12 +29,12 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-bool sp_door_child_interrupted(void)
+bool sp_attach_child_interrupted(void)
 {
 	return interrupted != 0;
 }
 
-int sp_door_child_sleep(unsigned ms)
+int sp_attach_child_sleep(unsigned ms)
 {
 	if (!interrupted)
 		poll(NULL, 0, (int)ms);
@@ -56,16 +56,16 @@ static void mind_signals(void)
 }
 
 struct work {
-	struct sp_door_target *t;
-	struct sp_door_fs fs;
-	struct sp_door_lock lock;
-	struct sp_door_file library, socket;
+	struct sp_attach_target *t;
+	struct sp_target_fs fs;
+	struct sp_attach_lock lock;
+	struct sp_agent_install_file library, socket;
 	uint64_t deadline_ns;
 	const char *who;
 	int to;
 };
 
-static void report(int to, const struct sp_door_report *r, int fd)
+static void report(int to, const struct sp_attach_child_report *r, int fd)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -92,7 +92,7 @@ static void report(int to, const struct sp_door_report *r, int fd)
 static void waits_for(void *ctx, const char *holder)
 {
 	struct work *w = ctx;
-	struct sp_door_report r = {0};
+	struct sp_attach_child_report r = {0};
 
 	sp_err_set(&r.err, 0, "pid %d: waiting, another sparkprof is getting in: %s",
 		(int)w->t->pid, holder);
@@ -100,7 +100,7 @@ static void waits_for(void *ctx, const char *holder)
 }
 
 /* For good: there is no way back to the old ids, nor to capabilities. */
-static int become_target(const struct sp_door_target *t, struct sp_err *err)
+static int become_target(const struct sp_attach_target *t, struct sp_err *err)
 {
 	bool same = geteuid() == t->uid && getegid() == t->gid;
 
@@ -125,7 +125,7 @@ static int load_once(struct work *w, const char *path, const char *options, stru
 
 		if (r != -EAGAIN || sp_clock_mono_ns() >= w->deadline_ns)
 			return r;
-		if (sp_door_child_sleep(10) < 0)
+		if (sp_attach_child_sleep(10) < 0)
 			return sp_err_set(err, -EINTR, "interrupted");
 	}
 }
@@ -135,14 +135,14 @@ static int load(struct work *w, const char *options, struct sp_err *err)
 {
 	int r = -ELIBACC;
 
-	if (sp_door_place_loaded(&w->fs, &w->library))
+	if (sp_agent_install_loaded(&w->fs, &w->library))
 		r = load_once(w, w->library.path, options, err);
 	if (r != -ELIBACC)
 		return r;
-	r = sp_door_place_library(&w->fs, &w->library, err);
+	r = sp_agent_install_library(&w->fs, &w->library, err);
 	if (r == 0)
 		r = load_once(w, w->library.path, options, err);
-	sp_door_place_remove(&w->library);
+	sp_agent_install_remove(&w->library);
 	return r;
 }
 
@@ -156,15 +156,15 @@ static int accept_agent(
 		struct ucred peer;
 		socklen_t len = sizeof(peer);
 
-		if (r == -EINTR)
-			return sp_err_set(err, r, "interrupted");
-		if (r <= 0)
+		if (r == -EINTR || interrupted)
+			return sp_err_set(err, -EINTR, "interrupted");
+		if (r <= 0 || sp_clock_mono_ns() >= w->deadline_ns)
 			return sp_attach_late(w->t, "the agent has not reported", err);
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
 			peer.uid != w->t->uid || peer.pid != w->t->pid)
 			continue;
-		if (sp_proof_launcher(fd, token, w->deadline_ns) == 0)
+		if (sp_token_proof_launcher(fd, token, w->deadline_ns) == 0)
 			return sp_steal_fd(&fd);
 	}
 }
@@ -178,7 +178,7 @@ static int enter(struct work *w, struct sp_err *err)
 
 	if (r < 0)
 		return sp_err_set(err, r, "no random numbers: %s", strerror(-r));
-	listener = sp_door_place_socket(&w->fs, w->t->nspid, &w->socket, err);
+	listener = sp_agent_install_socket(&w->fs, w->t->nspid, &w->socket, err);
 	if (listener < 0)
 		return listener;
 	sp_token_format(&token, hex);
@@ -191,17 +191,17 @@ static int work(struct work *w, struct sp_err *err)
 {
 	int r;
 
-	sp_door_fs_open_early(&w->fs, w->t);
+	sp_target_fs_open_early(&w->fs, w->t);
 	r = become_target(w->t, err);
 	if (r == 0)
-		r = sp_door_fs_open(&w->fs, w->t, err);
+		r = sp_target_fs_open(&w->fs, w->t, err);
 	if (r == 0)
-		r = sp_door_lock_take(
+		r = sp_attach_lock_take(
 			&w->fs, w->t->nspid, w->who, w->deadline_ns, waits_for, w, &w->lock, err);
 	return r < 0 ? r : enter(w, err);
 }
 
-void sp_door_child_run(struct sp_door_target *t, uint64_t deadline_ns, const char *who, int to)
+void sp_attach_child_run(struct sp_attach_target *t, uint64_t deadline_ns, const char *who, int to)
 {
 	struct work w = {.t = t,
 		.fs = {.root = -1, .cwd = -1, .maps = -1},
@@ -211,14 +211,14 @@ void sp_door_child_run(struct sp_door_target *t, uint64_t deadline_ns, const cha
 		.deadline_ns = deadline_ns,
 		.who = who,
 		.to = to};
-	struct sp_door_report r = {.done = 1};
+	struct sp_attach_child_report r = {.done = 1};
 	int fd;
 
 	mind_signals();
 	fd = work(&w, &r.err);
-	sp_door_place_remove(&w.library);
-	sp_door_place_remove(&w.socket);
-	sp_door_lock_drop(&w.lock);
+	sp_agent_install_remove(&w.library);
+	sp_agent_install_remove(&w.socket);
+	sp_attach_lock_drop(&w.lock);
 	r.code = fd < 0 ? fd : 0;
 	report(to, &r, fd);
 }

@@ -1,10 +1,10 @@
-/* Room for attaching: see room.h. */
-#include "room.h"
+/* Room for attaching: see attach_headroom.h. */
+#include "attach_headroom.h"
 
-#include "cgroup.h"
-#include "proc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "proc/cgroup.h"
+#include "proc/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static uint64_t limit(struct sp_buf *limits, const char *name)
 	return end == at + strlen(name) ? UINT64_MAX : n;
 }
 
-int sp_room_check(pid_t pid, struct sp_err *err)
+int sp_attach_headroom_check(pid_t pid, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	SP_AUTO_PROC struct sp_proc p = {.dir = -1};

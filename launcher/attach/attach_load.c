@@ -101,12 +101,12 @@ static int read_answer(int fd, struct sp_buf *ret, uint64_t deadline_ns)
 		if (n == 0)
 			return 0;
 		if (ret->len + (size_t)n > ANSWER_MAX)
-			return -EPROTO;
+			return -EMSGSIZE;
 		sp_buf_add(ret, part, (size_t)n);
 	}
 }
 
-int sp_attach_load(int fd, struct sp_door_target *t, const char *path, const char *options,
+int sp_attach_load(int fd, struct sp_attach_target *t, const char *path, const char *options,
 	uint64_t deadline_ns, struct sp_err *err)
 {
 	const char *words[] = {"1", "load", path, "true", options};
@@ -125,8 +125,12 @@ int sp_attach_load(int fd, struct sp_door_target *t, const char *path, const cha
 		return sp_attach_late(t, "the agent was not loaded", err);
 	if (r == -EINTR)
 		return sp_err_set(err, r, "interrupted");
+	if (r == -EMSGSIZE)
+		return sp_err_set(err, -EREMOTEIO,
+			"pid %d: its attach socket answers without end: that is no JVM",
+			(int)t->pid);
 	if (r < 0 || in.len == 0)
-		return sp_door_target_refresh(t) < 0
+		return sp_attach_target_refresh(t) < 0
 			       ? sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid)
 			       : sp_err_set(err, r < 0 ? r : -EPROTO,
 					 "pid %d: it closed the attach connection: it does not "

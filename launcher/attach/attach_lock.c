@@ -1,6 +1,6 @@
-/* The attach lock: see door_lock.h. */
-#include "door_lock.h"
-#include "door_child.h"
+/* The attach lock: see attach_lock.h. */
+#include "attach_lock.h"
+#include "attach_child.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -21,7 +21,7 @@ static int open_file(int dir, const char *name, uid_t uid)
 
 		if (fd >= 0 || errno != EEXIST)
 			return fd >= 0 ? fd : -errno;
-		fd = sp_door_fs_open_own(dir, name, uid, S_IFREG, O_RDWR);
+		fd = sp_target_fs_open_own(dir, name, uid, S_IFREG, O_RDWR);
 		if (fd != -ENOENT) /* else: its holder has just removed it */
 			return fd;
 	}
@@ -62,8 +62,8 @@ static void write_holder(int fd, const char *who)
 		return; /* the lock holds without its label */
 }
 
-static int take_in(int dir, const struct sp_door_fs *fs, const char *who, uint64_t deadline_ns,
-	sp_door_lock_wait_fn *waits, void *ctx, struct sp_door_lock *l, struct sp_err *err)
+static int take_in(int dir, const struct sp_target_fs *fs, const char *who, uint64_t deadline_ns,
+	sp_attach_lock_wait_fn *waits, void *ctx, struct sp_attach_lock *l, struct sp_err *err)
 {
 	char holder[320];
 	bool told = false;
@@ -87,7 +87,7 @@ static int take_in(int dir, const struct sp_door_fs *fs, const char *who, uint64
 		if (!told)
 			waits(ctx, holder);
 		told = true;
-		if (sp_door_child_sleep(20) < 0)
+		if (sp_attach_child_sleep(20) < 0)
 			return sp_err_set(err, -EINTR, "interrupted");
 		if (sp_clock_mono_ns() >= deadline_ns)
 			return sp_err_set(
@@ -95,11 +95,11 @@ static int take_in(int dir, const struct sp_door_fs *fs, const char *who, uint64
 	}
 }
 
-int sp_door_lock_take(const struct sp_door_fs *fs, pid_t nspid, const char *who,
-	uint64_t deadline_ns, sp_door_lock_wait_fn *waits, void *ctx, struct sp_door_lock *ret,
+int sp_attach_lock_take(const struct sp_target_fs *fs, pid_t nspid, const char *who,
+	uint64_t deadline_ns, sp_attach_lock_wait_fn *waits, void *ctx, struct sp_attach_lock *ret,
 	struct sp_err *err)
 {
-	*ret = (struct sp_door_lock){.fd = -1, .dir = -1};
+	*ret = (struct sp_attach_lock){.fd = -1, .dir = -1};
 	snprintf(ret->name, sizeof(ret->name), ".sparkprof-%d.lock", (int)nspid);
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
 		int r = fs->places[i].writable ? take_in(fs->places[i].fd, fs, who, deadline_ns,
@@ -112,7 +112,7 @@ int sp_door_lock_take(const struct sp_door_fs *fs, pid_t nspid, const char *who,
 	return 0;
 }
 
-void sp_door_lock_drop(struct sp_door_lock *l)
+void sp_attach_lock_drop(struct sp_attach_lock *l)
 {
 	if (l->fd < 0)
 		return;

@@ -1,14 +1,14 @@
-/* The launcher's side of the door: forks the child, waits for its report. See door.h. */
-#include "door.h"
+/* The launcher's side of attaching: forks the child, waits for its report. See attach_run.h. */
+#include "attach_run.h"
 #include "attach.h"
-#include "door_child.h"
-#include "door_target.h"
-#include "jvm.h"
-#include "proc.h"
-#include "room.h"
-#include "who.h"
+#include "attach_child.h"
+#include "attach_headroom.h"
+#include "attach_target.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "discover/jvm.h"
+#include "proc/proc.h"
+#include "proc/whoami.h"
 #include "wire/chan.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 static const uint64_t grace_ns = 5000000000ull, tidy_ns = 20000000000ull;
 
 /* One report and the descriptor that may come with it. */
-static int read_report(int from, struct sp_door_report *ret, int *ret_fd)
+static int read_report(int from, struct sp_attach_child_report *ret, int *ret_fd)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -55,13 +55,13 @@ static int late(struct sp_err *err)
 		"--attach-timeout");
 }
 
-static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_note_fn *note,
+static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_attach_note_fn *note,
 	void *note_ctx, int *ret_fd, struct sp_err *err)
 {
 	bool asked = false;
 
 	for (;;) {
-		struct sp_door_report report;
+		struct sp_attach_child_report report;
 		int r = sp_chan_wait(from, deadline_ns);
 
 		if (r == -EINTR) { /* a Ctrl-C here: the child tidies up and reports */
@@ -95,9 +95,9 @@ static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_door_not
 }
 
 /* In the child: give back nothing but the report. */
-static void run_child(struct sp_door_target *t, uint64_t deadline_ns, const char *who, int to)
+static void run_child(struct sp_attach_target *t, uint64_t deadline_ns, const char *who, int to)
 {
-	sp_door_child_run(t, deadline_ns, who, to);
+	sp_attach_child_run(t, deadline_ns, who, to);
 	_exit(0);
 }
 
@@ -146,7 +146,7 @@ static int preflight(pid_t pid, uint64_t deadline_ns, bool *ret_listening, struc
 
 /* Newer JDKs catch SIGQUIT early and SIGTERM once java.lang.Terminator runs, after everything that
  * matters here; one that is old and does not catch SIGTERM has an application that wants it so. */
-static bool is_up(const struct sp_door_target *t)
+static bool is_up(const struct sp_attach_target *t)
 {
 	static const uint64_t young_ns = 5000000000ull;
 
@@ -157,27 +157,27 @@ static bool is_up(const struct sp_door_target *t)
  * keeps: while it makes its hsperfdata file it sits in that directory (perfMemory_posix.cpp), and a
  * trigger file put there is not found later: seen as a thread dump on its stdout. */
 static int await_handler(
-	struct sp_door_target *t, bool listening, uint64_t deadline_ns, struct sp_err *err)
+	struct sp_attach_target *t, bool listening, uint64_t deadline_ns, struct sp_err *err)
 {
 	while (!is_up(t) && !listening) {
 		if (sp_clock_mono_ns() >= deadline_ns)
 			return sp_attach_late(t, "nothing was loaded", err);
 		if (poll(NULL, 0, 10) < 0)
 			return sp_err_set(err, -EINTR, "interrupted");
-		if (sp_door_target_refresh(t) < 0)
+		if (sp_attach_target_refresh(t) < 0)
 			return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	}
 	return 0;
 }
 
-static int open_by_child(struct sp_door_target *t, uint64_t deadline_ns, sp_door_note_fn *note,
+static int open_by_child(struct sp_attach_target *t, uint64_t deadline_ns, sp_attach_note_fn *note,
 	void *note_ctx, int *ret_fd, struct sp_err *err)
 {
 	char who[SP_WHO_LEN];
 	int pair[2], fd = -1, r;
 	pid_t child;
 
-	sp_who_am_i(who);
+	sp_whoami(who);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return sp_err_set(err, -errno, "socketpair: %s", strerror(errno));
 	child = fork();
@@ -195,18 +195,18 @@ static int open_by_child(struct sp_door_target *t, uint64_t deadline_ns, sp_door
 	return r;
 }
 
-int sp_door_open(pid_t pid, uint64_t timeout_ns, sp_door_note_fn *note, void *note_ctx, int *ret_fd,
-	struct sp_err *err)
+int sp_attach_run(pid_t pid, uint64_t timeout_ns, sp_attach_note_fn *note, void *note_ctx,
+	int *ret_fd, struct sp_err *err)
 {
 	uint64_t deadline_ns = sp_clock_mono_ns() + timeout_ns;
-	struct sp_door_target t;
+	struct sp_attach_target t;
 	bool listening = false;
 	int r = preflight(pid, deadline_ns, &listening, err);
 
 	if (r == 0 && !listening)
-		r = sp_room_check(pid, err);
+		r = sp_attach_headroom_check(pid, err);
 	if (r == 0)
-		r = sp_door_target_read(pid, &t, err);
+		r = sp_attach_target_read(pid, &t, err);
 	if (r < 0)
 		return r;
 	r = await_handler(&t, listening, deadline_ns, err);

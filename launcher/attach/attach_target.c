@@ -1,5 +1,5 @@
-/* The target as /proc shows it: see door_target.h. */
-#include "door_target.h"
+/* The target as /proc shows it: see attach_target.h. */
+#include "attach_target.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static int read_start(pid_t pid, uint64_t *ret)
 	return 0;
 }
 
-static int read_status(pid_t pid, struct sp_door_target *t)
+static int read_status(pid_t pid, struct sp_attach_target *t)
 {
 	char status[8192];
 	const char *state, *uid, *gid, *nspid, *caught, *tgid;
@@ -112,9 +112,9 @@ static int read_status(pid_t pid, struct sp_door_target *t)
 	return 0;
 }
 
-int sp_door_target_read(pid_t pid, struct sp_door_target *ret, struct sp_err *err)
+int sp_attach_target_read(pid_t pid, struct sp_attach_target *ret, struct sp_err *err)
 {
-	struct sp_door_target t = {.pid = pid, .pidfd = -1};
+	struct sp_attach_target t = {.pid = pid, .pidfd = -1};
 	int r = read_start(pid, &t.start_ticks);
 
 	if (r == 0)
@@ -128,7 +128,7 @@ int sp_door_target_read(pid_t pid, struct sp_door_target *ret, struct sp_err *er
 	return 0;
 }
 
-int sp_door_target_refresh(struct sp_door_target *t)
+int sp_attach_target_refresh(struct sp_attach_target *t)
 {
 	uint64_t start;
 
@@ -138,7 +138,7 @@ int sp_door_target_refresh(struct sp_door_target *t)
 	return 0;
 }
 
-int sp_door_target_quit(struct sp_door_target *t)
+int sp_attach_target_quit(struct sp_attach_target *t)
 {
 	if (t->pidfd >= 0 && syscall(SYS_pidfd_send_signal, t->pidfd, SIGQUIT, NULL, 0) == 0)
 		return 0;

@@ -1,6 +1,6 @@
-/* What the door must know of a process, from /proc/PID alone: nothing is sent to it. */
-#ifndef SP_LAUNCHER_DOOR_TARGET_H
-#define SP_LAUNCHER_DOOR_TARGET_H
+/* What attaching must know of a process, from /proc/PID alone: nothing is sent to it. */
+#ifndef SP_LAUNCHER_ATTACH_ATTACH_TARGET_H
+#define SP_LAUNCHER_ATTACH_ATTACH_TARGET_H
 
 #include "base/err.h"
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct sp_door_target {
+struct sp_attach_target {
 	pid_t pid, nspid; /* as we see it; as it sees itself */
 	uid_t uid;	  /* effective, in our user namespace */
 	gid_t gid;
@@ -20,12 +20,12 @@ struct sp_door_target {
 };
 
 /* Fills *ret. 0, or -ESRCH with a sentence. */
-int sp_door_target_read(pid_t pid, struct sp_door_target *ret, struct sp_err *err);
+int sp_attach_target_read(pid_t pid, struct sp_attach_target *ret, struct sp_err *err);
 
 /* Reads state and signal mask again. 0, or -ESRCH if the process is gone or is another one now. */
-int sp_door_target_refresh(struct sp_door_target *t);
+int sp_attach_target_refresh(struct sp_attach_target *t);
 
 /* Sends SIGQUIT to exactly this process. 0 or -errno. */
-int sp_door_target_quit(struct sp_door_target *t);
+int sp_attach_target_quit(struct sp_attach_target *t);
 
 #endif

@@ -1,5 +1,5 @@
-/* The target's files: see door_fs.h. */
-#include "door_fs.h"
+/* The target's files: see target_fs.h. */
+#include "target_fs.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int walk(int root, const char *path, int flags)
 	return sp_steal_fd(&at);
 }
 
-int sp_door_fs_at(int root, const char *path, int flags)
+int sp_target_fs_at(int root, const char *path, int flags)
 {
 	struct how how = {(uint64_t)flags | O_CLOEXEC, 0, IN_ROOT | NO_MAGICLINKS};
 	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -65,7 +65,7 @@ int sp_door_fs_at(int root, const char *path, int flags)
 	return errno == ENOSYS || errno == EPERM ? walk(root, path, flags) : -errno;
 }
 
-int sp_door_fs_open_own(int dir, const char *name, uid_t uid, unsigned type, int flags)
+int sp_target_fs_open_own(int dir, const char *name, uid_t uid, unsigned type, int flags)
 {
 	SP_AUTO_CLOSE int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char self[40];
@@ -108,7 +108,7 @@ static uid_t namespace_root(pid_t pid)
 	return sscanf(text, "%u %u", &inside, &outside) == 2 && inside == 0 ? outside : 0;
 }
 
-void sp_door_fs_open_early(struct sp_door_fs *fs, const struct sp_door_target *t)
+void sp_target_fs_open_early(struct sp_target_fs *fs, const struct sp_attach_target *t)
 {
 	if (fs->root < 0) {
 		fs->root = open_proc(t->pid, "root", O_PATH | O_DIRECTORY);
@@ -124,7 +124,7 @@ void sp_door_fs_open_early(struct sp_door_fs *fs, const struct sp_door_target *t
 /* A directory is trusted if nobody but root and the target's user can replace a name in it that the
  * target's user owns: theirs, and not writable by others, or sticky. Not by glibc's faccessat: it
  * tries faccessat2 first, and older container runtimes answer EPERM to what they do not know. */
-static void judge(const struct sp_door_fs *fs, struct sp_door_place *p)
+static void judge(const struct sp_target_fs *fs, struct sp_target_fs_place *p)
 {
 	struct statvfs vfs;
 	struct stat st;
@@ -145,13 +145,13 @@ static void judge(const struct sp_door_fs *fs, struct sp_door_place *p)
 	}
 }
 
-static void open_place(struct sp_door_fs *fs, struct sp_door_place *p)
+static void open_place(struct sp_target_fs *fs, struct sp_target_fs_place *p)
 {
 	if (strcmp(p->path, ".") == 0)
 		p->fd = fs->cwd < 0 ? -EACCES
 				    : openat(fs->cwd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	else
-		p->fd = sp_door_fs_at(fs->root, p->path, O_PATH | O_DIRECTORY);
+		p->fd = sp_target_fs_at(fs->root, p->path, O_PATH | O_DIRECTORY);
 	if (p->fd == -ELOOP)
 		snprintf(p->why, sizeof(p->why),
 			"a symbolic link, which this kernel cannot follow safely (openat2)");
@@ -163,7 +163,7 @@ static void open_place(struct sp_door_fs *fs, struct sp_door_place *p)
 		p->fd = -1;
 }
 
-int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struct sp_err *err)
+int sp_target_fs_open(struct sp_target_fs *fs, const struct sp_attach_target *t, struct sp_err *err)
 {
 	static const struct {
 		char letter;
@@ -171,7 +171,7 @@ int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struc
 	} places[SP_DOOR_PLACES] = {
 		{'t', "/tmp"}, {'c', "."}, {'s', "/dev/shm"}, {'v', "/var/tmp"}};
 
-	sp_door_fs_open_early(fs, t);
+	sp_target_fs_open_early(fs, t);
 	if (fs->root < 0 && (fs->root_errno == ENOENT || fs->root_errno == ESRCH))
 		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	if (fs->root < 0)
@@ -181,9 +181,9 @@ int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struc
 			(int)t->pid, (int)t->pid, strerror(fs->root_errno), (unsigned)t->uid);
 	fs->uid = t->uid;
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
-		struct sp_door_place *p = &fs->places[i];
+		struct sp_target_fs_place *p = &fs->places[i];
 
-		*p = (struct sp_door_place){
+		*p = (struct sp_target_fs_place){
 			.letter = places[i].letter, .path = places[i].path, .fd = -1};
 		open_place(fs, p);
 	}

@@ -1,11 +1,11 @@
 /* The target's file system, seen through /proc/PID/root by descriptors only. Nothing outside that
  * root can be reached (openat2 RESOLVE_IN_ROOT; before Linux 5.6 a walk that refuses symbolic
  * links), and nothing that belongs to another user is opened.
- * Context: the door child; single-threaded. */
-#ifndef SP_LAUNCHER_DOOR_FS_H
-#define SP_LAUNCHER_DOOR_FS_H
+ * Context: the attach child; single-threaded. */
+#ifndef SP_LAUNCHER_ATTACH_TARGET_FS_H
+#define SP_LAUNCHER_ATTACH_TARGET_FS_H
 
-#include "door_target.h"
+#include "attach_target.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 /* Places where something may be put, in order of preference. The letter goes into the library's
  * name, so that a later attach knows under which path the loader knows it. */
 #define SP_DOOR_PLACES 4
-struct sp_door_place {
+struct sp_target_fs_place {
 	char letter;
 	const char *path; /* as the JVM says it; "." is its working directory */
 	int fd;		  /* O_PATH, -1: cannot be reached */
@@ -21,27 +21,28 @@ struct sp_door_place {
 	char why[160]; /* why not, where it is not usable */
 };
 
-struct sp_door_fs {
+struct sp_target_fs {
 	uid_t uid;
 	int root, cwd, maps; /* O_PATH, O_PATH, O_RDONLY; -1 where not to be had */
 	int root_errno;	     /* why root is -1 */
 	uid_t roots[2];	     /* users that are root over the target: 0, and its namespace's */
-	struct sp_door_place places[SP_DOOR_PLACES];
+	struct sp_target_fs_place places[SP_DOOR_PLACES];
 };
 
 /* Opens what root may open and the target's user perhaps not. Called before the uid is dropped, and
  * again after it: what is open stays. */
-void sp_door_fs_open_early(struct sp_door_fs *fs, const struct sp_door_target *t);
+void sp_target_fs_open_early(struct sp_target_fs *fs, const struct sp_attach_target *t);
 
 /* Opens and judges the places, with the target's uid. 0, or -errno with a sentence. */
-int sp_door_fs_open(struct sp_door_fs *fs, const struct sp_door_target *t, struct sp_err *err);
+int sp_target_fs_open(
+	struct sp_target_fs *fs, const struct sp_attach_target *t, struct sp_err *err);
 
 /* Opens @path below @root with @flags. -errno. */
-int sp_door_fs_at(int root, const char *path, int flags);
+int sp_target_fs_at(int root, const char *path, int flags);
 
 /* Opens @name in @dir for @flags if it is a @type (S_IFREG, S_IFSOCK) of @uid with one link. O_PATH
  * first, looked at, then opened: a FIFO or device of somebody is never opened.
  * Returns a descriptor; -ENOENT; -EPERM if it is something else or another's; or -errno. */
-int sp_door_fs_open_own(int dir, const char *name, uid_t uid, unsigned type, int flags);
+int sp_target_fs_open_own(int dir, const char *name, uid_t uid, unsigned type, int flags);
 
 #endif

@@ -1,7 +1,7 @@
 /* One function per action, each in its own cmd_<name>.c. A command reports its own failure once
  * through message.h and returns the exit code. */
-#ifndef SP_LAUNCHER_COMMAND_H
-#define SP_LAUNCHER_COMMAND_H
+#ifndef SP_LAUNCHER_CLI_COMMAND_H
+#define SP_LAUNCHER_CLI_COMMAND_H
 
 #include "options.h"
 
@@ -10,7 +10,8 @@ enum sp_exit {
 	SP_EXIT_FAILED = 1,
 	SP_EXIT_USAGE = 2,  /* wrong call */
 	SP_EXIT_TARGET = 3, /* no such target, or not permitted */
-	SP_EXIT_DIED = 4,   /* done, but the target died before the end */
+	SP_EXIT_PART =
+		4, /* outputs are written, but end early: the target died or did not answer */
 };
 
 int sp_cmd_collect(const struct sp_call *call);

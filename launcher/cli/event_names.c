@@ -1,6 +1,6 @@
-/* Event names: see event.h. Only the spelling is checked here; whether a tracepoint or a counter
- * exists is found out by opening it. */
-#include "event.h"
+/* Event names: see event_names.h. Only the spelling is checked here; whether a tracepoint or a
+ * counter exists is found out by opening it. */
+#include "event_names.h"
 
 #include "base/cleanup.h"
 
@@ -14,7 +14,7 @@ static const struct sp_event_info events[] = {
 #include "events.def"
 };
 
-const struct sp_event_info *sp_event_table(size_t *ret_n)
+const struct sp_event_info *sp_event_names_table(size_t *ret_n)
 {
 	*ret_n = SP_COUNT(events);
 	return events;

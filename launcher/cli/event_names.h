@@ -1,7 +1,7 @@
 /* Event names as -e takes them. What can be sampled on a given host is probed elsewhere; this only
  * knows the words. */
-#ifndef SP_LAUNCHER_EVENT_H
-#define SP_LAUNCHER_EVENT_H
+#ifndef SP_LAUNCHER_CLI_EVENT_NAMES_H
+#define SP_LAUNCHER_CLI_EVENT_NAMES_H
 
 #include "base/err.h"
 
@@ -27,7 +27,7 @@ struct sp_event_info {
 };
 
 /* The table of events with a fixed name, *ret_n entries. Static. */
-const struct sp_event_info *sp_event_table(size_t *ret_n);
+const struct sp_event_info *sp_event_names_table(size_t *ret_n);
 
 /* Checks a name: one of the table, sys:tracepoint, mem:ADDR[/LEN][:rwx], rNNN, kprobe:…, uprobe:…,
  * or a Java method. Returns 0, or -EINVAL with a sentence. */

@@ -15,7 +15,7 @@ static void on_signal(int sig)
 		_exit(SP_EXIT_FAILED);
 }
 
-void sp_interrupt_mind(void)
+void sp_interrupt_install(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction sa = {.sa_handler = on_signal}; /* no SA_RESTART: waits must end */

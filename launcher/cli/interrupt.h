@@ -2,12 +2,12 @@
  * return EINTR and what was recorded is written. The second leaves at once; the agent sees the
  * connection close and cleans up by itself. SIGPIPE is ignored: a closed pipe is an error of write.
  */
-#ifndef SP_LAUNCHER_INTERRUPT_H
-#define SP_LAUNCHER_INTERRUPT_H
+#ifndef SP_LAUNCHER_CLI_INTERRUPT_H
+#define SP_LAUNCHER_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 
-void sp_interrupt_mind(void);
+void sp_interrupt_install(void);
 bool sp_interrupted(void);
 
 #endif

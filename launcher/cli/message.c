@@ -3,6 +3,8 @@
  * are not passed on to the terminal. */
 #include "message.h"
 
+#include "base/safe_text.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,22 +24,17 @@ void sp_message_set_quiet(bool on)
 
 static void say(const char *name, const char *fmt, va_list ap)
 {
+	SP_AUTO_BUF struct sp_buf safe = {0};
 	char line[LINE];
-	size_t n = strlen(name);
-	int len;
+	int len = vsnprintf(line, sizeof(line), fmt, ap);
 
-	memcpy(line, name, n);
-	len = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
 	if (len < 0)
 		return;
-	len = (int)strlen(line);
-	for (int i = 0; i < len; i++) {
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-	}
-	line[len++] = '\n';
+	sp_buf_adds(&safe, name);
+	sp_safe_terminal(line, strlen(line), &safe);
+	sp_buf_addc(&safe, '\n');
 	fflush(stdout);
-	if (write(STDERR_FILENO, line, (size_t)len) < 0)
+	if (write(STDERR_FILENO, sp_buf_str(&safe), safe.len) < 0)
 		return; /* there is nobody left to tell */
 }
 

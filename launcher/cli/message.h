@@ -1,7 +1,7 @@
 /* The one place of the launcher that talks to a person. Everything goes to stderr, one line each,
  * so that stdout carries nothing but what was asked for. */
-#ifndef SP_LAUNCHER_MESSAGE_H
-#define SP_LAUNCHER_MESSAGE_H
+#ifndef SP_LAUNCHER_CLI_MESSAGE_H
+#define SP_LAUNCHER_CLI_MESSAGE_H
 
 #include <stdbool.h>
 

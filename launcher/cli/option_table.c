@@ -27,8 +27,8 @@ enum {
 #define SHAPES SP_OPTION_SHAPES
 
 enum {
-	FOREIGN_FLAG = SP_KIND_FLAG,
-	FOREIGN_VALUE = SP_KIND_TEXT,
+	FOREIGN_FLAG = SP_OPTION_KIND_FLAG,
+	FOREIGN_VALUE = SP_OPTION_KIND_TEXT,
 };
 
 #define ACTION(id, name, least, most, help)
@@ -36,11 +36,11 @@ enum {
 #define ELSEWHERE(name, actions, instead)
 #define GROUP(heading) {.state = SP_OPTION_GROUP, .name = (heading)},
 #define OPTION(name, letter, kind, field, least, most, fallback, actions, value, help)          \
-	{SP_OPTION_BUILT, name, letter, SP_KIND_##kind, offsetof(struct sp_call, field), least, \
-		most, fallback, actions, value, help},
+	{SP_OPTION_BUILT, name, letter, SP_OPTION_KIND_##kind, offsetof(struct sp_call, field), \
+		least, most, fallback, actions, value, help},
 #define LATER(name, letter, kind, field, least, most, fallback, actions, value, help)             \
-	{SP_OPTION_LATER, name, letter, SP_KIND_##kind, 0, least, most, fallback, actions, value, \
-		help},
+	{SP_OPTION_LATER, name, letter, SP_OPTION_KIND_##kind, 0, least, most, fallback, actions, \
+		value, help},
 #define FOREIGN(name, letter, takes, instead)                                                     \
 	{SP_OPTION_FOREIGN, name, letter, (enum sp_option_kind)FOREIGN_##takes, 0, "", "", "", 0, \
 		"", instead},
@@ -172,7 +172,8 @@ const char *sp_option_elsewhere(const struct sp_option *o, enum sp_action action
 
 bool sp_option_takes_value(const struct sp_option *o)
 {
-	return o->kind != SP_KIND_FLAG && o->kind != SP_KIND_HELP && o->kind != SP_KIND_VERSION;
+	return o->kind != SP_OPTION_KIND_FLAG && o->kind != SP_OPTION_KIND_HELP &&
+	       o->kind != SP_OPTION_KIND_VERSION;
 }
 
 const struct sp_action_info *sp_action_info(enum sp_action action)
@@ -198,7 +199,8 @@ int sp_action_find(const char *word, enum sp_action *ret_action)
 
 bool sp_option_is_beside(const struct sp_option *o)
 {
-	return o && (o->kind == SP_KIND_BESIDE_TIME || o->kind == SP_KIND_BESIDE_SIZE);
+	return o &&
+	       (o->kind == SP_OPTION_KIND_BESIDE_TIME || o->kind == SP_OPTION_KIND_BESIDE_SIZE);
 }
 
 const char *sp_action_nearest(const char *word)

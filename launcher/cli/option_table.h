@@ -1,32 +1,32 @@
 /* options.def as data, for the parser and the help. Nobody else needs it. */
-#ifndef SP_LAUNCHER_OPTION_TABLE_H
-#define SP_LAUNCHER_OPTION_TABLE_H
+#ifndef SP_LAUNCHER_CLI_OPTION_TABLE_H
+#define SP_LAUNCHER_CLI_OPTION_TABLE_H
 
 #include "options.h"
 
 #include <stddef.h>
 
 enum sp_option_kind {
-	SP_KIND_FLAG,
-	SP_KIND_DURATION, /* a bare number is seconds */
-	SP_KIND_SIZE,
-	SP_KIND_COUNT,
-	SP_KIND_TEXT,
-	SP_KIND_WHEN,
-	SP_KIND_STATES,
-	SP_KIND_IDS,
-	SP_KIND_DOTTED, /* a number; of a stage, one and its attempt: 5.1 */
-	SP_KIND_ENUM,	/* the words stand in the value column */
-	SP_KIND_EVENT,
-	SP_KIND_INTERVAL,    /* a bare number is nanoseconds, or a number of events */
-	SP_KIND_BESIDE_TIME, /* one more event, of the option's name, with its interval */
-	SP_KIND_BESIDE_SIZE,
-	SP_KIND_FILE,
-	SP_KIND_FORMAT,
-	SP_KIND_PATTERN,
-	SP_KIND_METHOD, /* Class.method[:TIME] */
-	SP_KIND_HELP,	/* its value is optional and only taken behind '=' */
-	SP_KIND_VERSION,
+	SP_OPTION_KIND_FLAG,
+	SP_OPTION_KIND_DURATION, /* a bare number is seconds */
+	SP_OPTION_KIND_SIZE,
+	SP_OPTION_KIND_COUNT,
+	SP_OPTION_KIND_TEXT,
+	SP_OPTION_KIND_WHEN,
+	SP_OPTION_KIND_STATES,
+	SP_OPTION_KIND_IDS,
+	SP_OPTION_KIND_DOTTED, /* a number; of a stage, one and its attempt: 5.1 */
+	SP_OPTION_KIND_ENUM,   /* the words stand in the value column */
+	SP_OPTION_KIND_EVENT,
+	SP_OPTION_KIND_INTERVAL,    /* a bare number is nanoseconds, or a number of events */
+	SP_OPTION_KIND_BESIDE_TIME, /* one more event, of the option's name, with its interval */
+	SP_OPTION_KIND_BESIDE_SIZE,
+	SP_OPTION_KIND_FILE,
+	SP_OPTION_KIND_FORMAT,
+	SP_OPTION_KIND_PATTERN,
+	SP_OPTION_KIND_METHOD, /* Class.method[:TIME] */
+	SP_OPTION_KIND_HELP,   /* its value is optional and only taken behind '=' */
+	SP_OPTION_KIND_VERSION,
 };
 
 enum sp_option_state {

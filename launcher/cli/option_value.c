@@ -1,9 +1,9 @@
-/* Values of options: see value.h. */
-#include "value.h"
+/* Values of options: see option_value.h. */
+#include "option_value.h"
 
+#include "base/time_spec.h"
 #include "base/units.h"
-#include "base/when.h"
-#include "event.h"
+#include "event_names.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,24 +14,24 @@
 static const struct {
 	const char *what, *examples;
 } number_words[] = {
-	[SP_KIND_DURATION] = {"a duration", "30, 30s, 2m, 0.5s"},
-	[SP_KIND_SIZE] = {"a size", "512k, 2m"},
-	[SP_KIND_COUNT] = {"a whole number", "2048"},
-	[SP_KIND_INTERVAL] = {"an interval", "10ms, 500us"},
-	[SP_KIND_BESIDE_TIME] = {"an interval", "50ms, 1s"},
-	[SP_KIND_BESIDE_SIZE] = {"a size", "512k, 2m"},
+	[SP_OPTION_KIND_DURATION] = {"a duration", "30, 30s, 2m, 0.5s"},
+	[SP_OPTION_KIND_SIZE] = {"a size", "512k, 2m"},
+	[SP_OPTION_KIND_COUNT] = {"a whole number", "2048"},
+	[SP_OPTION_KIND_INTERVAL] = {"an interval", "10ms, 500us"},
+	[SP_OPTION_KIND_BESIDE_TIME] = {"an interval", "50ms, 1s"},
+	[SP_OPTION_KIND_BESIDE_SIZE] = {"a size", "512k, 2m"},
 };
 
 static int parse_number(enum sp_option_kind kind, const char *text, uint64_t *ret)
 {
 	switch (kind) {
-	case SP_KIND_DURATION:
+	case SP_OPTION_KIND_DURATION:
 		return sp_duration_parse(text, 1000000000, ret);
-	case SP_KIND_INTERVAL:
-	case SP_KIND_BESIDE_TIME:
+	case SP_OPTION_KIND_INTERVAL:
+	case SP_OPTION_KIND_BESIDE_TIME:
 		return sp_duration_parse(text, 1, ret);
-	case SP_KIND_SIZE:
-	case SP_KIND_BESIDE_SIZE:
+	case SP_OPTION_KIND_SIZE:
+	case SP_OPTION_KIND_BESIDE_SIZE:
 		return sp_size_parse(text, ret);
 	default:
 		return sp_count_parse(text, ret);
@@ -56,7 +56,7 @@ static int number(const struct sp_option *o, const char *spelled, const char *te
 	return 0;
 }
 
-int sp_value_interval(const struct sp_option *o, const char *spelled, const char *text,
+int sp_option_value_interval(const struct sp_option *o, const char *spelled, const char *text,
 	const char *name, uint64_t *ret_interval, struct sp_err *err)
 {
 	const struct sp_option *own = sp_option_find(name, strlen(name));
@@ -203,7 +203,7 @@ static int add_pattern(
 /* A value that passed its check, by the type of its field. */
 union field {
 	uint64_t number;
-	struct sp_when when;
+	struct sp_time_spec when;
 	int word;
 };
 
@@ -211,29 +211,29 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 	union field *ret_value, struct sp_err *err)
 {
 	switch (o->kind) {
-	case SP_KIND_DURATION:
-	case SP_KIND_SIZE:
-	case SP_KIND_COUNT:
+	case SP_OPTION_KIND_DURATION:
+	case SP_OPTION_KIND_SIZE:
+	case SP_OPTION_KIND_COUNT:
 		return number(o, spelled, text, &ret_value->number, err);
-	case SP_KIND_ENUM:
+	case SP_OPTION_KIND_ENUM:
 		return enum_word(o, spelled, text, &ret_value->word, err);
-	case SP_KIND_IDS:
+	case SP_OPTION_KIND_IDS:
 		return thread_ids(spelled, text, err);
-	case SP_KIND_DOTTED:
+	case SP_OPTION_KIND_DOTTED:
 		return dotted(o, spelled, text, err);
-	case SP_KIND_WHEN:
-		if (sp_when_parse(text, &ret_value->when) < 0)
+	case SP_OPTION_KIND_WHEN:
+		if (sp_time_spec_parse(text, &ret_value->when) < 0)
 			return sp_err_set(err, -EINVAL,
 				"%s: '%s' is not a time; write 10s (from the start), -10s (from "
 				"the end), 14:30:00 or 2026-03-01T14:30:00",
 				spelled, text);
 		return 0;
-	case SP_KIND_STATES:
+	case SP_OPTION_KIND_STATES:
 		return thread_states(spelled, text, err);
-	case SP_KIND_METHOD:
+	case SP_OPTION_KIND_METHOD:
 		return traced(spelled, text, err);
-	case SP_KIND_TEXT:
-	case SP_KIND_PATTERN:
+	case SP_OPTION_KIND_TEXT:
+	case SP_OPTION_KIND_PATTERN:
 		if (!*text)
 			return sp_err_set(
 				err, -EINVAL, "%s: is empty; write a %s", spelled, o->value);
@@ -243,7 +243,7 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 	}
 }
 
-int sp_value_set(const struct sp_option *o, const char *spelled, const char *text,
+int sp_option_value_set(const struct sp_option *o, const char *spelled, const char *text,
 	struct sp_call *call, struct sp_err *err)
 {
 	void *to = (char *)call + o->offset;
@@ -253,28 +253,28 @@ int sp_value_set(const struct sp_option *o, const char *spelled, const char *tex
 	if (r < 0 || o->state != SP_OPTION_BUILT)
 		return r;
 	switch (o->kind) {
-	case SP_KIND_FLAG:
+	case SP_OPTION_KIND_FLAG:
 		*(bool *)to = true;
 		return 0;
-	case SP_KIND_DURATION:
-	case SP_KIND_SIZE:
-	case SP_KIND_COUNT:
+	case SP_OPTION_KIND_DURATION:
+	case SP_OPTION_KIND_SIZE:
+	case SP_OPTION_KIND_COUNT:
 		*(uint64_t *)to = value.number;
 		return 0;
-	case SP_KIND_ENUM:
+	case SP_OPTION_KIND_ENUM:
 		*(int *)to = value.word;
 		return 0;
-	case SP_KIND_WHEN:
-		*(struct sp_when *)to = value.when;
+	case SP_OPTION_KIND_WHEN:
+		*(struct sp_time_spec *)to = value.when;
 		return 0;
-	case SP_KIND_TEXT:
-	case SP_KIND_IDS:
-	case SP_KIND_DOTTED:
-	case SP_KIND_STATES:
+	case SP_OPTION_KIND_TEXT:
+	case SP_OPTION_KIND_IDS:
+	case SP_OPTION_KIND_DOTTED:
+	case SP_OPTION_KIND_STATES:
 		*(const char **)to = text;
 		return 0;
-	case SP_KIND_PATTERN:
-	case SP_KIND_METHOD:
+	case SP_OPTION_KIND_PATTERN:
+	case SP_OPTION_KIND_METHOD:
 		return add_pattern(to, spelled, text, err);
 	default:
 		return 0;

@@ -1,11 +1,11 @@
-/* The parser of the command line: see options.h. It walks argv once; parser_finish.c then checks
+/* The parser of the command line: see options.h. It walks argv once; options_validate.c then checks
  * the call as a whole. */
 #include "options.h"
 
-#include "event.h"
+#include "base/name_template.h"
+#include "event_names.h"
+#include "option_value.h"
 #include "parser.h"
-#include "value.h"
-#include "base/pattern.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 		return sp_err_set(p->err, -EINVAL, "%s: is empty; write an event", spelled);
 	for (size_t i = 0; i < call->n_events; i++) {
 		if (strcmp(call->events[i].name, e->name) == 0)
-			return sp_err_set(
-				p->err, -EINVAL, "%s: '%s' is given twice", spelled, e->name);
+			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; leave one out",
+				spelled, e->name);
 	}
 	call->n_events++;
 	return 0;
@@ -78,10 +78,10 @@ static int add_file(struct sp_parser *p, const char *spelled, const char *path)
 			p->err, -EINVAL, "%s: at most %d files", spelled, SP_CALL_MAX_OUTPUTS);
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		if (strcmp(call->outputs[i].path, path) == 0)
-			return sp_err_set(
-				p->err, -EINVAL, "%s: '%s' is given twice", spelled, path);
+			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; leave one out",
+				spelled, path);
 	}
-	r = sp_pattern_check(path, p->err);
+	r = sp_name_template_check(path, p->err);
 	if (r < 0)
 		return sp_err_prefix(p->err, r, "%s", spelled);
 	call->outputs[call->n_outputs++].path = path;
@@ -91,7 +91,7 @@ static int add_file(struct sp_parser *p, const char *spelled, const char *path)
 static int set_format(struct sp_parser *p, const char *spelled, const char *text)
 {
 	enum sp_format format;
-	int r = sp_format_parse(text, &format, p->err);
+	int r = sp_output_format_parse(text, &format, p->err);
 
 	if (r < 0)
 		return sp_err_prefix(p->err, r, "%s", spelled);
@@ -103,7 +103,9 @@ static int set_help(struct sp_parser *p, const char *spelled, const char *topic)
 {
 	p->done = true;
 	if (!topic) {
-		p->call->help = spelled[1] == '-' ? SP_HELP_WHOLE : SP_HELP_SHORT;
+		p->call->help = p->action_given	    ? SP_HELP_ACTION
+				: spelled[1] == '-' ? SP_HELP_WHOLE
+						    : SP_HELP_SHORT;
 		return 0;
 	}
 	p->call->help = SP_HELP_ONE;
@@ -119,27 +121,27 @@ static int take(
 
 	snprintf(p->spelled[o - p->rows], SP_PARSER_SPELLED, "%s", spelled);
 	switch (o->kind) {
-	case SP_KIND_EVENT:
+	case SP_OPTION_KIND_EVENT:
 		return add_events(p, spelled, text);
-	case SP_KIND_INTERVAL:
+	case SP_OPTION_KIND_INTERVAL:
 		add_interval(p, spelled, text);
 		return 0;
-	case SP_KIND_BESIDE_TIME:
-	case SP_KIND_BESIDE_SIZE:
+	case SP_OPTION_KIND_BESIDE_TIME:
+	case SP_OPTION_KIND_BESIDE_SIZE:
 		remember(&p->beside[o - p->rows], spelled, text);
 		return 0;
-	case SP_KIND_FILE:
+	case SP_OPTION_KIND_FILE:
 		return add_file(p, spelled, text);
-	case SP_KIND_FORMAT:
+	case SP_OPTION_KIND_FORMAT:
 		return set_format(p, spelled, text);
-	case SP_KIND_HELP:
+	case SP_OPTION_KIND_HELP:
 		return set_help(p, spelled, value);
-	case SP_KIND_VERSION:
+	case SP_OPTION_KIND_VERSION:
 		p->call->action = SP_ACTION_VERSION;
 		p->done = true;
 		return 0;
 	default:
-		return sp_value_set(o, spelled, text, p->call, p->err);
+		return sp_option_value_set(o, spelled, text, p->call, p->err);
 	}
 }
 
@@ -156,7 +158,7 @@ static int admit(
 		return sp_err_set(p->err, -EINVAL, "%s: needs a value: %s", spelled, o->value);
 	if (o->state != SP_OPTION_LATER)
 		return 0;
-	r = value ? sp_value_set(o, spelled, value, p->call, p->err) : 0;
+	r = value ? sp_option_value_set(o, spelled, value, p->call, p->err) : 0;
 	return r < 0 ? r : sp_err_set(p->err, -EINVAL, "%s is not built yet", spelled);
 }
 
@@ -190,8 +192,8 @@ static int parse_long(struct sp_parser *p, int argc, char *const argv[], int *i)
 	r = admit(p, o, spelled, value);
 	if (r < 0)
 		return r;
-	if (value && !sp_option_takes_value(o) && o->kind != SP_KIND_HELP)
-		return sp_err_set(p->err, -EINVAL, "%s: takes no value", spelled);
+	if (value && !sp_option_takes_value(o) && o->kind != SP_OPTION_KIND_HELP)
+		return sp_err_set(p->err, -EINVAL, "%s: takes no value; write it alone", spelled);
 	return take(p, o, spelled, value);
 }
 
@@ -282,7 +284,7 @@ static void set_defaults(struct sp_parser *p)
 		const struct sp_option *o = &p->rows[i];
 
 		if (o->state == SP_OPTION_BUILT && o->fallback[0])
-			sp_value_set(o, o->name, o->fallback, p->call, NULL);
+			sp_option_value_set(o, o->name, o->fallback, p->call, NULL);
 	}
 }
 
@@ -296,5 +298,5 @@ int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, str
 		return sp_err_set(err, -EINVAL, "the table of options is too long");
 	set_defaults(&p);
 	r = walk(&p, argc, argv);
-	return r < 0 || p.done ? r : sp_parser_finish(&p);
+	return r < 0 || p.done ? r : sp_options_validate(&p);
 }

@@ -1,13 +1,13 @@
 /* The command line: what a user asked for, as one plain struct.
  * The options stand in options.def; parser, help and checks come from there. main.c calls
  * sp_options_parse once and hands the result to one sp_cmd_<name> (command.h). */
-#ifndef SP_LAUNCHER_OPTIONS_H
-#define SP_LAUNCHER_OPTIONS_H
+#ifndef SP_LAUNCHER_CLI_OPTIONS_H
+#define SP_LAUNCHER_CLI_OPTIONS_H
 
 #include "base/err.h"
-#include "format.h"
-#include "base/when.h"
-#include "prof/load.h"
+#include "base/time_spec.h"
+#include "output_format.h"
+#include "prof/load/load.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ enum sp_action {
 	SP_ACTION_COUNT,
 };
 
-enum sp_capture {
+enum sp_capture_by {
 	SP_CAPTURE_AUTO,
 	SP_CAPTURE_RING,
 	SP_CAPTURE_SIGNAL,
@@ -45,7 +45,7 @@ enum sp_python {
 };
 
 /* --names. */
-enum sp_names {
+enum sp_name_style {
 	SP_NAMES_DEFAULT,
 	SP_NAMES_FULL,
 	SP_NAMES_SHORT,
@@ -68,7 +68,8 @@ struct sp_call_event {
 
 /* One -f; or stdout where none was given. */
 struct sp_call_output {
-	const char *path; /* pattern as written (pattern.h), "-" is stdout; borrowed from argv */
+	const char
+		*path; /* pattern as written (name_template.h), "-" is stdout; borrowed from argv */
 	enum sp_format format;
 };
 
@@ -91,10 +92,11 @@ struct sp_call {
 	struct sp_call_patterns trace; /* --trace: Class.method[:TIME] each */
 	bool live;		       /* --live */
 	bool nofree;		       /* --nofree */
-	bool all;		       /* --all */
+	bool no_redact;		       /* --no-redact */
+	bool all;		       /* --all; also of stack */
 	const char *filter;	       /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
-	enum sp_capture capture;
+	enum sp_capture_by capture;
 	enum sp_python python;
 	bool native;	      /* --native: native frames of Python too */
 	bool blocking;	      /* --blocking: Python threads that run are stopped */
@@ -111,23 +113,25 @@ struct sp_call {
 	struct sp_call_output outputs[SP_CALL_MAX_OUTPUTS];
 	size_t n_outputs; /* collect: at least one; else 0 where -f was not given */
 	struct sp_call_patterns include, exclude;
-	bool threads;  /* -t */
-	bool simple;   /* -s */
-	bool annotate; /* -a */
-	bool libs;     /* -l */
-	bool total;    /* --total: weights are time or bytes, not samples */
+	bool threads;	    /* -t */
+	bool simple;	    /* -s */
+	bool annotate;	    /* -a */
+	bool libs;	    /* -l */
+	bool lines;	    /* --lines */
+	const char *source; /* --source; NULL: none */
+	bool total;	    /* --total: weights are time or bytes, not samples */
 
 	/* what to show of recordings: report, diff; events and thread serve there too */
-	struct sp_when from, to;
+	struct sp_time_spec from, to;
 	const char *states;	  /* --state: a checked list; NULL: all */
 	uint64_t min_duration_ns; /* --min-duration; 0: none */
 	enum sp_by by;
 	const char *stage, *task, *sql, *executor; /* Spark's numbers as written; NULL: all */
 	const char *host;			   /* where executors ran; NULL: anywhere */
-	bool tasks_only, all_threads;
+	bool tasks_only, all_threads, python_both;
 	const char *event_log; /* --event-log; NULL: none */
 	const char *driver_ui; /* --driver-ui: an address, or "none"; NULL: looked for */
-	enum sp_names names;
+	enum sp_name_style names;
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */
 
@@ -141,7 +145,7 @@ struct sp_call {
 	size_t n_targets;
 
 	/* -h, --help[=OPTION]: nothing else in the call counts */
-	enum { SP_HELP_NONE, SP_HELP_SHORT, SP_HELP_WHOLE, SP_HELP_ONE } help;
+	enum { SP_HELP_NONE, SP_HELP_SHORT, SP_HELP_WHOLE, SP_HELP_ACTION, SP_HELP_ONE } help;
 	const char *help_topic; /* SP_HELP_ONE: an option that exists, borrowed from argv */
 };
 

@@ -2,9 +2,9 @@
 #include "parser.h"
 
 #include "base/cleanup.h"
-#include "base/pattern.h"
-#include "event.h"
-#include "value.h"
+#include "base/name_template.h"
+#include "event_names.h"
+#include "option_value.h"
 
 #include <errno.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static int finish_intervals(struct sp_parser *p)
 		if (!own && p->call->all && sp_event_is_hook(e->name))
 			continue;
 		used |= !own;
-		r = v->text ? sp_value_interval(
+		r = v->text ? sp_option_value_interval(
 				      o, v->spelled, v->text, e->name, &e->interval, p->err)
 			    : 0;
 		if (r < 0)
@@ -163,7 +163,7 @@ static enum sp_format format_or_text(const struct sp_parser *p)
 	enum sp_format format = SP_FORMAT_TEXT;
 
 	if (p->format.text)
-		sp_format_parse(p->format.text, &format, NULL);
+		sp_output_format_parse(p->format.text, &format, NULL);
 	return format;
 }
 
@@ -176,13 +176,13 @@ static int finish_files(struct sp_parser *p)
 
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		struct sp_call_output *out = &call->outputs[i];
-		int r = sp_format_of_path(out->path, &out->format, p->err);
+		int r = sp_output_format_of_path(out->path, &out->format, p->err);
 
 		if (r == -EINVAL && !p->format.text)
 			return sp_err_prefix(p->err, r, "-f");
 		if (r < 0)
 			out->format = format;
-		if (out->format == SP_FORMAT_JFR && sp_pattern_has_event(out->path))
+		if (out->format == SP_FORMAT_JFR && sp_name_template_has_event(out->path))
 			return sp_err_set(p->err, -EINVAL,
 				"-f %s: a recording holds all events; leave {{EVENT}} out of its "
 				"name",
@@ -193,7 +193,7 @@ static int finish_files(struct sp_parser *p)
 		return sp_err_set(p->err, -EINVAL,
 			"%s %s: '%s' says %s by its extension; leave -o out or rename the file",
 			p->format.spelled, p->format.text, call->outputs[0].path,
-			sp_format_name(call->outputs[0].format));
+			sp_output_format_name(call->outputs[0].format));
 	return 0;
 }
 
@@ -284,7 +284,7 @@ static int check_targets(struct sp_parser *p)
 	if (reads_files(call) && (call->n_targets < info->least || call->n_targets > info->most))
 		return sp_err_set(p->err, -EINVAL, "%s: %s", info->name,
 			call->action == SP_ACTION_DIFF
-				? "takes two files, the base and the new one"
+				? "takes two files: sparkprof diff BASE NEW"
 				: "no file; name recordings, or a directory of them");
 	if (call->n_targets < info->least)
 		return sp_err_set(p->err, -EINVAL,
@@ -292,8 +292,9 @@ static int check_targets(struct sp_parser *p)
 			"helps)",
 			info->name);
 	if (call->n_targets > info->most && info->most == 0)
-		return sp_err_set(p->err, -EINVAL, "%s: takes no target, but '%s' is given",
-			info->name, call->targets[0]);
+		return sp_err_set(p->err, -EINVAL,
+			"%s: takes no target, but '%s' is given; leave it out", info->name,
+			call->targets[0]);
 	if (call->n_targets > info->most)
 		return sp_err_set(p->err, -EINVAL, "%s: takes %zu target", info->name, info->most);
 	return reads_files(call) ? 0 : sp_options_check_outputs(call, call->n_targets, p->err);
@@ -302,11 +303,12 @@ static int check_targets(struct sp_parser *p)
 int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err)
 {
 	for (size_t i = 0; i < call->n_outputs && n_targets > 1; i++) {
-		if (!sp_pattern_differs(call->outputs[i].path))
+		if (!sp_name_template_differs(call->outputs[i].path))
 			return sp_err_set(err, -EINVAL,
-				"-f: several targets need %%p or {{EXECUTOR_ID}} in the file name, "
-				"but not in '%s'",
-				call->outputs[i].path);
+				"several targets need a file each: -f out-%%p.html, or "
+				"{{EXECUTOR_ID}} in its name; '%s' is one for all",
+				strcmp(call->outputs[i].path, "-") == 0 ? "standard output"
+									: call->outputs[i].path);
 	}
 	return 0;
 }
@@ -335,7 +337,7 @@ static int check_python(struct sp_parser *p)
 		call->native ? "--native" : "--blocking");
 }
 
-int sp_parser_finish(struct sp_parser *p)
+int sp_options_validate(struct sp_parser *p)
 {
 	static int (*const checks[])(struct sp_parser *) = {check_action, finish_events,
 		finish_files, finish_stdout, check_shapes, check_driver_ui, check_python,

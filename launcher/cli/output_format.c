@@ -1,5 +1,5 @@
-/* Output formats: see format.h. */
-#include "format.h"
+/* Output formats: see output_format.h. */
+#include "output_format.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -35,7 +35,7 @@ static const char *choices(struct sp_buf *b, bool extensions)
 	return sp_buf_str(b);
 }
 
-int sp_format_parse(const char *name, enum sp_format *ret_format, struct sp_err *err)
+int sp_output_format_parse(const char *name, enum sp_format *ret_format, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
@@ -65,7 +65,7 @@ static const char *extension(const char *path)
 	return dot && dot > base && dot[1] ? dot : NULL;
 }
 
-int sp_format_of_path(const char *path, enum sp_format *ret_format, struct sp_err *err)
+int sp_output_format_of_path(const char *path, enum sp_format *ret_format, struct sp_err *err)
 {
 	const struct sp_out_format *f = sp_out_by_path(path);
 	SP_AUTO_BUF struct sp_buf b = {0};
@@ -80,7 +80,7 @@ int sp_format_of_path(const char *path, enum sp_format *ret_format, struct sp_er
 	return 0;
 }
 
-const char *sp_format_name(enum sp_format format)
+const char *sp_output_format_name(enum sp_format format)
 {
 	return sp_out_formats[format].name;
 }

@@ -1,6 +1,6 @@
 /* Inside of the parser: what the walk over argv leaves for the checks of the whole call. */
-#ifndef SP_LAUNCHER_PARSER_H
-#define SP_LAUNCHER_PARSER_H
+#ifndef SP_LAUNCHER_CLI_PARSER_H
+#define SP_LAUNCHER_CLI_PARSER_H
 
 #include "option_table.h"
 
@@ -34,6 +34,6 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 
 /* Fills in what the user left out and checks what only the whole call can tell: which action takes
  * what, which -i belongs to which -e, which -o to which -f. Returns 0 or -EINVAL. */
-int sp_parser_finish(struct sp_parser *p);
+int sp_options_validate(struct sp_parser *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* One line on the terminal while a recording runs: a bar, the time left, what was sampled and lost.
  * Nothing where stderr is no terminal, or with -q. */
-#ifndef SP_LAUNCHER_PROGRESS_H
-#define SP_LAUNCHER_PROGRESS_H
+#ifndef SP_LAUNCHER_CLI_PROGRESS_H
+#define SP_LAUNCHER_CLI_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Progress of reading: see reading.h. */
-#include "reading.h"
+/* Progress of reading: see read_progress.h. */
+#include "read_progress.h"
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -9,17 +9,17 @@
 
 static const uint64_t patience_ns = 500000000, redraw_ns = 100000000;
 
-void sp_reading_start(struct sp_reading *r, uint64_t total_bytes, bool quiet)
+void sp_read_progress_start(struct sp_read_progress *r, uint64_t total_bytes, bool quiet)
 {
-	*r = (struct sp_reading){.on = !quiet && isatty(STDERR_FILENO),
+	*r = (struct sp_read_progress){.on = !quiet && isatty(STDERR_FILENO),
 		.total = total_bytes,
 		.start_ns = sp_clock_mono_ns(),
 		.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
-void sp_reading_add(void *reading, uint64_t bytes)
+void sp_read_progress_add(void *reading, uint64_t bytes)
 {
-	struct sp_reading *r = reading;
+	struct sp_read_progress *r = reading;
 	uint64_t now = sp_clock_mono_ns();
 	char done[32], total[32];
 
@@ -38,7 +38,7 @@ void sp_reading_add(void *reading, uint64_t bytes)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void sp_reading_end(struct sp_reading *r)
+void sp_read_progress_end(struct sp_read_progress *r)
 {
 	if (r->on && r->drawn_ns)
 		fputs("\r\033[K", stderr);

@@ -1,13 +1,13 @@
 /* sparkprof collect TARGET…: records for a while, then writes the outputs. Several targets record
  * side by side; the launcher itself has one thread. */
-#include "command.h"
+#include "cli/command.h"
 
-#include "interrupt.h"
-#include "message.h"
-#include "progress.h"
-#include "py_run.h"
-#include "run.h"
 #include "base/clock.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "run/py_run.h"
+#include "run/target_run.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct collect {
-	struct sp_run *runs;
+	struct sp_target_run *runs;
 	size_t n;
 	struct pollfd *polls; /* one per run, and stdout where a recording streams to it */
 	struct sp_progress progress;
@@ -65,7 +65,7 @@ static void look_for_halted(struct collect *c)
 		struct sp_link *l = &c->runs[i].link;
 
 		if (c->runs[i].recording)
-			sp_halted_look(&l->halted, l->pid, "nothing in it is sampled");
+			sp_stopped_target_look(&l->halted, l->pid, "nothing in it is sampled");
 	}
 }
 
@@ -81,7 +81,7 @@ static void follow(struct collect *c)
 			continue; /* a signal: the loop's condition looks at it */
 		for (size_t i = 0; i < c->n; i++) {
 			if (c->runs[i].recording && c->polls[i].revents)
-				sp_run_follow(&c->runs[i]);
+				sp_target_run_follow(&c->runs[i]);
 		}
 		for (size_t i = 0; i < c->n; i++)
 			if (c->runs[i].python)
@@ -94,13 +94,13 @@ static void follow(struct collect *c)
 static void record(struct collect *c, const struct sp_call *call)
 {
 	for (size_t i = 0; i < c->n && !sp_interrupted(); i++)
-		sp_run_start(&c->runs[i], call);
+		sp_target_run_start(&c->runs[i], call);
 	sp_progress_start(&c->progress, call->duration_ns, call->quiet);
 	c->end_ns = sp_clock_mono_ns() + call->duration_ns;
 	follow(c);
 	sp_progress_end(&c->progress);
 	for (size_t i = 0; i < c->n; i++)
-		sp_run_finish(&c->runs[i], call);
+		sp_target_run_finish(&c->runs[i], call);
 }
 
 int sp_cmd_collect(const struct sp_call *call)
@@ -109,20 +109,20 @@ int sp_cmd_collect(const struct sp_call *call)
 	struct collect c = {0};
 	int code;
 
-	sp_interrupt_mind();
-	code = sp_runs_new(call, &targets, &c.runs);
+	sp_interrupt_install();
+	code = sp_target_runs_new(call, &targets, &c.runs);
 	if (code != SP_EXIT_DONE)
 		return code;
 	c.n = targets.n;
 	c.polls = calloc(c.n + 1, sizeof(*c.polls));
 	if (c.polls) {
 		record(&c, call);
-		code = sp_runs_code(c.runs, c.n);
+		code = sp_target_runs_code(c.runs, c.n);
 	} else {
 		sp_message_error("out of memory");
 		code = SP_EXIT_FAILED;
 	}
 	free(c.polls);
-	sp_runs_free(c.runs, c.n);
+	sp_target_runs_free(c.runs, c.n);
 	return code;
 }

@@ -1,16 +1,16 @@
 /* sparkprof list [TARGET]: every event, and why one is not to be had. Without a target it is probed
  * in this process; with one inside the target, by the agent, with the target's own permissions. */
-#include "command.h"
-#include "event.h"
-#include "message.h"
-#include "proc.h"
-#include "py_run.h"
-#include "session.h"
-#include "show.h"
-#include "target.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/command.h"
+#include "cli/event_names.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+#include "discover/target.h"
 #include "probe/probe.h"
+#include "proc/proc.h"
+#include "run/agent_link.h"
+#include "run/py_run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static const char *help_of(const char *name, bool *ret_built)
 	size_t n;
 
 	*ret_built = true;
-	e = sp_event_table(&n);
+	e = sp_event_names_table(&n);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(e[i].name, name) == 0) {
 			*ret_built = e[i].built;
@@ -138,13 +138,13 @@ static void show_json(const struct table *t, struct sp_buf *out)
 		const char *heading = sp_probe_group_name(row->group);
 
 		sp_buf_adds(out, i ? ",\n {\"event\": " : "[{\"event\": ");
-		sp_show_json(out, row->name);
+		sp_safe_print_json(out, row->name);
 		sp_buf_adds(out, ", \"group\": ");
-		sp_show_json(out, heading ? heading : "others");
+		sp_safe_print_json(out, heading ? heading : "others");
 		sp_buf_addf(out, ", \"state\": \"%s\", \"note\": ", state_names[row->state]);
-		sp_show_json(out, row->note);
+		sp_safe_print_json(out, row->note);
 		sp_buf_adds(out, ", \"help\": ");
-		sp_show_json(out, row->help);
+		sp_safe_print_json(out, row->help);
 		sp_buf_addc(out, '}');
 	}
 	sp_buf_adds(out, t->n ? "]\n" : "[]\n");
@@ -156,7 +156,7 @@ static void keep_text(const char *text, char *ret, size_t size)
 	SP_AUTO_BUF struct sp_buf safe;
 
 	sp_buf_init(&safe);
-	sp_show_text(&safe, text, 0);
+	sp_safe_print_text(&safe, text, 0);
 	snprintf(ret, size, "%s", sp_buf_str(&safe));
 }
 
@@ -240,7 +240,7 @@ static int probe_target(const struct sp_call *call, struct table *t, struct sp_e
 			call->targets[0], targets.n);
 	if (sp_pyrun_is(&targets.list[0]))
 		return sp_probe_run(add_python_row, t);
-	sp_guest_be_modest(targets.list[0].pid);
+	sp_guest_lower_priority(targets.list[0].pid);
 	r = sp_link_open(&link, targets.list[0].pid, call->attach_timeout_ns, err);
 	if (r < 0)
 		return r;

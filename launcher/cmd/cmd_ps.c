@@ -1,12 +1,12 @@
 /* sparkprof ps: every JVM that this user can see. It reads only; nothing is sent to any JVM. */
-#include "command.h"
+#include "cli/command.h"
 
 #include "base/cleanup.h"
-#include "jvm.h"
-#include "message.h"
-#include "proc.h"
-#include "ps.h"
-#include "py_ps.h"
+#include "cli/message.h"
+#include "discover/jvm.h"
+#include "discover/ps.h"
+#include "proc/proc.h"
+#include "python/py_ps.h"
 
 #include <errno.h>
 #include <stdio.h>

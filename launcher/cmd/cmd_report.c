@@ -1,15 +1,15 @@
 /* sparkprof report FILE…: makes reports of recordings that lie somewhere. No target is touched. */
-#include "command.h"
+#include "cli/command.h"
 
-#include "inputs.h"
-#include "interrupt.h"
-#include "merge_jfr.h"
-#include "message.h"
-#include "names.h"
-#include "shrunk.h"
-#include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/output_names.h"
+#include "report/merge_recordings.h"
+#include "report/report_inputs.h"
+#include "report/sigbus_guard.h"
+#include "report/write_report.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,7 +81,8 @@ static bool finds_all(const struct sp_call *call, const struct sp_profile *p)
 }
 
 /* Names of the events that the inputs have samples of: these are read once more, without -e. */
-static void name_events(const struct sp_call *call, const struct sp_inputs *in, struct sp_buf *ret)
+static void name_events(
+	const struct sp_call *call, const struct sp_report_inputs *in, struct sp_buf *ret)
 {
 	struct sp_call whole = *call;
 	struct sp_profile *all = NULL;
@@ -89,7 +90,7 @@ static void name_events(const struct sp_call *call, const struct sp_inputs *in, 
 
 	whole.n_events = 0;
 	whole.quiet = true;
-	if (sp_inputs_load(in, &whole, &all, &err) < 0)
+	if (sp_report_inputs_load(in, &whole, &all, &err) < 0)
 		return;
 	for (unsigned i = 0; i < all->event_count; i++)
 		if (all->events[i].samples)
@@ -99,7 +100,8 @@ static void name_events(const struct sp_call *call, const struct sp_inputs *in, 
 }
 
 /* Says that of --stage nothing is left; the inputs are read once more, without it. */
-static int refuse_stage(const struct sp_call *call, const struct sp_inputs *in, struct sp_err *err)
+static int refuse_stage(
+	const struct sp_call *call, const struct sp_report_inputs *in, struct sp_err *err)
 {
 	struct sp_call whole = *call;
 	struct sp_profile *all = NULL;
@@ -108,7 +110,7 @@ static int refuse_stage(const struct sp_call *call, const struct sp_inputs *in, 
 
 	whole.stage = NULL;
 	whole.quiet = true;
-	if (sp_inputs_load(in, &whole, &all, &ignored) < 0)
+	if (sp_report_inputs_load(in, &whole, &all, &ignored) < 0)
 		all = NULL;
 	r = sp_report_no_stage(call, all, err);
 	sp_profile_free(all);
@@ -135,7 +137,7 @@ static void name_places(const struct sp_call *call, const struct sp_profile *p, 
 
 /* A report with nothing in it is not what was asked for, unless there is nothing in the inputs:
  * says what is missing. Returns 0 where there is something to write, else -ENODATA. */
-static int check_found(const struct sp_call *call, const struct sp_inputs *in,
+static int check_found(const struct sp_call *call, const struct sp_report_inputs *in,
 	const struct sp_profile *p, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf there = {0}, places = {0};
@@ -163,19 +165,20 @@ static int check_found(const struct sp_call *call, const struct sp_inputs *in,
 	return 0;
 }
 
-static int write_all(const struct sp_call *call, const struct sp_inputs *in, struct sp_err *err)
+static int write_all(
+	const struct sp_call *call, const struct sp_report_inputs *in, struct sp_err *err)
 {
 	struct sp_profile *p = NULL;
-	int r = needs_profile(call) ? sp_inputs_load(in, call, &p, err) : 0;
+	int r = needs_profile(call) ? sp_report_inputs_load(in, call, &p, err) : 0;
 
 	if (r == 0 && p)
 		r = check_found(call, in, p, err);
-	sp_interrupt_mind(); /* from here on there is something to clean up */
+	sp_interrupt_install(); /* from here on there is something to clean up */
 	for (size_t i = 0; i < call->n_outputs && r == 0; i++) {
 		const struct sp_call_output *o = &call->outputs[i];
 
 		if (o->format == SP_FORMAT_JFR)
-			r = sp_merge_jfr(in, o->path, err);
+			r = sp_merge_recordings(in, o->path, !call->no_redact, err);
 		else
 			r = sp_report_write(o->path, o->format, call, p, err);
 	}
@@ -187,22 +190,22 @@ static int write_all(const struct sp_call *call, const struct sp_inputs *in, str
 
 int sp_cmd_report(const struct sp_call *given)
 {
-	__attribute__((cleanup(sp_inputs_done))) struct sp_inputs in = {0};
-	__attribute__((cleanup(sp_names_done))) struct sp_named names = {{0}};
+	__attribute__((cleanup(sp_report_inputs_done))) struct sp_report_inputs in = {0};
+	__attribute__((cleanup(sp_output_names_done))) struct sp_output_names names = {{0}};
 	struct sp_call named = *given;
 	const struct sp_call *call = &named;
 	struct sp_err err = {0};
 	int r = check_filters(call, &err);
 
 	if (r == 0)
-		r = sp_names_expand(&names, &named, &err);
+		r = sp_output_names_expand(&names, &named, &err);
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		return SP_EXIT_USAGE;
 	}
-	sp_shrunk_mind();
+	sp_sigbus_guard_install();
 	for (size_t i = 0; i < call->n_targets && r == 0; i++)
-		r = sp_inputs_add(&in, call->targets[i], &err);
+		r = sp_report_inputs_add(&in, call->targets[i], &err);
 	if (r == 0)
 		r = write_all(call, &in, &err);
 	if (r < 0) {

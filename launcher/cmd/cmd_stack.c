@@ -1,18 +1,20 @@
-/* sparkprof stack PID: what a Python process and its children do at this moment, or the threads of
- * a JVM with the Python workers below it, each under the thread whose task it works for. Python is
- * only read; nothing is stopped. */
-#include "command.h"
+/* sparkprof stack TARGET: what the tasks of an executor do at this moment (--all: all threads),
+ * each with the Python workers that work for it below its thread; the threads of another JVM; or a
+ * Python process and its children. Python is only read; nothing is stopped. */
+#include "cli/command.h"
 
 #include "base/cleanup.h"
+#include "base/redact.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+#include "discover/target.h"
 #include "elf/demangle.h"
-#include "halted.h"
-#include "message.h"
-#include "proc.h"
-#include "py_native.h"
-#include "py_worker.h"
-#include "show.h"
-#include "stack_jvm.h"
-#include "target.h"
+#include "proc/proc.h"
+#include "proc/stopped_target.h"
+#include "python/py_native.h"
+#include "python/py_worker.h"
+#include "run/jvm_stacks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,18 +54,20 @@ static const char *state_of(const struct sp_pyworker *w, pid_t host)
 }
 
 struct room {
+	bool no_redact;
 	struct sp_pystack stack;
 	struct sp_pymixed mixed;
 	struct sp_pynative *native; /* of the process at hand; NULL: not asked for */
+	bool json;
 };
 
 static void add_frames(struct sp_buf *b, const struct sp_pystack *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		sp_buf_adds(b, "    ");
-		sp_show_text(b, s->frames[i].code->name, 0);
+		sp_safe_print_text(b, s->frames[i].code->name, 0);
 		sp_buf_adds(b, " (");
-		sp_show_text(b, s->frames[i].code->file, 0);
+		sp_safe_print_text(b, s->frames[i].code->file, 0);
 		sp_buf_addf(b, ":%d)\n", s->frames[i].line);
 	}
 	if (s->truncated)
@@ -79,7 +83,7 @@ static void add_function(struct sp_buf *b, const char *name)
 	sp_buf_init(&readable);
 	if (sp_demangle(name, false, &readable) == 0)
 		name = sp_buf_str(&readable);
-	sp_show_text(b, name, 0);
+	sp_safe_print_text(b, name, 0);
 }
 
 static void add_mixed(struct sp_buf *b, const struct sp_pymixed *m)
@@ -89,13 +93,13 @@ static void add_mixed(struct sp_buf *b, const struct sp_pymixed *m)
 
 		sp_buf_adds(b, "    ");
 		if (f->code) {
-			sp_show_text(b, f->code->name, 0);
+			sp_safe_print_text(b, f->code->name, 0);
 			sp_buf_adds(b, " (");
-			sp_show_text(b, f->code->file, 0);
+			sp_safe_print_text(b, f->code->file, 0);
 			sp_buf_addf(b, ":%d)\n", f->line);
 			continue;
 		}
-		sp_show_text(b, f->native.module[0] ? f->native.module : "[unknown]", 0);
+		sp_safe_print_text(b, f->native.module[0] ? f->native.module : "[unknown]", 0);
 		if (f->native.name) {
 			sp_buf_addc(b, '`');
 			add_function(b, f->native.name);
@@ -124,20 +128,104 @@ static bool add_native(
 	return r == 0;
 }
 
+/* The Python frames of a thread, tried again where they change too quickly. */
+static int read_stack(struct sp_pyworker *w, size_t number, struct sp_pystack *stack)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < AGAIN && (r == -EAGAIN || (r == 0 && stack->partial)); i++)
+		r = sp_pyreader_stack(&w->reader, number, stack);
+	return r;
+}
+
+static void add_json_frame(struct sp_buf *b, const char *name, const char *file, int line)
+{
+	sp_buf_adds(b, "{\"name\": ");
+	sp_safe_print_json(b, name);
+	sp_buf_adds(b, ", \"file\": ");
+	sp_safe_print_json(b, file);
+	sp_buf_addf(b, ", \"line\": %d}", line);
+}
+
+static void add_json_mixed(struct sp_buf *b, const struct sp_pymixed *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct sp_pymixed_frame *f = &m->frames[i];
+
+		sp_buf_adds(b, i ? ", " : "");
+		if (f->code)
+			add_json_frame(b, f->code->name, f->code->file, f->line);
+		else {
+			sp_buf_adds(b, "{\"name\": ");
+			sp_safe_print_json(b, f->native.name ? f->native.name : "[unknown]");
+			sp_buf_adds(b, ", \"module\": ");
+			sp_safe_print_json(b, f->native.module);
+			sp_buf_addc(b, '}');
+		}
+	}
+}
+
+static void add_json_thread(
+	struct sp_buf *b, struct sp_pyworker *w, size_t number, struct room *room)
+{
+	const struct sp_pythread *t = &w->reader.threads[number];
+	pid_t host = host_tid(w, t->tid);
+	struct sp_pystack *s = &room->stack;
+	int r = -ESRCH;
+
+	sp_buf_addf(b, "%s{\"tid\": %u, \"state\": ", number ? ", " : "", t->tid);
+	sp_safe_print_json(b, state_of(w, host));
+	sp_buf_addf(b, ", \"gil\": %s, \"frames\": [",
+		sp_pyreader_gil(&w->reader) == t->addr ? "true" : "false");
+	for (int i = 0; room->native && i < AGAIN && host && (i == 0 || r == -EAGAIN); i++)
+		r = sp_pynative_stack(room->native, &w->reader, number, host, s, &room->mixed);
+	if (room->native && r == 0)
+		add_json_mixed(b, &room->mixed);
+	else if (read_stack(w, number, s) == 0)
+		for (uint32_t i = 0; i < s->count; i++) {
+			sp_buf_adds(b, i ? ", " : "");
+			add_json_frame(b, s->frames[i].code->name, s->frames[i].code->file,
+				s->frames[i].line);
+		}
+	sp_buf_adds(b, "]}");
+}
+
+static void add_json_process(
+	struct sp_buf *b, struct sp_pyworker *w, struct room *room, int64_t *ret_task)
+{
+	struct sp_pytask task;
+	char command[512];
+
+	sp_pyproc_command(w->pid, command, sizeof(command));
+	sp_buf_addf(b, "{\"pid\": %d, \"name\": ", (int)w->pid);
+	sp_safe_print_json(b, w->name);
+	sp_buf_addf(b, ", \"version\": \"3.%u\", \"command\": ", w->place.minor);
+	sp_safe_print_json(b, command);
+	if (sp_pytask_find(&w->reader, &w->task_place) == 0 &&
+		sp_pytask_read(&w->reader, &w->task_place, &task) == 0) {
+		sp_buf_addf(b, ", \"stage\": %lld, \"partition\": %lld, \"task\": %lld",
+			(long long)task.stage, (long long)task.partition, (long long)task.tid);
+		*ret_task = task.tid;
+	}
+	sp_buf_adds(b, ", \"threads\": [");
+	for (size_t i = 0; i < w->reader.thread_count; i++)
+		add_json_thread(b, w, i, room);
+	sp_buf_adds(b, "]}");
+}
+
 static void add_thread(struct sp_buf *b, struct sp_pyworker *w, size_t number, struct room *room)
 {
 	const struct sp_pythread *t = &w->reader.threads[number];
 	pid_t host = host_tid(w, t->tid);
 	const char *state = state_of(w, host); /* first: who slept then stands there now */
 	struct sp_pystack *stack = &room->stack;
-	int r = -EAGAIN;
+	int r;
 
 	sp_buf_addf(b, "  thread %u, %s%s\n", t->tid, state,
 		sp_pyreader_gil(&w->reader) == t->addr ? ", has the GIL" : "");
 	if (add_native(b, w, number, host, room))
 		return;
-	for (int i = 0; i < AGAIN && (r == -EAGAIN || (r == 0 && stack->partial)); i++)
-		r = sp_pyreader_stack(&w->reader, number, stack);
+	r = read_stack(w, number, stack);
 	if (r < 0)
 		sp_buf_addf(b, "    cannot be read: %s\n",
 			r == -EAGAIN ? "it changes too quickly" : strerror(-r));
@@ -153,13 +241,15 @@ static void add_process(
 	const char *by;
 
 	sp_pyproc_command(w->pid, command, sizeof(command));
+	if (!room->no_redact)
+		sp_redact_in_place(command, sizeof(command));
 	sp_buf_addf(b, "%s, Python 3.%u", w->name, w->place.minor);
 	if (w->place.micro < 255)
 		sp_buf_addf(b, ".%u", w->place.micro);
 	sp_buf_adds(b, ": ");
-	sp_show_text(b, command, 160);
+	sp_safe_print_text(b, command, 160);
 	sp_buf_addc(b, '\n');
-	if (sp_halted_is(w->pid, &by))
+	if (sp_stopped_target_is(w->pid, &by))
 		sp_buf_addf(b, "  is stopped (%s); kill -CONT %d lets it go on\n", by, (int)w->pid);
 	if (sp_pytask_find(&w->reader, &w->task_place) == 0 &&
 		sp_pytask_read(&w->reader, &w->task_place, &task) == 0) {
@@ -181,8 +271,8 @@ struct piece {
 struct dump {
 	struct room *room;
 	bool native;
-	struct sp_stackjvm *jvm; /* of the target, NULL: it is none */
-	struct piece *pieces;	 /* owned */
+	struct sp_jvm_stacks *jvm; /* of the target, NULL: it is none */
+	struct piece *pieces;	   /* owned */
 	size_t count;
 	struct sp_err why; /* the first that could not be read */
 	int error;
@@ -203,7 +293,7 @@ static void add_piece(struct dump *d, struct sp_pyworker *w)
 	sp_buf_init(&list->text);
 	if (d->native && sp_pynative_new(&d->room->native, w->pid, &err) < 0)
 		sp_message_warn("pid %d: %s", (int)w->pid, err.text);
-	add_process(&list->text, w, d->room, &list->task);
+	(d->room->json ? add_json_process : add_process)(&list->text, w, d->room, &list->task);
 	sp_pynative_free(d->room->native);
 	d->room->native = NULL;
 }
@@ -216,7 +306,7 @@ static int look_into(struct dump *d, struct sp_pyworker *w, pid_t pid,
 
 	if (r != -EPERM || !d->jvm)
 		return r;
-	fd = sp_stackjvm_memory(d->jvm, pid);
+	fd = sp_jvm_stacks_memory(d->jvm, pid);
 	if (fd < 0)
 		return r;
 	sp_pyworker_done(w);
@@ -255,23 +345,59 @@ static void add_below(struct sp_buf *b, const char *text)
 	}
 }
 
+/* @sep: what comes before a piece of JSON. */
+static void add_json_piece(struct sp_buf *b, const char **sep, struct piece *p)
+{
+	sp_buf_adds(b, *sep);
+	sp_buf_adds(b, sp_buf_str(&p->text));
+	*sep = ", ";
+}
+
 static void add_workers(void *ctx, struct sp_buf *b, int64_t tid)
 {
 	struct dump *d = ctx;
+	const char *sep = ", \"python\": [";
 
 	for (size_t i = 0; i < d->count; i++) {
 		if (d->pieces[i].task != tid || d->pieces[i].placed)
 			continue;
-		add_below(b, sp_buf_str(&d->pieces[i].text));
+		if (d->room->json)
+			add_json_piece(b, &sep, &d->pieces[i]);
+		else
+			add_below(b, sp_buf_str(&d->pieces[i].text));
 		d->pieces[i].placed = true;
 	}
+	sp_buf_adds(b, d->room->json && strcmp(sep, ", ") == 0 ? "]" : "");
 }
 
-static void add_others(const struct dump *d, struct sp_buf *b)
+/* Those without a task are shown where threads without one are. */
+static void add_others(
+	const struct dump *d, struct sp_buf *b, const struct sp_jvm *t, const struct sp_call *call)
 {
-	for (size_t i = 0; i < d->count; i++)
-		if (!d->pieces[i].placed)
+	bool named = call->thread && t->kind != SP_JVM_NONE; /* of the JVM, and no process */
+	bool tasks_only = !call->all && t->role == SP_ROLE_EXECUTOR;
+	const char *sep = "";
+	size_t left = 0;
+
+	if (d->room->json && t->kind == SP_JVM_NONE)
+		sp_buf_addf(b, "{\"pid\": %d", (int)t->pid);
+	sp_buf_adds(b, d->room->json ? ",\n \"python\": [" : "");
+	for (size_t i = 0; i < d->count; i++) {
+		bool out = tasks_only && d->pieces[i].task < 0;
+
+		if (d->pieces[i].placed || out || named) {
+			left += out;
+			continue;
+		}
+		if (d->room->json)
+			add_json_piece(b, &sep, &d->pieces[i]);
+		else
 			sp_buf_adds(b, sp_buf_str(&d->pieces[i].text));
+	}
+	sp_buf_adds(b, d->room->json ? "]}\n" : "");
+	if (left && !named && !d->room->json)
+		sp_buf_addf(b, "%zu Python process%s for no task: --all shows %s\n", left,
+			left == 1 ? " works" : "es work", left == 1 ? "it" : "them");
 }
 
 /* @code: what came of the JVM. */
@@ -296,19 +422,24 @@ static int dump(const struct sp_call *call, const struct sp_jvm *t)
 {
 	SP_AUTO_BUF struct sp_buf text;
 	struct dump d = {.room = calloc(1, sizeof(*d.room)), .native = call->native};
-	struct sp_stackjvm *jvm = NULL;
+	struct sp_jvm_stacks *jvm = NULL;
 	bool is_jvm = t->kind != SP_JVM_NONE;
 	int code = SP_EXIT_DONE;
 
 	sp_buf_init(&text);
+	if (d.room)
+		d.room->json = call->json;
 	if (is_jvm)
-		sp_stackjvm_begin(&jvm, t, call);
+		sp_jvm_stacks_begin(&jvm, t, call);
 	d.jvm = jvm;
+	if (d.room)
+		d.room->no_redact = call->no_redact;
 	if (d.room)
 		dump_tree(&d, t->pid, NULL, is_jvm, 0);
 	if (is_jvm)
-		code = sp_stackjvm_end(jvm, &text, add_workers, &d);
-	add_others(&d, &text);
+		code = sp_jvm_stacks_end(jvm, &text, add_workers, &d);
+	if (d.room && (!d.room->json || text.len || (!is_jvm && d.count)))
+		add_others(&d, &text, t, call);
 	code = give(&d, &text, t, code);
 	for (size_t i = 0; i < d.count; i++)
 		sp_buf_done(&d.pieces[i].text);
@@ -322,11 +453,20 @@ int sp_cmd_stack(const struct sp_call *call)
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
 	struct sp_err err = {""};
-	int r = sp_target_resolve(procfd, call->targets, call->n_targets, &targets, &err);
+	int r = sp_target_resolve(procfd, call->targets, call->n_targets, &targets, &err), code = 0;
 
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		return r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_TARGET;
 	}
-	return dump(call, &targets.list[0]);
+	if (targets.n > 1 && call->json) {
+		sp_message_error("stack --json: takes one target, but %s are %zu", call->targets[0],
+			targets.n);
+		return SP_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
+		r = dump(call, &targets.list[i]);
+		code = r > code ? r : code;
+	}
+	return code;
 }

@@ -1,11 +1,11 @@
 /* sparkprof start TARGET… and sparkprof resume TARGET…: begin a recording, or go on with one that
  * was stopped, and leave it running until stop, --timeout or the target's end. */
-#include "command.h"
+#include "cli/command.h"
 
-#include "interrupt.h"
-#include "message.h"
-#include "run.h"
 #include "base/units.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "run/target_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,13 +24,16 @@ static int check(const struct sp_call *call)
 	return SP_EXIT_DONE;
 }
 
-static void detach(struct sp_run *run, const struct sp_call *call)
+static void detach(struct sp_target_run *run, const struct sp_call *call)
 {
 	struct sp_err err = {""};
 	struct sp_msg m;
 	char limit[32];
-	int r = sp_link_ask(&run->link, &(struct sp_msg){.type = SP_MSG_DETACH}, NULL, 0, &m, &err);
+	const struct sp_msg request = {.type = SP_MSG_DETACH};
+	int r = sp_link_ask(&run->link, &request, NULL, 0, &m, &err);
 
+	if (r == 0) /* confirmed: from here on it goes on without us */
+		r = sp_link_send(&run->link, &request, &err);
 	if (r < 0) {
 		sp_message_error("%s", err.text);
 		run->code = sp_link_exit_code(r);
@@ -50,21 +53,21 @@ static void detach(struct sp_run *run, const struct sp_call *call)
 static int start(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
-	struct sp_run *runs = NULL;
+	struct sp_target_run *runs = NULL;
 	int code = check(call);
 
-	sp_interrupt_mind();
+	sp_interrupt_install();
 	if (code == SP_EXIT_DONE)
-		code = sp_runs_new(call, &targets, &runs);
+		code = sp_target_runs_new(call, &targets, &runs);
 	if (code != SP_EXIT_DONE)
 		return code;
 	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
-		sp_run_start(&runs[i], call);
+		sp_target_run_start(&runs[i], call);
 		if (runs[i].recording)
 			detach(&runs[i], call);
 	}
-	code = sp_runs_code(runs, targets.n);
-	sp_runs_free(runs, targets.n);
+	code = sp_target_runs_code(runs, targets.n);
+	sp_target_runs_free(runs, targets.n);
 	return code;
 }
 

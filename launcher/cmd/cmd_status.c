@@ -1,12 +1,12 @@
 /* sparkprof status TARGET…: gets in, asks the agent what it does, lets go. */
-#include "command.h"
-#include "message.h"
-#include "proc.h"
-#include "py_run.h"
-#include "session.h"
-#include "show.h"
-#include "target.h"
 #include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+#include "discover/target.h"
+#include "proc/proc.h"
+#include "run/agent_link.h"
+#include "run/py_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,11 +85,11 @@ static void print_where(struct sp_buf *out, const struct sp_msg *m)
 
 		snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
 		sp_buf_adds(out, n++ ? ", " : "  to ");
-		sp_show_text(out, strcmp(copy, "-") == 0 ? "its launcher's stdout" : copy, 0);
+		sp_safe_print_text(out, strcmp(copy, "-") == 0 ? "its launcher's stdout" : copy, 0);
 	}
 	if (m->num[3])
 		sp_buf_addf(out, "%sends by itself at %s", n ? "; " : "  ",
-			sp_session_when(m->num[3], when));
+			sp_link_when(m->num[3], when));
 	if (n || m->num[3])
 		sp_buf_addc(out, '\n');
 }
@@ -108,7 +108,7 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 	char when[40];
 
 	sp_buf_addf(out, "pid %d, JDK ", (int)l->pid);
-	sp_show_text(out, l->jdk[0] ? l->jdk : "unknown", 0);
+	sp_safe_print_text(out, l->jdk[0] ? l->jdk : "unknown", 0);
 	if (!m->num[0]) {
 		sp_buf_adds(out, ": nothing is being recorded\n");
 		return;
@@ -117,9 +117,9 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 	if (m->text[1][0])
 		list_events(m->text[1], &events);
 	sp_buf_adds(out, events.len ? ": recording " : ": recording");
-	sp_show_text(out, sp_buf_str(&events), 0);
-	sp_buf_addf(out, " since %s, by ", sp_session_when(m->num[2], when));
-	sp_show_text(out, m->text[0], 0);
+	sp_safe_print_text(out, sp_buf_str(&events), 0);
+	sp_buf_addf(out, " since %s, by ", sp_link_when(m->num[2], when));
+	sp_safe_print_text(out, m->text[0], 0);
 	sp_buf_adds(out, m->num[1] ? " (goes on by itself)" : "");
 	if (m->text[1][0])
 		print_counts(out, m->num + SP_STATE_PROGRESS);
@@ -127,7 +127,7 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 	print_where(out, m);
 	if (m->text[2][0]) {
 		sp_buf_adds(out, "  ");
-		sp_show_text(out, m->text[2], 0);
+		sp_safe_print_text(out, m->text[2], 0);
 		sp_buf_addc(out, '\n');
 	}
 }
@@ -135,7 +135,7 @@ static void print_text(struct sp_buf *out, const struct sp_link *l, const struct
 static void json_text(struct sp_buf *out, const char *key, const char *value)
 {
 	sp_buf_addf(out, ", \"%s\": ", key);
-	sp_show_json(out, value);
+	sp_safe_print_json(out, value);
 }
 
 static void json_where(struct sp_buf *out, const struct sp_msg *m)
@@ -150,11 +150,11 @@ static void json_where(struct sp_buf *out, const struct sp_msg *m)
 
 		snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
 		sp_buf_adds(out, before);
-		sp_show_json(out, copy);
+		sp_safe_print_json(out, copy);
 	}
 	sp_buf_addc(out, ']');
 	if (m->num[3])
-		json_text(out, "ends", sp_session_when(m->num[3], when));
+		json_text(out, "ends", sp_link_when(m->num[3], when));
 }
 
 static void print_json(struct sp_buf *out, const struct sp_link *l, const struct sp_msg *m)
@@ -168,7 +168,7 @@ static void print_json(struct sp_buf *out, const struct sp_link *l, const struct
 	json_text(out, "jdk", l->jdk);
 	sp_buf_addf(out, ", \"recording\": %s", m->num[0] ? "true" : "false");
 	if (m->num[0]) {
-		json_text(out, "since", sp_session_when(m->num[2], when));
+		json_text(out, "since", sp_link_when(m->num[2], when));
 		json_text(out, "by", m->text[0]);
 		json_text(out, "options", m->text[1]);
 		list_events(m->text[1], &events);
@@ -198,7 +198,7 @@ static int one(const struct sp_call *call, const struct sp_jvm *target, struct s
 			(int)pid);
 		return SP_EXIT_TARGET;
 	}
-	sp_guest_be_modest(pid);
+	sp_guest_lower_priority(pid);
 	r = sp_link_open(&link, pid, call->attach_timeout_ns, &err);
 	if (r == 0) {
 		r = sp_link_ask(

@@ -1,21 +1,25 @@
 /* sparkprof stop TARGET… and sparkprof dump TARGET…: write what a `start` recorded, to the outputs
  * that it named and to those of this call; stop also ends the recording. */
-#include "command.h"
+#include "cli/command.h"
 
-#include "interrupt.h"
-#include "message.h"
-#include "run.h"
+#include "base/cleanup.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "in/tmpfile.h"
+#include "report/join_jfr.h"
+#include "run/target_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Without any -f, then or now, the text goes to stdout. The names given at the start were the
  * agent's to keep, so they are the target's word by now: who has other rights than the target
  * writes no file because it says so, only those of his own call. */
-static int name_outputs(
-	struct sp_run *run, const struct sp_call *call, const char *started, struct sp_err *err)
+static int name_outputs(struct sp_target_run *run, const struct sp_call *call, const char *started,
+	struct sp_err *err)
 {
 	struct sp_outputs *o = &run->outputs;
 	int r;
@@ -32,24 +36,64 @@ static int name_outputs(
 	return r;
 }
 
-static int ask(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
+/* Takes the descriptors of a dump: the piece in hand first, then those before it. Several become
+ * one recording, in a file without a name. Returns it or -errno. */
+static int take_recording(struct sp_chan *chan)
+{
+	SP_AUTO_CLOSE int all = -1;
+	int r = 0, n = chan->n_fds;
+
+	if (n == 1) {
+		chan->n_fds = 0;
+		return chan->fds[0];
+	}
+	all = sp_tmpfile_open();
+	for (int i = 1; i <= n && all >= 0 && r == 0; i++) /* the one in hand last */
+		r = sp_join_append(chan->fds[i % n], all);
+	if (all < 0 || r < 0)
+		return all < 0 ? all : r;
+	sp_chan_drop_fds(chan);
+	return sp_steal_fd(&all);
+}
+
+/* What another process passes is read as a recording, and must be a file: a FIFO would keep us
+ * waiting. */
+static bool is_recording(const struct sp_chan *chan)
+{
+	struct stat st;
+
+	if (chan->n_fds < 1 || sp_chan_check_output(chan->fds[0]) < 0)
+		return false;
+	for (int i = 0; i < chan->n_fds; i++)
+		if (fstat(chan->fds[i], &st) < 0 || !S_ISREG(st.st_mode))
+			return false;
+	return true;
+}
+
+static int ask(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
 {
 	bool stop = call->action == SP_ACTION_STOP;
 	struct sp_msg request = {.type = stop ? SP_MSG_STOP : SP_MSG_FLUSH}, m;
-	int r = sp_link_open(&run->link, run->target->pid, call->attach_timeout_ns, err);
+	int fd, r = sp_link_open(&run->link, run->target->pid, call->attach_timeout_ns, err);
 
 	if (r == 0)
 		r = sp_link_ask(&run->link, &request, NULL, 0, &m, err);
 	if (r < 0)
 		return r;
-	if (run->link.chan.n_fds != 1 || sp_chan_check_output(run->link.chan.fds[0]) < 0)
+	if (!is_recording(&run->link.chan))
 		return sp_err_set(err, -EPROTO, "pid %d: did not hand over its recording",
 			(int)run->target->pid);
 	if (stop)
-		sp_run_missing(run, m.text[1]);
+		sp_target_run_missing(run, m.text[1]);
+	else if (m.text[1][0])
+		sp_message_warn("pid %d: %s", (int)run->target->pid, m.text[1]);
 	r = name_outputs(run, call, m.text[0], err);
-	sp_outputs_adopt(&run->outputs, run->link.chan.fds[0]);
-	run->link.chan.n_fds = 0;
+	fd = take_recording(&run->link.chan);
+	if (fd < 0)
+		return sp_err_set(err, fd,
+			"pid %d: the pieces of its recording cannot be joined: %s",
+			(int)run->target->pid, strerror(-fd));
+	sp_outputs_adopt(&run->outputs, fd);
 	if (r == 0 && run->outputs.n == 0)
 		sp_message_note(
 			"pid %d: the recording lies where the start said; for other outputs "
@@ -63,26 +107,26 @@ static int ask(struct sp_run *run, const struct sp_call *call, struct sp_err *er
 static int each(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
-	struct sp_run *runs = NULL;
+	struct sp_target_run *runs = NULL;
 	int code;
 
-	sp_interrupt_mind();
-	code = sp_runs_new(call, &targets, &runs);
+	sp_interrupt_install();
+	code = sp_target_runs_new(call, &targets, &runs);
 	if (code != SP_EXIT_DONE)
 		return code;
 	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
 		struct sp_err err = {""};
 		int r;
 
-		sp_guest_be_modest(runs[i].target->pid);
+		sp_guest_lower_priority(runs[i].target->pid);
 		r = ask(&runs[i], call, &err);
 		if (r < 0) {
 			sp_message_error("%s", err.text);
 			runs[i].code = r == -ENOENT ? SP_EXIT_TARGET : sp_link_exit_code(r);
 		}
 	}
-	code = sp_runs_code(runs, targets.n);
-	sp_runs_free(runs, targets.n);
+	code = sp_target_runs_code(runs, targets.n);
+	sp_target_runs_free(runs, targets.n);
 	return code;
 }
 

@@ -1,6 +1,6 @@
 /* sparkprof version */
-#include "command.h"
-#include "message.h"
+#include "cli/command.h"
+#include "cli/message.h"
 
 #include <stdio.h>
 

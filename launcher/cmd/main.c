@@ -1,8 +1,9 @@
 /* sparkprof: the command. It parses the call, prints help, and hands over to one command. */
 #include "base/cleanup.h"
-#include "command.h"
-#include "help.h"
-#include "message.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/message.h"
+#include "cli/std_streams.h"
 
 #include <stdio.h>
 
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
 	static struct sp_call call; /* large: 1,024 targets */
 	struct sp_err err;
 
+	if (sp_std_streams_fill() < 0)
+		return SP_EXIT_FAILED; /* a message might end up in a file */
 	if (sp_options_parse(argc, argv, &call, &err) < 0) {
 		sp_message_error("%s", err.text);
 		return SP_EXIT_USAGE;

@@ -1,8 +1,8 @@
 /* Looking at processes: see jvm.h. The steps are in jvm_kind.c, jvm_spark.c and jvm_attach.c. */
-#include "jvm_look.h"
+#include "jvm_internal.h"
 
 #include "base/cleanup.h"
-#include "cgroup.h"
+#include "proc/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,15 +14,15 @@
 
 enum { MAX_CMDLINE = 4 << 20, MAX_ENVIRON = 1 << 20 };
 
-static void look_done(struct sp_look *l)
+static void look_done(struct sp_jvm_look *l)
 {
 	sp_proc_done(&l->proc);
 	sp_buf_done(&l->argv);
 	sp_buf_done(&l->env);
-	sp_javacmd_done(&l->cmd);
+	sp_java_cmdline_done(&l->cmd);
 }
 
-static void set_user(const struct sp_look *l, struct sp_jvm *j)
+static void set_user(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	SP_AUTO_CLOSE int ours = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	SP_AUTO_CLOSE int theirs = -1;
@@ -34,7 +34,7 @@ static void set_user(const struct sp_look *l, struct sp_jvm *j)
 }
 
 /* The main class: `java`'s own grammar where `java` runs, else what the JVM says. */
-static void set_main_class(struct sp_look *l, struct sp_jvm *j)
+static void set_main_class(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	const char *slash = strrchr(j->exe, '/');
 	const char *argv0 = sp_proc_next_string(&l->argv, NULL);
@@ -44,7 +44,7 @@ static void set_main_class(struct sp_look *l, struct sp_jvm *j)
 	if (!j->exe[0] && argv0 && strrchr(argv0, '/'))
 		name = strrchr(argv0, '/') + 1;
 	java = java || strcmp(name, "java") == 0;
-	if (java && sp_javacmd_parse(&l->argv, &l->proc, j->uid, &l->cmd) == 0)
+	if (java && sp_java_cmdline_parse(&l->argv, &l->proc, j->uid, &l->cmd) == 0)
 		SP_LOOK_SET(j->main_class, l->cmd.main);
 	if (!j->main_class[0] && l->perf.command[0])
 		snprintf(j->main_class, sizeof(j->main_class), "%.*s",
@@ -53,7 +53,7 @@ static void set_main_class(struct sp_look *l, struct sp_jvm *j)
 		SP_LOOK_SET(j->main_class, name);
 }
 
-static int read_first(struct sp_look *l, struct sp_jvm *j)
+static int read_first(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	int r = sp_proc_read_status(&l->proc, &l->status);
 
@@ -75,14 +75,14 @@ static int read_first(struct sp_look *l, struct sp_jvm *j)
 	return r;
 }
 
-static int look(struct sp_look *l, struct sp_jvm *j)
+static int look(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	int r = read_first(l, j);
 
 	if (r < 0)
 		return r;
 	sp_proc_readlink(&l->proc, "exe", j->exe, sizeof(j->exe));
-	sp_look_kind(l, j);
+	sp_jvm_look_kind(l, j);
 	set_user(l, j);
 	if (l->maps_error == -ESRCH)
 		return j->state == 'Z' ? 0 : -ESRCH;
@@ -94,16 +94,16 @@ static int look(struct sp_look *l, struct sp_jvm *j)
 				sp_hsperf_read(&l->proc, j->nspid, j->uid, j->user, &l->perf) == 0;
 		sp_cgroup_path(&l->proc, j->cgroup, sizeof(j->cgroup));
 		set_main_class(l, j);
-		sp_look_version(l, j);
-		sp_look_spark(l, j);
+		sp_jvm_look_version(l, j);
+		sp_jvm_look_spark(l, j);
 	}
-	sp_look_attach(l, j);
+	sp_jvm_look_attach(l, j);
 	return 0;
 }
 
 int sp_jvm_inspect(int procfd, pid_t pid, struct sp_jvm *ret)
 {
-	struct sp_look l = {.proc.dir = -1};
+	struct sp_jvm_look l = {.proc.dir = -1};
 	struct sp_jvm j = {.pid = pid};
 	int r = sp_proc_open(procfd, pid, &l.proc);
 
@@ -162,14 +162,27 @@ static void name_drivers(struct sp_jvm *list, size_t n)
 				SP_LOOK_SET(list[i].app_id, list[k].app_id);
 		}
 	}
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0;
-			k < n && list[i].role == SP_ROLE_EXECUTOR && !list[i].app_name[0]; k++) {
-			if (list[k].role == SP_ROLE_DRIVER && list[i].app_id[0] &&
-				strcmp(list[k].app_id, list[i].app_id) == 0)
-				SP_LOOK_SET(list[i].app_name, list[k].app_name);
-		}
-	}
+}
+
+/* Takes the application's name from another JVM of it, where that knows more. */
+static void take_name(struct sp_jvm *to, const struct sp_jvm *from)
+{
+	bool better = !to->app_name[0] || (to->started_from && !from->started_from);
+
+	if (!better || !from->app_name[0] || !to->app_id[0] ||
+		strcmp(to->app_id, from->app_id) != 0)
+		return;
+	SP_LOOK_SET(to->app_name, from->app_name);
+	to->started_from = from->started_from;
+}
+
+/* An application has one name, whichever of its JVMs knows it. */
+static void share_names(struct sp_jvm *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n && (!list[i].app_name[0] || list[i].started_from); k++)
+			if (list[i].role != SP_ROLE_OTHER && list[k].role != SP_ROLE_OTHER)
+				take_name(&list[i], &list[k]);
 }
 
 static int add(struct sp_jvm **list, size_t *n, size_t *cap, const struct sp_jvm *j)
@@ -214,6 +227,7 @@ int sp_jvm_list(int procfd, struct sp_jvm **ret, size_t *ret_n)
 	if (r < 0)
 		return r;
 	name_drivers(list, n);
+	share_names(list, n);
 	if (n)
 		qsort(list, n, sizeof(*list), compare);
 	*ret = sp_steal_ptr(list);

@@ -2,8 +2,8 @@
  * and whether sparkprof can get in. Decided from /proc and the target's own files alone: nothing is
  * sent to the process and nothing is loaded into it. `ps` shows the answer, `target.h` searches in
  * it, and an attach asks it first. */
-#ifndef SP_LAUNCHER_JVM_H
-#define SP_LAUNCHER_JVM_H
+#ifndef SP_LAUNCHER_DISCOVER_JVM_H
+#define SP_LAUNCHER_DISCOVER_JVM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,7 +80,9 @@ struct sp_jvm {
 	enum sp_jvm_role role;
 	char app_id[128];
 	char app_name[256];
-	char executor_id[64];	/* "driver" for a driver */
+	bool started_from;    /* that is the file or class it was started from: what the application
+			       * calls itself is not known */
+	char executor_id[64]; /* "driver" for a driver */
 	char container_id[128]; /* YARN's, else the first 12 digits of the runtime's */
 	char pod[256];		/* Kubernetes' */
 	char hostname[256];	/* what it calls its host */
@@ -92,6 +94,7 @@ struct sp_jvm {
 	/* PySpark's, as far as sp_pyps_fill found them; the first of more */
 	pid_t python_workers[64];
 	unsigned python_worker_count;
+	pid_t python_driver; /* of a driver: the Python of its application; 0: none */
 
 	enum sp_jvm_attach attach;
 	enum sp_jvm_block block;

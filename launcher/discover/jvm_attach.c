@@ -1,9 +1,9 @@
 /* Whether an attach would work, decided before anything is sent, with the reason in words. The
  * order is that of usefulness: what the user cannot change comes first. */
-#include "jvm_look.h"
+#include "jvm_internal.h"
 
 #include "base/cleanup.h"
-#include "elfhead.h"
+#include "proc/elf_header.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -35,25 +35,25 @@ __attribute__((format(printf, 4, 5))) static bool answer(
 
 /* What HotSpot ends up with: its own word where it gives one, else the sources in the order in
  * which it reads them; a later one wins. */
-static int flag(const struct sp_look *l, const char *name, int otherwise)
+static int flag(const struct sp_jvm_look *l, const char *name, int otherwise)
 {
 	static const char *const before[] = {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"};
 	const char *s;
 	int v = otherwise;
 
 	if (l->has_perf && strlen(l->perf.vm_args) < SP_HSPERF_TEXT - 1 && l->perf.vm_args[0])
-		return sp_javacmd_flag_text(l->perf.vm_args, name, otherwise);
+		return sp_java_cmdline_flag_text(l->perf.vm_args, name, otherwise);
 	for (size_t i = 0; i < SP_COUNT(before); i++) {
 		if ((s = sp_proc_env(&l->env, before[i])))
-			v = sp_javacmd_flag_text(s, name, v);
+			v = sp_java_cmdline_flag_text(s, name, v);
 	}
-	v = sp_javacmd_flag(&l->cmd.jvm, name, v);
+	v = sp_java_cmdline_flag(&l->cmd.jvm, name, v);
 	if ((s = sp_proc_env(&l->env, "_JAVA_OPTIONS")))
-		v = sp_javacmd_flag_text(s, name, v);
+		v = sp_java_cmdline_flag_text(s, name, v);
 	return v;
 }
 
-static bool refuse_by_kind(struct sp_look *l, struct sp_jvm *j)
+static bool refuse_by_kind(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	if (j->state == 'Z' || j->state == 'X')
 		return REFUSE(j, SP_BLOCK_ENDED, "has ended (its parent has not collected it yet)");
@@ -77,7 +77,7 @@ static bool refuse_by_kind(struct sp_look *l, struct sp_jvm *j)
 }
 
 /* HotSpot lets in its own effective user and group, and root. */
-static bool refuse_by_user(struct sp_look *l, struct sp_jvm *j)
+static bool refuse_by_user(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
@@ -110,7 +110,7 @@ static bool refuse_by_build(struct sp_jvm *j)
 	if (j->machine && j->machine != EM_X86_64)
 		return REFUSE(j, SP_BLOCK_MACHINE,
 			"runs %s code; this sparkprof has an agent for x86-64 only",
-			sp_elfhead_machine(j->machine, buf));
+			sp_elf_header_machine(j->machine, buf));
 	if (j->libc == SP_LIBC_MUSL)
 		return REFUSE(j, SP_BLOCK_LIBC,
 			"runs on musl (Alpine); sparkprof's agent needs glibc: use an image with "
@@ -121,7 +121,7 @@ static bool refuse_by_build(struct sp_jvm *j)
 	return false;
 }
 
-static bool refuse_by_flags(struct sp_look *l, struct sp_jvm *j)
+static bool refuse_by_flags(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	int off = flag(l, "DisableAttachMechanism", 0);
 
@@ -136,7 +136,7 @@ static bool refuse_by_flags(struct sp_look *l, struct sp_jvm *j)
 	return false;
 }
 
-static bool has_xrs(const struct sp_look *l)
+static bool has_xrs(const struct sp_jvm_look *l)
 {
 	for (const char *s = NULL; (s = sp_proc_next_string(&l->cmd.jvm, s));) {
 		if (strcmp(s, "-Xrs") == 0 || strcmp(s, "-XX:+ReduceSignalUsage") == 0)
@@ -145,7 +145,7 @@ static bool has_xrs(const struct sp_look *l)
 	return flag(l, "ReduceSignalUsage", 0) == 1;
 }
 
-static bool refuse_by_state(struct sp_look *l, struct sp_jvm *j)
+static bool refuse_by_state(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	if (j->state == 't')
 		return REFUSE(j, SP_BLOCK_STOPPED, "is held by a debugger (pid %d)",
@@ -166,7 +166,7 @@ static bool refuse_by_state(struct sp_look *l, struct sp_jvm *j)
 }
 
 /* The attach socket is there once somebody attached, or with -XX:+StartAttachListener. */
-static bool is_listening(const struct sp_look *l, const struct sp_jvm *j)
+static bool is_listening(const struct sp_jvm_look *l, const struct sp_jvm *j)
 {
 	SP_AUTO_CLOSE int tmp = sp_proc_open_dir(&l->proc, "/tmp");
 	char name[32];
@@ -177,7 +177,7 @@ static bool is_listening(const struct sp_look *l, const struct sp_jvm *j)
 	       S_ISSOCK(st.st_mode) && st.st_uid == j->uid;
 }
 
-void sp_look_attach(struct sp_look *l, struct sp_jvm *j)
+void sp_jvm_look_attach(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	j->attach_listening = j->kind == SP_JVM_HOTSPOT && is_listening(l, j);
 	if (refuse_by_kind(l, j) || refuse_by_user(l, j) || refuse_by_build(j) ||

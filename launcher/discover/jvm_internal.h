@@ -1,18 +1,18 @@
 /* The steps of sp_jvm_inspect (jvm.h), each in its own file. They share what was read once. */
-#ifndef SP_LAUNCHER_JVM_LOOK_H
-#define SP_LAUNCHER_JVM_LOOK_H
+#ifndef SP_LAUNCHER_DISCOVER_JVM_INTERNAL_H
+#define SP_LAUNCHER_DISCOVER_JVM_INTERNAL_H
 
-#include "hsperf.h"
-#include "javacmd.h"
 #include "jvm.h"
-#include "proc.h"
+#include "proc/hsperf.h"
+#include "proc/java_cmdline.h"
+#include "proc/proc.h"
 
 /* What was read of one process, borrowed by the steps. */
-struct sp_look {
+struct sp_jvm_look {
 	struct sp_proc proc;
 	struct sp_proc_status status;
 	struct sp_buf argv, env; /* NUL-terminated strings; env is empty where it is hidden */
-	struct sp_javacmd cmd;
+	struct sp_java_cmdline cmd;
 	struct sp_hsperf perf;
 	bool has_perf;
 	int maps_error; /* 0, or why the maps could not be read */
@@ -21,21 +21,21 @@ struct sp_look {
 };
 
 /* Kind, libc, machine and JDK version: jvm_kind.c. */
-void sp_look_kind(struct sp_look *l, struct sp_jvm *j);
-void sp_look_version(struct sp_look *l, struct sp_jvm *j);
+void sp_jvm_look_kind(struct sp_jvm_look *l, struct sp_jvm *j);
+void sp_jvm_look_version(struct sp_jvm_look *l, struct sp_jvm *j);
 
 /* Role and identity in Spark: jvm_spark.c. */
-void sp_look_spark(struct sp_look *l, struct sp_jvm *j);
+void sp_jvm_look_spark(struct sp_jvm_look *l, struct sp_jvm *j);
 
 /* Whether an attach would work: jvm_attach.c. */
-void sp_look_attach(struct sp_look *l, struct sp_jvm *j);
+void sp_jvm_look_attach(struct sp_jvm_look *l, struct sp_jvm *j);
 
 /* Spark and Scala version of the first "spark-core_<scala>-<version>.jar" in a text (class path,
  * file name). Returns whether there is one; else nothing is changed. */
-bool sp_look_spark_jar(const char *text, struct sp_jvm *j);
+bool sp_jvm_look_spark_jar(const char *text, struct sp_jvm *j);
 
 /* Copies with a limit; NULL leaves @ret as it is. */
-#define SP_LOOK_SET(ret, s) sp_look_set((ret), sizeof(ret), (s))
-void sp_look_set(char *ret, size_t len, const char *s);
+#define SP_LOOK_SET(ret, s) sp_jvm_look_set((ret), sizeof(ret), (s))
+void sp_jvm_look_set(char *ret, size_t len, const char *s);
 
 #endif

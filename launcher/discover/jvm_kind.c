@@ -1,10 +1,10 @@
 /* Which virtual machine a process runs, for which libc and machine, and its version. By what is
  * mapped, never by file names lying about: a host with musl's loader installed is not a musl JVM.
  */
-#include "jvm_look.h"
+#include "jvm_internal.h"
 
 #include "base/cleanup.h"
-#include "elfhead.h"
+#include "proc/elf_header.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static const char *base_name(const char *path)
 }
 
 struct seen {
-	struct sp_look *look;
+	struct sp_jvm_look *look;
 	struct sp_jvm *jvm;
 };
 
@@ -53,7 +53,7 @@ static int see_map(const struct sp_proc_map *m, void *arg)
 }
 
 /* libjvm.so as the process has it mapped; a file that was put in its place does not count. */
-static int open_libjvm(const struct sp_look *l, const struct sp_jvm *j)
+static int open_libjvm(const struct sp_jvm_look *l, const struct sp_jvm *j)
 {
 	SP_AUTO_CLOSE int fd = sp_proc_open_readable(&l->proc, j->libjvm, j->uid);
 	struct stat st;
@@ -66,18 +66,18 @@ static int open_libjvm(const struct sp_look *l, const struct sp_jvm *j)
 	return sp_steal_fd(&fd);
 }
 
-static int read_head(struct sp_look *l, const struct sp_jvm *j, struct sp_elfhead *ret)
+static int read_head(struct sp_jvm_look *l, const struct sp_jvm *j, struct sp_elf_header *ret)
 {
 	SP_AUTO_CLOSE int fd = j->libjvm[0] ? open_libjvm(l, j) : -ENOENT;
 
 	if (fd < 0)
 		fd = openat(l->proc.dir, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : sp_elfhead_read(fd, ret);
+	return fd < 0 ? -errno : sp_elf_header_read(fd, ret);
 }
 
 /* Between fork and exec a child has the mappings and the words of its JVM, but one thread only; a
  * JVM that catches SIGQUIT has many. */
-static bool is_forked_child(const struct sp_look *l)
+static bool is_forked_child(const struct sp_jvm_look *l)
 {
 	SP_AUTO_BUF struct sp_buf parent = {0};
 	char file[32];
@@ -89,10 +89,10 @@ static bool is_forked_child(const struct sp_look *l)
 	       parent.len == l->argv.len && memcmp(parent.data, l->argv.data, parent.len) == 0;
 }
 
-void sp_look_kind(struct sp_look *l, struct sp_jvm *j)
+void sp_jvm_look_kind(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	struct seen seen = {l, j};
-	struct sp_elfhead head = {0};
+	struct sp_elf_header head = {0};
 	const char *argv0 = sp_proc_next_string(&l->argv, NULL);
 
 	l->maps_error = sp_proc_each_map(&l->proc, see_map, &seen);
@@ -136,7 +136,7 @@ static void set_version(struct sp_jvm *j, const char *version)
 }
 
 /* JAVA_VERSION="17.0.15" of the file `release`, one to four directories above libjvm.so's. */
-static void version_from_release(struct sp_look *l, struct sp_jvm *j)
+static void version_from_release(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	char dir[sizeof(j->libjvm)], path[sizeof(dir) + 16];
 
@@ -161,7 +161,7 @@ static void version_from_release(struct sp_look *l, struct sp_jvm *j)
 }
 
 /* HotSpot's own version text has "… JRE (17.0.15+6…), built on …". */
-static void version_from_libjvm(struct sp_look *l, struct sp_jvm *j)
+static void version_from_libjvm(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	static const char mark[] = " JRE (";
 	SP_AUTO_CLOSE int fd = open_libjvm(l, j);
@@ -185,7 +185,7 @@ static void version_from_libjvm(struct sp_look *l, struct sp_jvm *j)
 	}
 }
 
-void sp_look_version(struct sp_look *l, struct sp_jvm *j)
+void sp_jvm_look_version(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	if (l->has_perf)
 		set_version(j, l->perf.java_version[0] ? l->perf.java_version : l->perf.vm_version);

@@ -1,6 +1,6 @@
 /* Which part of which Spark application a JVM is. From its main class, arguments, environment,
  * working directory, configuration files, opened jars and thread names. */
-#include "jvm_look.h"
+#include "jvm_internal.h"
 
 #include "base/cleanup.h"
 
@@ -14,7 +14,7 @@
 
 enum { MAX_PROPERTIES = 4 << 20, MAX_ENTRIES = 20000 };
 
-void sp_look_set(char *ret, size_t len, const char *s)
+void sp_jvm_look_set(char *ret, size_t len, const char *s)
 {
 	if (s)
 		snprintf(ret, len, "%s", s);
@@ -41,7 +41,7 @@ static bool is_executor(const struct sp_jvm *j)
 	return false;
 }
 
-bool sp_look_spark_jar(const char *text, struct sp_jvm *j)
+bool sp_jvm_look_spark_jar(const char *text, struct sp_jvm *j)
 {
 	static const char mark[] = "spark-core_";
 
@@ -63,7 +63,7 @@ bool sp_look_spark_jar(const char *text, struct sp_jvm *j)
 }
 
 /* A class path of wildcards says nothing; the jars that the JVM has opened do. */
-static bool version_from_fds(const struct sp_look *l, struct sp_jvm *j)
+static bool version_from_fds(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	int fd = openat(l->proc.dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -83,27 +83,27 @@ static bool version_from_fds(const struct sp_look *l, struct sp_jvm *j)
 		n = readlinkat(dirfd(dir), d->d_name, target, sizeof(target) - 1);
 		if (n > 0) {
 			target[n] = '\0';
-			found = sp_look_spark_jar(target, j);
+			found = sp_jvm_look_spark_jar(target, j);
 		}
 	}
 	closedir(dir);
 	return found;
 }
 
-static void find_version(const struct sp_look *l, struct sp_jvm *j)
+static void find_version(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	const char *env = sp_proc_env(&l->env, "CLASSPATH");
 
-	if ((l->cmd.class_path && sp_look_spark_jar(l->cmd.class_path, j)) ||
-		(env && sp_look_spark_jar(env, j)) ||
-		(l->has_perf && sp_look_spark_jar(l->perf.class_path, j)))
+	if ((l->cmd.class_path && sp_jvm_look_spark_jar(l->cmd.class_path, j)) ||
+		(env && sp_jvm_look_spark_jar(env, j)) ||
+		(l->has_perf && sp_jvm_look_spark_jar(l->perf.class_path, j)))
 		return;
 	version_from_fds(l, j);
 }
 
 /* A local-mode driver may have any main class, but it has Spark's scheduler thread. Its name is
  * dag-scheduler-event-loop, which the kernel cuts to 15 bytes. */
-static bool has_scheduler_thread(const struct sp_look *l)
+static bool has_scheduler_thread(const struct sp_jvm_look *l)
 {
 	int fd = openat(l->proc.dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -151,16 +151,16 @@ static bool property(const char *text, const char *key, char *ret, size_t len)
 }
 
 static bool read_properties(
-	const struct sp_look *l, const struct sp_jvm *j, const char *path, struct sp_buf *ret)
+	const struct sp_jvm_look *l, const struct sp_jvm *j, const char *path, struct sp_buf *ret)
 {
 	SP_AUTO_CLOSE int fd = sp_proc_open_readable(&l->proc, path, j->uid);
 
 	return fd >= 0 && sp_buf_read_fd(ret, fd, MAX_PROPERTIES) == 0;
 }
 
-static void name_from_files(const struct sp_look *l, struct sp_jvm *j)
+static void name_from_files(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
-	const char *given = sp_javacmd_option(&l->cmd.args, "--properties-file");
+	const char *given = sp_java_cmdline_option(&l->cmd.args, "--properties-file");
 	SP_AUTO_BUF struct sp_buf b = {0};
 	char path[PATH_MAX + 64], cwd[PATH_MAX];
 	const char *text;
@@ -198,15 +198,15 @@ static void app_from_container(struct sp_jvm *j)
 		snprintf(j->app_id, sizeof(j->app_id), "application_%llu_%04u", cluster, app);
 }
 
-static void look_executor(const struct sp_look *l, struct sp_jvm *j)
+static void look_executor(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	const struct sp_buf *args = &l->cmd.args;
 
-	SP_LOOK_SET(j->executor_id, sp_javacmd_option(args, "--executor-id"));
-	SP_LOOK_SET(j->app_id, sp_javacmd_option(args, "--app-id"));
-	SP_LOOK_SET(j->hostname, sp_javacmd_option(args, "--hostname"));
-	SP_LOOK_SET(j->pod, sp_javacmd_option(args, "--podName"));
-	SP_LOOK_SET(j->driver_url, sp_javacmd_option(args, "--driver-url"));
+	SP_LOOK_SET(j->executor_id, sp_java_cmdline_option(args, "--executor-id"));
+	SP_LOOK_SET(j->app_id, sp_java_cmdline_option(args, "--app-id"));
+	SP_LOOK_SET(j->hostname, sp_java_cmdline_option(args, "--hostname"));
+	SP_LOOK_SET(j->pod, sp_java_cmdline_option(args, "--podName"));
+	SP_LOOK_SET(j->driver_url, sp_java_cmdline_option(args, "--driver-url"));
 	/* EXECID: Kubernetes' placeholder where the id is given out later */
 	if (!j->executor_id[0] || strcmp(j->executor_id, "EXECID") == 0)
 		SP_LOOK_SET(j->executor_id, sp_proc_env(&l->env, "SPARK_EXECUTOR_ID"));
@@ -273,7 +273,7 @@ static void parse_submit(const struct sp_buf *args, struct submit *ret)
 	}
 }
 
-static void look_submit(const struct sp_look *l, struct sp_jvm *j)
+static void look_submit(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	struct submit s = {0};
 	const char *slash;
@@ -291,9 +291,10 @@ static void look_submit(const struct sp_look *l, struct sp_jvm *j)
 	/* as Spark does: the class, else the file's name */
 	slash = s.resource ? strrchr(s.resource, '/') : NULL;
 	SP_LOOK_SET(j->app_name, s.class_name ? s.class_name : slash ? slash + 1 : s.resource);
+	j->started_from = j->app_name[0];
 }
 
-static void look_role(const struct sp_look *l, struct sp_jvm *j)
+static void look_role(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	if (is_executor(j)) {
 		j->role = SP_ROLE_EXECUTOR;
@@ -322,7 +323,7 @@ static void container_from_cgroup(struct sp_jvm *j)
 }
 
 /* Where it runs, and under which id of the cluster: for every JVM, Spark's or not. */
-static void look_place(const struct sp_look *l, struct sp_jvm *j)
+static void look_place(const struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	SP_LOOK_SET(j->container_id, sp_proc_env(&l->env, "CONTAINER_ID"));
 	if (strncmp(j->container_id, "container_", 10) != 0)
@@ -342,7 +343,7 @@ static void look_place(const struct sp_look *l, struct sp_jvm *j)
 		SP_LOOK_SET(j->hostname, sp_proc_env(&l->env, "NM_HOST"));
 }
 
-void sp_look_spark(struct sp_look *l, struct sp_jvm *j)
+void sp_jvm_look_spark(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	find_version(l, j);
 	look_role(l, j);
@@ -351,9 +352,9 @@ void sp_look_spark(struct sp_look *l, struct sp_jvm *j)
 		!is_main(j, "org.apache.spark.deploy.yarn.ExecutorLauncher"))
 		return;
 	if (!j->app_id[0])
-		SP_LOOK_SET(j->app_id, sp_javacmd_property(&l->cmd.jvm, "spark.app.id"));
+		SP_LOOK_SET(j->app_id, sp_java_cmdline_property(&l->cmd.jvm, "spark.app.id"));
 	if (!j->app_name[0])
-		SP_LOOK_SET(j->app_name, sp_javacmd_property(&l->cmd.jvm, "spark.app.name"));
+		SP_LOOK_SET(j->app_name, sp_java_cmdline_property(&l->cmd.jvm, "spark.app.name"));
 	if (!j->app_name[0])
 		name_from_files(l, j);
 	if (j->role == SP_ROLE_DRIVER)

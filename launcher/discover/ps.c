@@ -2,7 +2,7 @@
 #include "ps.h"
 
 #include "base/cleanup.h"
-#include "show.h"
+#include "cli/safe_print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,12 +67,14 @@ static const char *short_main(const struct sp_jvm *j)
 
 static void fill(const struct sp_jvm *j, struct cells *c)
 {
-	char up[16];
+	char up[16], from[sizeof(j->app_name) + 2];
 	const char *values[COLUMNS] = {
 		[ROLE] = sp_jvm_role_name(j->role),
 		[ID] = j->role == SP_ROLE_EXECUTOR ? or_dash(j->executor_id) : "-",
 		[APPLICATION] = or_dash(j->app_id),
-		[NAME] = j->app_name[0] ? j->app_name : short_main(j),
+		[NAME] = j->started_from  ? from
+			 : j->app_name[0] ? j->app_name
+					  : short_main(j),
 		[USER] = j->user,
 		[JDK] = or_dash(j->jdk_version),
 		[SPARK] = or_dash(j->spark_version),
@@ -80,6 +82,7 @@ static void fill(const struct sp_jvm *j, struct cells *c)
 		[ATTACH] = sp_jvm_attach_name(j->attach),
 	};
 
+	snprintf(from, sizeof(from), "(%s)", j->app_name);
 	snprintf(c->text[PID], sizeof(c->text[PID]), "%d", (int)j->pid);
 	for (int i = ROLE; i < COLUMNS; i++)
 		snprintf(c->text[i], sizeof(c->text[i]), "%s", values[i]);
@@ -89,7 +92,7 @@ static size_t chars(const char *s)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
-	return sp_show_text(&b, s, 0);
+	return sp_safe_print_text(&b, s, 0);
 }
 
 static size_t total(const size_t widths[COLUMNS])
@@ -137,7 +140,7 @@ static void add_row(struct sp_buf *b, const struct cells *c, const size_t widths
 		pad = n < widths[i] ? widths[i] - n : 0;
 		if (right)
 			sp_buf_addf(b, "%*s", (int)pad, "");
-		sp_show_text(b, c->text[i], widths[i]);
+		sp_safe_print_text(b, c->text[i], widths[i]);
 		if (i + 1 < COLUMNS)
 			sp_buf_addf(b, "%*s", right ? 2 : (int)pad + 2, "");
 	}
@@ -149,12 +152,15 @@ static void add_note(struct sp_buf *b, size_t indent, const char *before, const 
 	if (!*text)
 		return;
 	sp_buf_addf(b, "%*s%s", (int)indent, "", before);
-	sp_show_text(b, text, 0);
+	sp_safe_print_text(b, text, 0);
 	sp_buf_addc(b, '\n');
 }
 
 static void add_workers(struct sp_buf *b, size_t indent, const struct sp_jvm *j)
 {
+	if (j->python_driver)
+		sp_buf_addf(b, "%*sits application's Python: %d\n", (int)indent, "",
+			(int)j->python_driver);
 	if (!j->python_worker_count)
 		return;
 	sp_buf_addf(b, "%*s%u Python worker%s: ", (int)indent, "", j->python_worker_count,
@@ -208,7 +214,7 @@ static void add_key(struct sp_buf *b, const char *key, const char *value)
 {
 	sp_buf_addf(b, ", \"%s\": ", key);
 	if (value && *value)
-		sp_show_json(b, value);
+		sp_safe_print_json(b, value);
 	else
 		sp_buf_adds(b, "null");
 }
@@ -222,7 +228,8 @@ static void add_object(struct sp_buf *b, const struct sp_jvm *j)
 	add_key(b, "user", j->user);
 	add_key(b, "role", sp_jvm_role_name(j->role));
 	add_key(b, "app_id", j->app_id);
-	add_key(b, "app_name", j->app_name);
+	add_key(b, "app_name", j->started_from ? "" : j->app_name);
+	add_key(b, "started_from", j->started_from ? j->app_name : "");
 	add_key(b, "executor_id", j->executor_id);
 	add_key(b, "container_id", j->container_id);
 	add_key(b, "pod", j->pod);
@@ -243,6 +250,8 @@ static void add_object(struct sp_buf *b, const struct sp_jvm *j)
 	for (unsigned i = 0; i < j->python_worker_count; i++)
 		sp_buf_addf(b, "%s%d", i ? ", " : "", (int)j->python_workers[i]);
 	sp_buf_addc(b, ']');
+	if (j->python_driver)
+		sp_buf_addf(b, ", \"python_driver\": %d", (int)j->python_driver);
 	add_key(b, "attachable", sp_jvm_attach_name(j->attach));
 	add_key(b, "reason", j->reason);
 	sp_buf_addc(b, '}');

@@ -1,6 +1,6 @@
 /* The list of JVMs as `sparkprof ps` shows it. Pure functions over what jvm.h found. */
-#ifndef SP_LAUNCHER_PS_H
-#define SP_LAUNCHER_PS_H
+#ifndef SP_LAUNCHER_DISCOVER_PS_H
+#define SP_LAUNCHER_DISCOVER_PS_H
 
 #include "base/buf.h"
 #include "jvm.h"

@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/pattern.h"
+#include "base/name_template.h"
 #include "base/units.h"
-#include "show.h"
+#include "cli/safe_print.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -150,11 +150,11 @@ static int say_many(const char *word, const struct sp_targets *t, struct sp_err 
 		sp_buf_addf(&b, "%s%d (%s", i ? ", " : "", (int)j->pid, sp_jvm_role_name(j->role));
 		if (j->role == SP_ROLE_EXECUTOR) {
 			sp_buf_addc(&b, ' ');
-			sp_show_text(&b, j->executor_id, 20);
+			sp_safe_print_text(&b, j->executor_id, 20);
 		}
 		if (j->role == SP_ROLE_OTHER || j->app_id[0]) {
 			sp_buf_addc(&b, ' ');
-			sp_show_text(&b, j->app_id[0] ? j->app_id : j->main_class, 60);
+			sp_safe_print_text(&b, j->app_id[0] ? j->app_id : j->main_class, 60);
 		}
 		sp_buf_addc(&b, ')');
 	}
@@ -260,7 +260,7 @@ int sp_target_check_outputs(
 	const struct sp_targets *t, const char *const *paths, size_t n_paths, struct sp_err *err)
 {
 	for (size_t i = 0; i < n_paths && t->n > 1; i++) {
-		if (!sp_pattern_differs(paths[i]))
+		if (!sp_name_template_differs(paths[i]))
 			return sp_err_set(err, -EINVAL,
 				"-f %s: %zu targets cannot share one output; write %%p or "
 				"{{EXECUTOR_ID}} in its name",

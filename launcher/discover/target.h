@@ -1,7 +1,7 @@
 /* From what a user writes to processes: 1234, driver, executor, executor:3, executors,
  * application_17_0001, application_17_0001/3, part of a main class name; tried in this order. */
-#ifndef SP_LAUNCHER_TARGET_H
-#define SP_LAUNCHER_TARGET_H
+#ifndef SP_LAUNCHER_DISCOVER_TARGET_H
+#define SP_LAUNCHER_DISCOVER_TARGET_H
 
 #include "base/err.h"
 #include "jvm.h"

@@ -1,7 +1,7 @@
 /* The memory control group of a process: how much is left before the kernel kills in it, and
  * whether this launcher sits in the same one (kubectl exec). Versions 1, 2 and both at once. */
-#ifndef SP_LAUNCHER_CGROUP_H
-#define SP_LAUNCHER_CGROUP_H
+#ifndef SP_LAUNCHER_PROC_CGROUP_H
+#define SP_LAUNCHER_PROC_CGROUP_H
 
 #include "proc.h"
 

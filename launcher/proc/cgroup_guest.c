@@ -1,5 +1,5 @@
-/* Guests in a JVM's control group: see guest.h. */
-#include "guest.h"
+/* Guests in a JVM's control group: see cgroup_guest.h. */
+#include "cgroup_guest.h"
 
 #include "cgroup.h"
 
@@ -25,7 +25,7 @@ static bool is_java(const char *pid)
 	return slash && strcmp(slash + 1, "java") == 0;
 }
 
-bool sp_guest_of_jvm(void)
+bool sp_cgroup_guest_of_jvm(void)
 {
 	DIR *proc = opendir("/proc");
 	bool guest = false;

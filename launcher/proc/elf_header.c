@@ -1,5 +1,5 @@
-/* Heads of foreign ELF files: see elfhead.h. Section names survive strip, symbols do not. */
-#include "elfhead.h"
+/* Heads of foreign ELF files: see elf_header.h. Section names survive strip, symbols do not. */
+#include "elf_header.h"
 
 #include "base/cleanup.h"
 
@@ -36,7 +36,7 @@ static bool has_svm_section(int fd, const Elf64_Ehdr *eh)
 	return false;
 }
 
-int sp_elfhead_read(int fd, struct sp_elfhead *ret)
+int sp_elf_header_read(int fd, struct sp_elf_header *ret)
 {
 	Elf64_Ehdr eh = {0};
 
@@ -50,7 +50,7 @@ int sp_elfhead_read(int fd, struct sp_elfhead *ret)
 	return 0;
 }
 
-const char *sp_elfhead_machine(int machine, char buf[32])
+const char *sp_elf_header_machine(int machine, char buf[32])
 {
 	switch (machine) {
 	case EM_X86_64:

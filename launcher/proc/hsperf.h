@@ -1,8 +1,8 @@
 /* HotSpot's performance data (/tmp/hsperfdata_<user>/<pid>): what a JVM says about itself without
  * being asked. The file belongs to the target: it is read once and parsed as data.
  * Layout: HotSpot's perfMemory.hpp, format 2.0, unchanged from JDK 8 to 25. */
-#ifndef SP_LAUNCHER_HSPERF_H
-#define SP_LAUNCHER_HSPERF_H
+#ifndef SP_LAUNCHER_PROC_HSPERF_H
+#define SP_LAUNCHER_PROC_HSPERF_H
 
 #include "proc.h"
 

@@ -1,5 +1,5 @@
-/* Command lines of `java`: see javacmd.h. */
-#include "javacmd.h"
+/* Command lines of `java`: see java_cmdline.h. */
+#include "java_cmdline.h"
 
 #include "base/cleanup.h"
 
@@ -116,7 +116,7 @@ static void expand(
 	}
 }
 
-static void set_class_path(struct sp_javacmd *c)
+static void set_class_path(struct sp_java_cmdline *c)
 {
 	static const char *const names[] = {"-cp", "-classpath", "--class-path"};
 
@@ -130,8 +130,8 @@ static void set_class_path(struct sp_javacmd *c)
 	}
 }
 
-int sp_javacmd_parse(
-	const struct sp_buf *argv, const struct sp_proc *p, uid_t uid, struct sp_javacmd *ret)
+int sp_java_cmdline_parse(
+	const struct sp_buf *argv, const struct sp_proc *p, uid_t uid, struct sp_java_cmdline *ret)
 {
 	SP_AUTO_BUF struct sp_buf words = {0};
 	const char *word = NULL, *main_class = NULL;
@@ -171,13 +171,13 @@ int sp_javacmd_parse(
 	return words.failed || ret->jvm.failed || ret->args.failed ? -ENOMEM : 0;
 }
 
-void sp_javacmd_done(struct sp_javacmd *c)
+void sp_java_cmdline_done(struct sp_java_cmdline *c)
 {
 	sp_buf_done(&c->jvm);
 	sp_buf_done(&c->args);
 }
 
-int sp_javacmd_flag(const struct sp_buf *jvm, const char *name, int otherwise)
+int sp_java_cmdline_flag(const struct sp_buf *jvm, const char *name, int otherwise)
 {
 	int value = otherwise;
 
@@ -189,16 +189,16 @@ int sp_javacmd_flag(const struct sp_buf *jvm, const char *name, int otherwise)
 	return value;
 }
 
-int sp_javacmd_flag_text(const char *text, const char *name, int otherwise)
+int sp_java_cmdline_flag_text(const char *text, const char *name, int otherwise)
 {
 	SP_AUTO_BUF struct sp_buf words = {0};
 
 	for (const char *s = text; s;)
 		s = next_word(s, false, &words);
-	return words.failed ? otherwise : sp_javacmd_flag(&words, name, otherwise);
+	return words.failed ? otherwise : sp_java_cmdline_flag(&words, name, otherwise);
 }
 
-const char *sp_javacmd_property(const struct sp_buf *jvm, const char *name)
+const char *sp_java_cmdline_property(const struct sp_buf *jvm, const char *name)
 {
 	const char *value = NULL;
 	size_t n = strlen(name);
@@ -210,7 +210,7 @@ const char *sp_javacmd_property(const struct sp_buf *jvm, const char *name)
 	return value;
 }
 
-const char *sp_javacmd_option(const struct sp_buf *args, const char *name)
+const char *sp_java_cmdline_option(const struct sp_buf *args, const char *name)
 {
 	const char *value = NULL;
 	size_t n = strlen(name);

@@ -2,8 +2,8 @@
  * with limits and parsed as data. A process is held by a descriptor on its directory, so that a
  * pid that is used again is never mistaken for the one that was looked at.
  * Functions take the descriptor of a proc root: sp_proc_root(), or a made-up tree in tests. */
-#ifndef SP_LAUNCHER_PROC_H
-#define SP_LAUNCHER_PROC_H
+#ifndef SP_LAUNCHER_PROC_PROC_H
+#define SP_LAUNCHER_PROC_PROC_H
 
 #include "base/buf.h"
 

@@ -1,14 +1,14 @@
-/* See who.h. */
-#include "who.h"
-#include "proc.h"
+/* See whoami.h. */
+#include "whoami.h"
 #include "base/cleanup.h"
+#include "proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-void sp_who_am_i(char ret[SP_WHO_LEN])
+void sp_whoami(char ret[SP_WHO_LEN])
 {
 	struct utsname host = {.nodename = "?"};
 	SP_AUTO_CLOSE int passwd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* See py_ask.h. */
-#include "py_ask.h"
+/* See py_memory_request.h. */
+#include "py_memory_request.h"
 
 #include "py_proc.h"
 #include "wire/chan.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void sp_pyask_init(struct sp_pyask *a, int socket)
+void sp_py_memory_request_init(struct sp_py_memory_request *a, int socket)
 {
 	/* a descriptor of its own: that of the connection may be closed meanwhile */
 	a->socket = socket < 0 ? -1 : fcntl(socket, F_DUPFD_CLOEXEC, 3);
@@ -17,7 +17,7 @@ void sp_pyask_init(struct sp_pyask *a, int socket)
 	pthread_mutex_init(&a->lock, NULL);
 }
 
-void sp_pyask_done(struct sp_pyask *a)
+void sp_py_memory_request_done(struct sp_py_memory_request *a)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (a->answers[i].fd >= 0)
@@ -27,7 +27,7 @@ void sp_pyask_done(struct sp_pyask *a)
 	pthread_mutex_destroy(&a->lock);
 }
 
-pid_t sp_pyask(struct sp_pyask *a, pid_t pid)
+pid_t sp_py_memory_request(struct sp_py_memory_request *a, pid_t pid)
 {
 	uint32_t own = sp_pyproc_own_tid(pid, pid);
 	struct sp_msg m = {.type = SP_MSG_MEMORY_WANTED, .num = {own}};
@@ -40,17 +40,18 @@ pid_t sp_pyask(struct sp_pyask *a, pid_t pid)
 	return r < 0 ? r : (pid_t)own;
 }
 
-void sp_pyask_give(struct sp_pyask *a, pid_t pid, int error, int fd)
+void sp_py_memory_request_give(struct sp_py_memory_request *a, pid_t pid, int error, int fd)
 {
 	pthread_mutex_lock(&a->lock);
 	if (a->count < SP_PYASK_MAX)
-		a->answers[a->count++] = (struct sp_pyask_answer){pid, error, fd};
+		a->answers[a->count++] = (struct sp_py_memory_request_answer){pid, error, fd};
 	else if (fd >= 0)
 		close(fd);
 	pthread_mutex_unlock(&a->lock);
 }
 
-size_t sp_pyask_take(struct sp_pyask *a, struct sp_pyask_answer *ret)
+size_t sp_py_memory_request_take(
+	struct sp_py_memory_request *a, struct sp_py_memory_request_answer *ret)
 {
 	size_t n;
 

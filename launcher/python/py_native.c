@@ -39,7 +39,7 @@ struct sp_pynative {
 		uint64_t from, to;
 	} stacks[STACKS]; /* mappings that stacks were found in, the last ones */
 	unsigned next_stack;
-	struct sp_pystop stop;
+	struct sp_pyptrace stop;
 };
 
 static ssize_t read_some(pid_t pid, uint64_t addr, void *buf, size_t len)
@@ -110,7 +110,7 @@ void sp_pynative_free(struct sp_pynative *n)
 {
 	if (!n)
 		return;
-	sp_pystop_tidy(&n->stop); /* who is still late is let go when this process ends */
+	sp_pyptrace_tidy(&n->stop); /* who is still late is let go when this process ends */
 	sp_symbols_free(n->symbols);
 	if (n->unwinder)
 		sp_unwinder_free(n->unwinder);
@@ -124,7 +124,7 @@ void sp_pynative_free(struct sp_pynative *n)
 	free(n);
 }
 
-struct sp_pystops sp_pynative_stops(const struct sp_pynative *n)
+struct sp_pyptraces sp_pynative_stops(const struct sp_pynative *n)
 {
 	return n->stop.stops;
 }
@@ -198,7 +198,7 @@ struct want {
 
 static int look_stopped(const struct want *w)
 {
-	int sig = sp_pystop(&w->n->stop, w->tid), r;
+	int sig = sp_pyptrace(&w->n->stop, w->tid), r;
 
 	if (sig < 0)
 		return sig;
@@ -207,7 +207,7 @@ static int look_stopped(const struct want *w)
 		r = copy_stack(w->n, w->snap);
 	if (r == 0)
 		r = sp_pyreader_stack(w->reader, w->thread, w->python);
-	sp_pystop_go(&w->n->stop, w->tid, sig);
+	sp_pyptrace_go(&w->n->stop, w->tid, sig);
 	return r;
 }
 
@@ -252,7 +252,7 @@ static void name_frame(
 	struct sp_pynative *n, const struct sp_frame *f, struct sp_pynative_frame *to)
 {
 	const struct sp_module *m =
-		f->kind == SP_KIND_NATIVE ? sp_modules_get(n->modules, f->module) : NULL;
+		f->kind == SP_FRAME_KIND_NATIVE ? sp_modules_get(n->modules, f->module) : NULL;
 	char build_id[2 * SP_BUILD_ID_MAX + 1] = "";
 
 	*to = (struct sp_pynative_frame){.module = m ? m->name : ""};
@@ -285,8 +285,8 @@ int sp_pynative_stack(struct sp_pynative *n, struct sp_pyreader *reader, size_t 
 	int r;
 	bool whole;
 
-	sp_pystop_tidy(&n->stop);
-	r = sp_pystop_waiting(n->pid, tid, look_blocked, &w);
+	sp_pyptrace_tidy(&n->stop);
+	r = sp_pyptrace_waiting(n->pid, tid, look_blocked, &w);
 	whole = r == 0 && unwind(n, w.snap, &count);
 
 	if (!whole) {

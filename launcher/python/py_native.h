@@ -1,12 +1,12 @@
 /* Native frames of Python threads, between the Python ones. A thread that waits in the kernel is
  * read where it stands; one that runs, or whose registers are needed, is stopped by ptrace(2) for
  * as long as copying its registers, its stack and its Python frames takes. One thread at a time. */
-#ifndef SP_LAUNCHER_PY_NATIVE_H
-#define SP_LAUNCHER_PY_NATIVE_H
+#ifndef SP_LAUNCHER_PYTHON_PY_NATIVE_H
+#define SP_LAUNCHER_PYTHON_PY_NATIVE_H
 
 #include "base/err.h"
-#include "py/mixed.h"
-#include "py_stop.h"
+#include "py/mixed_stack.h"
+#include "py_ptrace.h"
 
 #define SP_PYMIXED_MAX (2 * SP_PY_DEPTH_MAX)
 
@@ -29,6 +29,6 @@ int sp_pynative_stack(struct sp_pynative *n, struct sp_pyreader *reader, size_t 
 	struct sp_pystack *python, struct sp_pymixed *ret);
 
 /* How often threads were stopped so far. */
-struct sp_pystops sp_pynative_stops(const struct sp_pynative *n);
+struct sp_pyptraces sp_pynative_stops(const struct sp_pynative *n);
 
 #endif

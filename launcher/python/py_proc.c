@@ -2,6 +2,7 @@
 #include "py_proc.h"
 
 #include "base/cleanup.h"
+#include "base/thread_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ssize_t slurp(const char *path, char *buf, size_t size)
@@ -180,17 +181,18 @@ pid_t sp_pyproc_thread(pid_t pid, uint32_t tid)
 	return found;
 }
 
-static enum sp_state class_of_fd(pid_t pid, const char *args)
+static bool fd_mode(void *ctx, uint64_t fd, mode_t *ret)
 {
-	unsigned long fd = strtoul(args, NULL, 0);
-	char path[64], to[16] = "";
+	const pid_t *pid = ctx;
+	char path[64];
+	struct statx st;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%lu", (int)pid, fd);
-	if (readlink(path, to, sizeof(to) - 1) < 0)
-		return SP_STATE_BLOCKED;
-	if (strncmp(to, "socket:", 7) == 0)
-		return SP_STATE_NET;
-	return to[0] == '/' ? SP_STATE_DISK : SP_STATE_BLOCKED;
+	/* A file system that hangs must not keep the sampler: nobody asks its server. */
+	snprintf(path, sizeof(path), "/proc/%d/fd/%llu", (int)*pid, (unsigned long long)fd);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+		return false;
+	*ret = st.stx_mode;
+	return true;
 }
 
 /* "running", "-1 sp pc" or "nr args… sp pc" (proc(5)). */
@@ -201,43 +203,7 @@ static enum sp_state state_of(pid_t pid, const char *text)
 
 	if (args == text)
 		return SP_STATE_RUNNING;
-	switch (nr) {
-	case SYS_futex:
-		return SP_STATE_LOCK;
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-		return SP_STATE_SLEEP;
-	case SYS_select:
-	case SYS_pselect6: /* of no descriptor: how time.sleep() was done up to 3.10 */
-		return strtoull(args, NULL, 0) ? SP_STATE_POLL : SP_STATE_SLEEP;
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return SP_STATE_POLL;
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-		return SP_STATE_NET;
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_openat:
-	case SYS_getdents64:
-		return SP_STATE_DISK;
-	case SYS_read:
-	case SYS_write:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_pread64:
-	case SYS_pwrite64:
-		return class_of_fd(pid, args);
-	default:
-		return SP_STATE_BLOCKED;
-	}
+	return sp_thread_state(nr, strtoull(args, NULL, 0), fd_mode, &pid);
 }
 
 static int open_one(pid_t pid, pid_t tid, const char *name)

@@ -1,6 +1,6 @@
 /* What /proc says of a Python process and its threads, for the sampler. */
-#ifndef SP_LAUNCHER_PY_PROC_H
-#define SP_LAUNCHER_PY_PROC_H
+#ifndef SP_LAUNCHER_PYTHON_PY_PROC_H
+#define SP_LAUNCHER_PYTHON_PY_PROC_H
 
 #include "jfr/types.h" /* enum sp_state */
 

@@ -1,5 +1,5 @@
-/* See py_stop.h. */
-#include "py_stop.h"
+/* See py_ptrace.h. */
+#include "py_ptrace.h"
 
 #include "base/clock.h"
 #include "py_proc.h"
@@ -32,7 +32,7 @@ static void let_go(pid_t tid, int sig)
 }
 
 /* A thread that was in the middle of something is let go as soon as it has stopped after all. */
-static bool nobody_late(struct sp_pystop *s)
+static bool nobody_late(struct sp_pyptrace *s)
 {
 	int sig = s->late ? has_stopped(s->late) : -ESRCH;
 
@@ -44,12 +44,12 @@ static bool nobody_late(struct sp_pystop *s)
 	return true;
 }
 
-void sp_pystop_tidy(struct sp_pystop *s)
+void sp_pyptrace_tidy(struct sp_pyptrace *s)
 {
 	nobody_late(s);
 }
 
-int sp_pystop(struct sp_pystop *s, pid_t tid)
+int sp_pyptrace(struct sp_pyptrace *s, pid_t tid)
 {
 	int r = -EAGAIN;
 
@@ -69,7 +69,7 @@ int sp_pystop(struct sp_pystop *s, pid_t tid)
 	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
-void sp_pystop_go(struct sp_pystop *s, pid_t tid, int stopped)
+void sp_pyptrace_go(struct sp_pyptrace *s, pid_t tid, int stopped)
 {
 	uint64_t took;
 
@@ -80,7 +80,7 @@ void sp_pystop_go(struct sp_pystop *s, pid_t tid, int stopped)
 	s->stops.longest_ns = took > s->stops.longest_ns ? took : s->stops.longest_ns;
 }
 
-int sp_pystop_waiting(pid_t pid, pid_t tid, int (*look)(void *ctx), void *ctx)
+int sp_pyptrace_waiting(pid_t pid, pid_t tid, int (*look)(void *ctx), void *ctx)
 {
 	struct sp_pyproc_look before, after;
 	int fds[2] = {-1, -1};

@@ -222,7 +222,8 @@ void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t
 	/* Of the stage's attempt the worker knows nothing: readers take it from the JVM's task. */
 	union sp_jfr_val v[] = {{.u = start_ns}, {.u = end_ns - start_ns}, {.u = thread},
 		{.u = (uint32_t)t->stage}, {.u = (uint32_t)-1}, {.u = (uint32_t)t->partition},
-		{.u = (uint32_t)t->attempt}, {.u = (uint64_t)t->tid}, {.u = 1}, {.u = 1}, {.u = 1}};
+		{.u = (uint32_t)t->attempt}, {.u = (uint64_t)t->tid}, {.u = 1}, {.u = 1}, {.u = 1},
+		{.u = 0}};
 
 	sp_jfrw_event(r->w, SP_JFR_TASK, v);
 }

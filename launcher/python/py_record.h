@@ -1,13 +1,13 @@
 /* The recording of Python processes: stacks, threads and tasks into a JFR file, as the agent writes
  * those of a JVM. One thread at a time. */
-#ifndef SP_LAUNCHER_PY_RECORD_H
-#define SP_LAUNCHER_PY_RECORD_H
+#ifndef SP_LAUNCHER_PYTHON_PY_RECORD_H
+#define SP_LAUNCHER_PYTHON_PY_RECORD_H
 
 #include "base/err.h"
 #include "jfr/types.h"
+#include "py/pyspark_task.h"
+#include "py/stack_reader.h"
 #include "py_native.h"
-#include "py/reader.h"
-#include "py/task.h"
 
 struct sp_pyrecord;
 

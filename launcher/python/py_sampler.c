@@ -3,10 +3,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cgroup.h"
-#include "py_ask.h"
+#include "base/redact.h"
+#include "proc/cgroup.h"
+#include "py_memory_request.h"
 #include "py_sockets.h"
 #include "py_worker.h"
+#include "sampler_notes.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +29,7 @@ struct sp_pysampler {
 	size_t count;
 	uint64_t search_due_ns;
 	uint64_t look_again_ns; /* at processes that execute something else, 0: none */
-	struct sp_pyask ask;
+	struct sp_py_memory_request ask;
 	struct sp_pysockets sockets;
 	uint64_t sockets_due_ns, all_sockets_due_ns;
 	unsigned opened; /* processes that were read by what the agent opened */
@@ -50,7 +52,7 @@ static struct sp_pyworker *find(const struct sp_pysampler *s, pid_t pid)
 static void say_refused(struct sp_pysampler *s, pid_t pid, const struct sp_err *why)
 {
 	struct sp_pyworker *w = find(s, pid);
-	pid_t own = w && w->refused && !w->asked ? sp_pyask(&s->ask, pid) : -EPERM;
+	pid_t own = w && w->refused && !w->asked ? sp_py_memory_request(&s->ask, pid) : -EPERM;
 
 	if (own > 0) {
 		w->asked = true;
@@ -84,9 +86,22 @@ static int add(
 		return r;
 	}
 	w->parent = parent ? parent->pid : 0;
+	if (pid == s->cfg.driver)
+		sp_pyworker_is_drivers(w);
 	s->workers[s->count++] = w;
 	s->state.workers += w->python;
 	return r;
+}
+
+/* The Python of a driver's application may be the JVM's parent: nothing below leads to it. */
+static void add_driver(struct sp_pysampler *s)
+{
+	struct sp_err err = {""};
+	int r = s->cfg.driver && !find(s, s->cfg.driver) ? add(s, s->cfg.driver, NULL, &err) : 0;
+
+	if ((r == -EPERM || r == -ENOTSUP) && !s->said.text[0])
+		sp_err_set(&s->said, 0, "the application's Python (pid %d) was not sampled: %s",
+			(int)s->cfg.driver, err.text);
 }
 
 static void add_children(struct sp_pysampler *s, pid_t pid, bool main_only)
@@ -138,10 +153,11 @@ static void search(struct sp_pysampler *s)
 	if (begun < s->search_due_ns)
 		return;
 	check_known(s);
+	add_driver(s);
 	if (s->cfg.beside)
 		add_children(s, s->cfg.root, false);
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->cfg.beside || !s->workers[i]->jvm)
+		if (!s->cfg.beside || (!s->workers[i]->jvm && !s->workers[i]->driver))
 			add_children(s, s->workers[i]->pid, false);
 	s->search_due_ns = begun + 20 * (sp_clock_mono_ns() - begun);
 }
@@ -168,8 +184,8 @@ static void begin_again(struct sp_pysampler *s, struct sp_pyworker *w, int file)
 
 static void take_answers(struct sp_pysampler *s)
 {
-	struct sp_pyask_answer answers[SP_PYASK_MAX];
-	size_t n = sp_pyask_take(&s->ask, answers);
+	struct sp_py_memory_request_answer answers[SP_PYASK_MAX];
+	size_t n = sp_py_memory_request_take(&s->ask, answers);
 
 	for (size_t i = 0; i < n; i++) {
 		struct sp_pyworker *w = NULL;
@@ -209,7 +225,7 @@ static void sample_all(struct sp_pysampler *s, uint64_t now_ns)
 	take_answers(s);
 
 	for (size_t i = 0; i < n; i++) /* what a daemon forks may live for less than a second */
-		if (s->workers[i]->python && !s->workers[i]->worker)
+		if (s->workers[i]->python && !s->workers[i]->worker && !s->workers[i]->driver)
 			add_children(s, s->workers[i]->pid, true);
 	for (size_t i = s->count; i-- > 0;) {
 		struct sp_pyworker *w = s->workers[i];
@@ -315,6 +331,9 @@ static void *run(void *ctx)
 			next = now + step / 2;
 		sleep_until(s, next < search_at ? next : search_at);
 	}
+	/* The last look may be long ago on a busy machine: what they did since belongs to this. */
+	if (!s->state.ended)
+		sample_all(s, sp_clock_mono_ns());
 	return NULL;
 }
 
@@ -322,7 +341,7 @@ static void free_all(struct sp_pysampler *s)
 {
 	while (s->count)
 		remove_at(s, s->count - 1);
-	sp_pyask_done(&s->ask);
+	sp_py_memory_request_done(&s->ask);
 	free(s->workers);
 	free(s->sampling.stack);
 	free(s->sampling.mixed);
@@ -346,6 +365,8 @@ static int open_record(struct sp_pysampler *s, struct sp_err *err)
 		snprintf(version, sizeof(version), root->place.micro < 255 ? "3.%u.%u" : "3.%u",
 			root->place.minor, root->place.micro);
 		sp_pyproc_command(root->pid, command, sizeof(command));
+		if (!s->cfg.no_redact)
+			sp_redact_in_place(command, sizeof(command));
 		c.version = version;
 		c.command = command;
 	}
@@ -375,7 +396,7 @@ int sp_pysampler_start(
 		return r;
 	s->cfg = *cfg;
 	pthread_mutex_init(&s->lock, NULL);
-	sp_pyask_init(&s->ask, cfg->beside ? cfg->agent : -1);
+	sp_py_memory_request_init(&s->ask, cfg->beside ? cfg->agent : -1);
 	s->sampling = (struct sp_pysampling){.cpu_ns = cfg->cpu_ns,
 		.wall_ns = cfg->wall_ns,
 		.depth = cfg->depth < SP_PY_DEPTH_MAX ? cfg->depth : SP_PY_DEPTH_MAX,
@@ -416,60 +437,20 @@ void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *
 
 void sp_pysampler_give(struct sp_pysampler *s, pid_t pid, int error, int fd)
 {
-	sp_pyask_give(&s->ask, pid, error, fd);
-}
-
-static void note_opened(struct sp_pysampler *s)
-{
-	char text[160];
-
-	snprintf(text, sizeof(text),
-		"%u Python processes were read through the JVM that started them: the kernel "
-		"allows "
-		"that to nobody else",
-		s->opened);
-	sp_pyrecord_note(s->sampling.record, text);
-}
-
-static void note_stops(struct sp_pysampler *s)
-{
-	struct sp_pystops x = s->sampling.stops;
-	char text[160];
-
-	for (size_t i = 0; i < s->count; i++)
-		sp_pyworker_stops(s->workers[i], &x);
-	if (x.count) {
-		snprintf(text, sizeof(text),
-			"%s stopped Python threads %llu times, for %llu us on average, %llu at "
-			"most",
-			s->cfg.native ? "--native" : "--blocking", (unsigned long long)x.count,
-			(unsigned long long)(x.all_ns / x.count / 1000),
-			(unsigned long long)(x.longest_ns / 1000));
-		sp_pyrecord_note(s->sampling.record, text);
-	}
-	if (s->sampling.unstopped) {
-		snprintf(text, sizeof(text), "%llu Python stacks were read without stopping them",
-			(unsigned long long)s->sampling.unstopped);
-		sp_pyrecord_note(s->sampling.record, text);
-	}
-	if (s->sampling.bare) {
-		snprintf(text, sizeof(text), "%llu Python stacks lack their native frames",
-			(unsigned long long)s->sampling.bare);
-		sp_pyrecord_note(s->sampling.record, text);
-	}
+	sp_py_memory_request_give(&s->ask, pid, error, fd);
 }
 
 static void write_end(struct sp_pysampler *s)
 {
 	struct sp_pysampling *p = &s->sampling;
+	struct sp_pyptraces stops = p->stops;
 	uint64_t now = sp_clock_mono_ns();
 
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++) {
 		sp_pyworker_flush(s->workers[i], p, now, true);
-	if (p->mixed || p->blocking)
-		note_stops(s);
-	if (s->opened)
-		note_opened(s);
+		sp_pyworker_stops(s->workers[i], &stops);
+	}
+	sp_pysampling_note(p, &stops, s->opened);
 	if (s->said.text[0])
 		sp_pyrecord_note(p->record, s->said.text);
 	sp_pyrecord_lost(p->record, "Python stack changed while it was read", p->lost);

@@ -1,8 +1,8 @@
 /* Samples Python processes from outside: a process with its children, or the workers of a Spark
  * executor as they come and go. It has a thread of its own; nothing is stopped and nothing is
  * loaded into anything. */
-#ifndef SP_LAUNCHER_PY_SAMPLER_H
-#define SP_LAUNCHER_PY_SAMPLER_H
+#ifndef SP_LAUNCHER_PYTHON_PY_SAMPLER_H
+#define SP_LAUNCHER_PYTHON_PY_SAMPLER_H
 
 #include "base/err.h"
 
@@ -13,14 +13,17 @@
 struct sp_pysampler;
 
 struct sp_pysampler_cfg {
-	pid_t root;  /* it and its descendants */
-	bool beside; /* the root is a JVM: only its descendants, and it need not have any yet */
-	int fd;	     /* where the recording goes; borrowed until _stop */
-	bool stream; /* @fd is a pipe */
+	pid_t root;   /* it and its descendants */
+	bool beside;  /* the root is a JVM: only its descendants, and it need not have any yet */
+	pid_t driver; /* beside: the Python of the driver's application, which may be the root's
+		       * parent; 0: none */
+	int fd;	      /* where the recording goes; borrowed until _stop */
+	bool stream;  /* @fd is a pipe */
 	uint64_t cpu_ns, wall_ns;	/* intervals; 0: not asked for; not both 0 */
 	const char *event;		/* what the recording says was asked for; for the call */
 	uint64_t chunk_bytes, chunk_ns; /* see jfr/writer.h */
 	uint32_t depth;
+	bool no_redact;	    /* what looks secret stays in the command line */
 	bool native;	    /* native frames too: threads that run are stopped for a moment */
 	bool blocking;	    /* threads that run are stopped while their Python frames are read */
 	const char *thread; /* glob over names; NULL: all. Borrowed until _stop */
@@ -40,7 +43,7 @@ struct sp_pysampler_state {
 };
 void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *ret);
 
-/* What the agent opened for this sampler: see py_ask.h. Any thread. */
+/* What the agent opened for this sampler: see py_memory_request.h. Any thread. */
 void sp_pysampler_give(struct sp_pysampler *s, pid_t pid, int error, int fd);
 
 /* Ends the recording and frees @s. @ret_said: what a person should know, "" for nothing.

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "py/mem.h"
+#include "py/target_mem.h"
 #include "py_proc.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* Which thread of a JVM speaks with which Python worker: by the socket between them, TCP or Unix,
  * as /proc and the kernel's list of sockets tell it. A thread is seen while it waits for the
  * socket, or writes to it. Used by the sampler's thread alone. */
-#ifndef SP_LAUNCHER_PY_SOCKETS_H
-#define SP_LAUNCHER_PY_SOCKETS_H
+#ifndef SP_LAUNCHER_PYTHON_PY_SOCKETS_H
+#define SP_LAUNCHER_PYTHON_PY_SOCKETS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -55,7 +55,7 @@ static bool has_end(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-static int start_reader(struct sp_pyworker *w, const struct sp_pyplace *place)
+static int start_reader(struct sp_pyworker *w, const struct sp_pyruntime *place)
 {
 	struct sp_pymem mem = {sp_pymem_process, &w->process};
 	int r;
@@ -82,7 +82,7 @@ static bool is_old(uint64_t start_ticks)
 int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, int file,
 	struct sp_err *err)
 {
-	struct sp_pyplace place;
+	struct sp_pyruntime place;
 	bool forked;
 	int r;
 
@@ -105,7 +105,7 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 		return 0;
 	}
 	w->jvm = has_end(w->exe, "/java");
-	r = sp_pyfind(&w->process, &place, err);
+	r = sp_pyruntime_find(&w->process, &place, err);
 	if (r == -ENOEXEC)
 		return 0;
 	if (r == 0) {
@@ -136,10 +136,16 @@ void sp_pyworker_done(struct sp_pyworker *w)
 		thread_done(&w->threads[i]);
 	free(w->threads);
 	sp_pynative_free(w->native);
-	sp_pystop_tidy(&w->stop);
+	sp_pyptrace_tidy(&w->stop);
 	sp_pyreader_done(&w->reader);
 	sp_pymem_close(&w->process);
 	memset(w, 0, sizeof(*w));
+}
+
+void sp_pyworker_is_drivers(struct sp_pyworker *w)
+{
+	w->driver = true;
+	snprintf(w->name, sizeof(w->name), "python-driver-%d", (int)w->pid);
 }
 
 void sp_pyworker_thread_name(
@@ -166,7 +172,7 @@ static void intern_thread(
 	t->known = false; /* its stack has to be read again */
 }
 
-static void write_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s)
+void sp_pyworker_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s)
 {
 	if (t->samples)
 		sp_pyrecord_wall(s->record, t->since_ns, t->thread, t->stack, t->state, t->samples,
@@ -216,7 +222,7 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 			w->threads[n++].seen = false;
 			continue;
 		}
-		write_wall(&w->threads[i], s);
+		sp_pyworker_wall(&w->threads[i], s);
 		sp_pyworker_settle(&w->threads[i], s);
 		thread_done(&w->threads[i]);
 	}
@@ -251,7 +257,7 @@ static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint
 
 	state = with_core(t, state, span);
 	if (t->samples && (stack != t->stack || state != t->state))
-		write_wall(t, s);
+		sp_pyworker_wall(t, s);
 	if (!t->samples) {
 		t->since_ns = now_ns - span;
 		t->span_ns = 0;
@@ -298,14 +304,14 @@ static int read_python(struct sp_pyworker *w, size_t number, pid_t tid, struct s
 
 	if (!s->blocking)
 		return look_python(&look);
-	r = sp_pystop_waiting(w->pid, tid, look_python, &look);
+	r = sp_pyptrace_waiting(w->pid, tid, look_python, &look);
 	if (r != -EAGAIN)
 		return r;
-	stopped = sp_pystop(&w->stop, tid);
+	stopped = sp_pyptrace(&w->stop, tid);
 	s->unstopped += stopped < 0;
 	r = look_python(&look);
 	if (stopped >= 0)
-		sp_pystop_go(&w->stop, tid, stopped);
+		sp_pyptrace_go(&w->stop, tid, stopped);
 	return r;
 }
 
@@ -350,18 +356,18 @@ static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_th
 	return *ret != 0;
 }
 
-static void add_stops(struct sp_pystops *sum, const struct sp_pystops *x)
+static void add_stops(struct sp_pyptraces *sum, const struct sp_pyptraces *x)
 {
 	sum->count += x->count;
 	sum->all_ns += x->all_ns;
 	sum->longest_ns = x->longest_ns > sum->longest_ns ? x->longest_ns : sum->longest_ns;
 }
 
-void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum)
+void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pyptraces *sum)
 {
 	add_stops(sum, &w->stop.stops); /* also with --native, where that could not be had */
 	if (w->native) {
-		struct sp_pystops x = sp_pynative_stops(w->native);
+		struct sp_pyptraces x = sp_pynative_stops(w->native);
 
 		add_stops(sum, &x);
 	}
@@ -437,7 +443,7 @@ int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end)
 {
 	for (size_t i = 0; i < w->thread_count; i++)
-		write_wall(&w->threads[i], s);
+		sp_pyworker_wall(&w->threads[i], s);
 	if (end)
 		sp_pyworker_end_task(w, s, now_ns);
 }

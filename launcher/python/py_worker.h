@@ -1,13 +1,13 @@
 /* One Python process that is being sampled: its threads, the task it works on, what it uses. Used
  * by the sampler's thread alone. */
-#ifndef SP_LAUNCHER_PY_WORKER_H
-#define SP_LAUNCHER_PY_WORKER_H
+#ifndef SP_LAUNCHER_PYTHON_PY_WORKER_H
+#define SP_LAUNCHER_PYTHON_PY_WORKER_H
 
+#include "py/find_runtime.h"
+#include "py/pyspark_task.h"
+#include "py/stack_reader.h"
 #include "py_proc.h"
 #include "py_record.h"
-#include "py/find.h"
-#include "py/reader.h"
-#include "py/task.h"
 
 struct sp_pyworker_thread {
 	uint64_t addr;	/* of its thread state */
@@ -33,6 +33,7 @@ struct sp_pyworker {
 	uint64_t start_ticks;
 	bool python, worker; /* it is one; it works for Spark */
 	bool spark;	     /* a worker, or the daemon that forks them */
+	bool driver;	     /* the Python of a driver's application */
 	bool refused;	     /* its memory may not be read */
 	bool asked;	     /* … and the JVM's agent was asked to open it, */
 	pid_t own_pid;	     /* by this number; */
@@ -40,12 +41,12 @@ struct sp_pyworker {
 	bool jvm;	     /* a java of its own, such as an executor below its driver */
 	char exe[256];	     /* what it ran when it was looked at */
 	char name[64];	     /* python-worker-123 */
-	struct sp_pyplace place;
+	struct sp_pyruntime place;
 	struct sp_pymem_process process;
 	struct sp_pyreader reader;
 	struct sp_pynative *native; /* owned; NULL: not asked for, or not to be had */
 	bool native_tried;
-	struct sp_pystop stop;		    /* --blocking */
+	struct sp_pyptrace stop;	    /* --blocking */
 	struct sp_pyworker_thread *threads; /* owned */
 	size_t thread_count;
 	struct sp_pytask_place task_place;
@@ -55,6 +56,7 @@ struct sp_pyworker {
 	uint64_t idle_run_ns; /* its CPU time then */
 	uint32_t java;	      /* the JVM's thread that its socket led to then; 0: none */
 	bool had_task;
+	bool was_idle;		 /* it said that it has no task, or had another before */
 	uint64_t cpu_ns, use_ns; /* at the last look */
 	uint64_t pss;		 /* the last one */
 	unsigned pss_pause;	 /* looks without pss that are still to come */
@@ -69,7 +71,7 @@ struct sp_pysampling {
 	struct sp_pystack *stack;	   /* room */
 	struct sp_pymixed *mixed;	   /* room; NULL: no native frames */
 	bool blocking;			   /* threads that run are stopped */
-	struct sp_pystops stops;	   /* of processes that have gone */
+	struct sp_pyptraces stops;	   /* of processes that have gone */
 	uint64_t bare;			   /* samples without their native frames */
 	uint64_t unstopped;		   /* threads that could not be */
 	uint64_t samples, lost, truncated; /* so far */
@@ -83,14 +85,21 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 	struct sp_err *err);
 void sp_pyworker_done(struct sp_pyworker *w);
 
+/* It is the Python of a driver's application: its name says so, and what it starts is its own. */
+void sp_pyworker_is_drivers(struct sp_pyworker *w);
+
 /* Adds how often threads of @w were stopped. */
-void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pystops *sum);
+void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pyptraces *sum);
 
 /* CPU time since the last look, which found it in @stack: samples, now or once their place is
  * known; and what is held back still, at a task's or thread's end. For sp_pyworker_sample. */
 void sp_pyworker_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
 	uint64_t used_ns, uint32_t stack, bool runs);
 void sp_pyworker_settle(struct sp_pyworker_thread *t, struct sp_pysampling *s);
+
+/* Writes the wall time of a thread that has gathered: before its stack, state or task is another.
+ */
+void sp_pyworker_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s);
 
 /* Which task it works on now; and the end of it. For sp_pyworker_sample and _flush. */
 void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns);

@@ -52,6 +52,7 @@ void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64
 		struct sp_pyworker_thread *t = &w->threads[i];
 		char name[96];
 
+		sp_pyworker_wall(t, s);
 		sp_pyworker_settle(t, s);
 		if (w->task.tid < 0)
 			continue;
@@ -61,8 +62,17 @@ void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64
 	}
 }
 
-/* The first one of a new process began before its context was there:
- * all that it did until then was done for it. */
+/* The first one of a new process began before its context was there: all that it did until then was
+ * done for it. One that had a task when it was first looked at has had it since before that; its
+ * first sample covers the interval before the look. */
+static uint64_t begin_of(
+	const struct sp_pyworker *w, const struct sp_pysampling *s, uint64_t now_ns)
+{
+	if (w->had_task && w->was_idle)
+		return now_ns;
+	return w->first_ns > s->wall_ns ? w->first_ns - s->wall_ns : 0;
+}
+
 void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
 	struct sp_pytask now = {-1, -1, -1, -1};
@@ -75,6 +85,9 @@ void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t n
 		if (w->task_place.slot)
 			r = sp_pytask_read(&w->reader, &w->task_place, &now);
 	}
+	if (now_ns < w->first_ns) /* the look began before the worker was found */
+		w->first_ns = now_ns;
+	w->was_idle |= r == -ENOENT && w->task_place.slot;
 	if (r == -EAGAIN || r == -ESTALE || now.tid == w->task.tid)
 		return;
 	sp_pyworker_end_task(w, s, now_ns);
@@ -85,6 +98,7 @@ void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t n
 	if (now.tid >= 0)
 		sp_pyreader_forget(&w->reader); /* it has loaded its functions anew */
 	w->task = now;
-	w->task_since_ns = w->had_task ? now_ns : w->first_ns;
+	w->task_since_ns = begin_of(w, s, now_ns);
 	w->had_task |= now.tid >= 0;
+	w->was_idle |= now.tid >= 0;
 }

@@ -2,7 +2,7 @@
 #include "join_jfr.h"
 
 #include "base/cleanup.h"
-#include "jfr/put.h"
+#include "jfr/encode.h"
 #include "jfr/writer.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int set_apart(int fd, int next)
 	return pwrite(fd, &id, 1, at) == 1 ? 0 : -EIO;
 }
 
-int sp_join_gap(int to, int next)
+int sp_join_write_separator(int to, int next)
 {
 	SP_AUTO_CLOSE int fd = memfd_create("sparkprof", MFD_CLOEXEC);
 	struct sp_jfrw_cfg cfg = {.buffer = 1 << 16};
@@ -72,7 +72,7 @@ int sp_join_gap(int to, int next)
 	return r < 0 ? r : sp_join_append(fd, to);
 }
 
-int sp_join_beside(int fd)
+int sp_join_zero_durations(int fd)
 {
 	enum { HEADER = 68, SIZE_AT = 8, DURATION_AT = 40 };
 	static const uint8_t none[8];

@@ -1,16 +1,17 @@
-/* Merging recordings: see merge_jfr.h. JFR files are chunks that stand by themselves, so merging is
- * joining; naming is the rewriter's (jfr/rewrite.h). */
-#include "merge_jfr.h"
+/* Merging recordings: see merge_recordings.h. JFR files are chunks that stand by themselves, so
+ * merging is joining; naming is the rewriter's (jfr/rewrite.h). */
+#include "merge_recordings.h"
 
-#include "halves.h"
-#include "join_jfr.h"
-#include "message.h"
 #include "base/cleanup.h"
+#include "cli/message.h"
 #include "elf/symbols.h"
-#include "in/in.h"
+#include "frame_names.h"
+#include "in/input.h"
 #include "jfr/reader.h"
 #include "jfr/rewrite.h"
+#include "join_jfr.h"
 #include "out/outfile.h"
+#include "python_sidecar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const char *name_frame(void *ctx, const char *module, uint64_t offset, const char *build_id)
-{
-	const char *name;
-
-	if (!ctx || sp_symbols_find(ctx, module, build_id, offset, &name) < 0)
-		return NULL;
-	return name;
-}
 
 /* What is learnt of an input beside its bytes. */
 struct look {
@@ -75,28 +67,33 @@ static void look_at(int fd, struct look *l)
 }
 
 /* *ret_written: the error is the output's, not the input's. */
-static int add_file(
-	const char *path, int to, uint64_t *ret_types, bool *ret_written, struct sp_err *err)
+static int add_file(const char *path, int to, unsigned flags, uint64_t *ret_types,
+	bool *ret_written, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = -1, opened = sp_halves_open(path);
+	SP_AUTO_CLOSE int fd = -1, opened = sp_python_sidecar_open(path);
 	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	SP_AUTO_CLOSE int named = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct look look = {.types = 0};
-	enum sp_in_kind kind;
+	struct sp_frame_names names = {0};
+	enum sp_input_kind kind;
 	int r = opened < 0 ? sp_err_set(err, opened, "%s", strerror(-opened))
-			   : sp_in_open(opened, &fd, &kind, NULL, err);
+			   : sp_input_open(opened, &fd, &kind, NULL, err);
 
 	if (r < 0)
 		return r;
-	if (kind != SP_IN_JFR)
+	if (kind != SP_INPUT_JFR)
 		return sp_err_set(err, -EINVAL, "is no recording: only recordings become one");
 	if (named < 0)
 		named = memfd_create("sparkprof", MFD_CLOEXEC);
 	if (sp_symbols_new(&look.symbols, root, NULL) < 0)
 		look.symbols = NULL;
+	else
+		sp_symbols_elsewhere(look.symbols);
 	look_at(fd, &look);
 	*ret_types = look.types;
-	r = sp_jfr_rewrite(fd, named, name_frame, look.symbols, NULL, err);
+	names.symbols = look.symbols;
+	r = sp_jfr_rewrite(fd, named, flags, sp_frame_names_find, &names, NULL, err);
+	sp_buf_done(&names.readable);
 	sp_symbols_free(look.symbols);
 	if (r == -EBADMSG) {
 		sp_message_warn("%s: %s", path, err->text);
@@ -111,18 +108,20 @@ static int add_file(
 	return r;
 }
 
-int sp_merge_jfr(const struct sp_inputs *in, const char *path, struct sp_err *err)
+int sp_merge_recordings(
+	const struct sp_report_inputs *in, const char *path, bool redact, struct sp_err *err)
 {
+	unsigned flags = redact ? SP_JFR_REWRITE_REDACT : 0;
 	struct sp_outfile file;
 	uint64_t first = 0, types = 0;
 	bool mixed = false, written;
-	int r = sp_outfile_open(&file, path, err);
+	int r = sp_outfile_open(&file, path, SP_OUTFILE_PRIVATE, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < in->n && r == 0; i++) {
 		written = false;
-		r = add_file(in->paths[i], file.fd, &types, &written, err);
+		r = add_file(in->paths[i], file.fd, flags, &types, &written, err);
 		if (r < 0)
 			sp_err_prefix(err, r, "%s",
 				!written		 ? in->paths[i]

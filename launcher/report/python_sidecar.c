@@ -1,9 +1,9 @@
-/* See halves.h. */
-#include "halves.h"
+/* See python_sidecar.h. */
+#include "python_sidecar.h"
 
 #include "base/cleanup.h"
 #include "join_jfr.h"
-#include "prof/load.h"
+#include "prof/load/load.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +32,14 @@ static bool same_time(int a, int b)
 	       sp_load_times(b, &from[1], &to[1]) == 0 && from[0] <= to[1] && from[1] <= to[0];
 }
 
+/* Another user can put a file of that name into a directory that is open to all. */
+static bool same_owner(int a, int b)
+{
+	struct stat st[2];
+
+	return fstat(a, &st[0]) == 0 && fstat(b, &st[1]) == 0 && st[0].st_uid == st[1].st_uid;
+}
+
 /* The other half; -1: there is none. */
 static int open_half(const char *path, int whole)
 {
@@ -41,7 +49,7 @@ static int open_half(const char *path, int whole)
 	if (asprintf(&name, "%s" SP_HALF_PYTHON, path) < 0)
 		return -1;
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && !same_time(whole, fd)) {
+	if (fd >= 0 && !(same_owner(whole, fd) && same_time(whole, fd))) {
 		close(fd);
 		fd = -1;
 	}
@@ -54,7 +62,7 @@ static int join(int fd, int half, int to)
 	int r = to < 0 ? -errno : sp_join_append(fd, to);
 
 	if (r == 0)
-		r = sp_join_gap(to, half);
+		r = sp_join_write_separator(to, half);
 	if (r == 0)
 		r = sp_join_append(half, to);
 	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
@@ -64,7 +72,7 @@ static int join(int fd, int half, int to)
 	return r < 0 ? r : to;
 }
 
-int sp_halves_open(const char *path)
+int sp_python_sidecar_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
 	SP_AUTO_CLOSE int half = fd < 0 ? -1 : open_half(path, fd);
@@ -80,7 +88,7 @@ int sp_halves_open(const char *path)
 	return r;
 }
 
-bool sp_halves_has(const char *path, const char *other)
+bool sp_python_sidecar_has(const char *path, const char *other)
 {
 	size_t n = strlen(path);
 	int fd, half;

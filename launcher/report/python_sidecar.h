@@ -1,7 +1,7 @@
 /* A recording whose run was killed, or still runs, has its Python half in a file beside it,
  * OUT.jfr.python.jfr: both are read as one. */
-#ifndef SP_LAUNCHER_HALVES_H
-#define SP_LAUNCHER_HALVES_H
+#ifndef SP_LAUNCHER_REPORT_PYTHON_SIDECAR_H
+#define SP_LAUNCHER_REPORT_PYTHON_SIDECAR_H
 
 #include <stdbool.h>
 
@@ -10,9 +10,9 @@
 
 /* Opens @path for reading; with its other half behind it where there is one of the same time.
  * Returns a descriptor, the caller's, or -errno. */
-int sp_halves_open(const char *path);
+int sp_python_sidecar_open(const char *path);
 
-/* Whether @other is the half that sp_halves_open(@path) reads too. */
-bool sp_halves_has(const char *path, const char *other);
+/* Whether @other is the half that sp_python_sidecar_open(@path) reads too. */
+bool sp_python_sidecar_has(const char *path, const char *other);
 
 #endif

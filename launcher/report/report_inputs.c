@@ -1,11 +1,12 @@
-/* Finding the files of report and diff: see inputs.h. */
-#include "inputs.h"
+/* Finding the files of report and diff: see report_inputs.h. */
+#include "report_inputs.h"
 
-#include "halves.h"
-#include "message.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file_error.h"
 #include "base/hash.h"
+#include "cli/message.h"
+#include "python_sidecar.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ static struct sp_input_file *place(
 }
 
 /* Half of the places stay free. */
-static int make_place(struct sp_inputs *in)
+static int make_place(struct sp_report_inputs *in)
 {
 	size_t cap = in->known_cap ? in->known_cap * 2 : 64;
 	struct sp_input_file *known;
@@ -58,7 +59,7 @@ static int make_place(struct sp_inputs *in)
 
 /* A file that is there already, by whatever name; stdin is read once anyway. An application leaves
  * tens of thousands where each piece is a file: they are not asked for one by one. */
-static bool is_known(const struct sp_inputs *in, const struct stat *st)
+static bool is_known(const struct sp_report_inputs *in, const struct stat *st)
 {
 	return in->known_cap && S_ISREG(st->st_mode) &&
 	       place(in->known, in->known_cap, st->st_dev, st->st_ino)->taken;
@@ -71,7 +72,7 @@ static bool ends_with(const char *name, const char *end)
 	return n > m && strcasecmp(name + n - m, end) == 0;
 }
 
-static int add_path(struct sp_inputs *in, const char *path, const struct stat *st)
+static int add_path(struct sp_report_inputs *in, const char *path, const struct stat *st)
 {
 	int r = make_place(in);
 
@@ -146,7 +147,7 @@ static bool has_jfr(const char *path, struct dirent *const *names, int n)
 
 /* Adds the file @name of the directory. Returns 1, 0 where it is no regular file, -ENODATA where it
  * is empty, or -ENOMEM. */
-static int add_entry(struct sp_inputs *in, const char *path, const char *name)
+static int add_entry(struct sp_report_inputs *in, const char *path, const char *name)
 {
 	SP_AUTO_FREE char *whole = NULL;
 	struct stat st;
@@ -191,7 +192,8 @@ static int tell_empty(
 }
 
 /* Adds what is in the directory itself, @ret_found files. Returns 0 or -errno with a sentence. */
-static int add_files(struct sp_inputs *in, const char *path, size_t *ret_found, struct sp_err *err)
+static int add_files(
+	struct sp_report_inputs *in, const char *path, size_t *ret_found, struct sp_err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, is_recording, alphasort), r = 0;
@@ -200,7 +202,7 @@ static int add_files(struct sp_inputs *in, const char *path, size_t *ret_found, 
 	bool jfr_only;
 
 	if (n < 0)
-		return sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno));
+		return sp_err_read(err, -errno, path);
 	jfr_only = has_jfr(path, names, n);
 	for (int i = 0; i < n; i++) {
 		if (jfr_only && !is_named_jfr(names[i]->d_name)) {
@@ -276,7 +278,7 @@ static size_t look_below(const char *path, char **ret_last, struct sp_buf *ret_n
 
 /* Autostart and Spark's plugin leave a directory for each application. One is meant; of several,
  * whose stages have nothing to do with each other, it must be said which. */
-static int add_below(struct sp_inputs *in, const char *path, struct sp_err *err)
+static int add_below(struct sp_report_inputs *in, const char *path, struct sp_err *err)
 {
 	SP_AUTO_FREE char *last = NULL;
 	SP_AUTO_BUF struct sp_buf names;
@@ -301,7 +303,7 @@ static int add_below(struct sp_inputs *in, const char *path, struct sp_err *err)
 }
 
 /* @given: may end as a shell completes it, "app/". */
-static int add_directory(struct sp_inputs *in, const char *given, struct sp_err *err)
+static int add_directory(struct sp_report_inputs *in, const char *given, struct sp_err *err)
 {
 	SP_AUTO_FREE char *path = strdup(given);
 	size_t found, len = path ? strlen(path) : 0;
@@ -316,7 +318,7 @@ static int add_directory(struct sp_inputs *in, const char *given, struct sp_err 
 }
 
 /* What is read with another file is not read by itself too. */
-static void drop_halves(struct sp_inputs *in)
+static void drop_halves(struct sp_report_inputs *in)
 {
 	size_t n = 0;
 
@@ -325,7 +327,8 @@ static void drop_halves(struct sp_inputs *in)
 	for (size_t i = 0; i < in->n; i++) {
 		size_t k = ends_with(in->paths[i], SP_HALF_PYTHON) ? 0 : in->n;
 
-		while (k < in->n && !(in->paths[k] && sp_halves_has(in->paths[k], in->paths[i])))
+		while (k < in->n &&
+			!(in->paths[k] && sp_python_sidecar_has(in->paths[k], in->paths[i])))
 			k++;
 		if (k < in->n) {
 			free(in->paths[i]);
@@ -339,7 +342,7 @@ static void drop_halves(struct sp_inputs *in)
 	in->n = n;
 }
 
-int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
+int sp_report_inputs_add(struct sp_report_inputs *in, const char *path, struct sp_err *err)
 {
 	struct stat st;
 	int r;
@@ -347,7 +350,7 @@ int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 	if (strcmp(path, "-") == 0)
 		path = "/dev/stdin";
 	if (stat(path, &st) < 0)
-		return sp_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return sp_err_read(err, -errno, path);
 	if (is_known(in, &st)) {
 		sp_message_warn("%s: given twice, and counted once", path);
 		return 0;
@@ -363,7 +366,7 @@ int sp_inputs_add(struct sp_inputs *in, const char *path, struct sp_err *err)
 	return r;
 }
 
-void sp_inputs_done(struct sp_inputs *in)
+void sp_report_inputs_done(struct sp_report_inputs *in)
 {
 	for (size_t i = 0; i < in->n; i++)
 		free(in->paths[i]);

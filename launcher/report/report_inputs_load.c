@@ -1,20 +1,21 @@
-/* Reading the files of report and diff: see inputs.h. Workers take files that follow each other;
- * with fewer files than cores a file is read by several readers. Profiles are merged as they come,
- * so that memory holds what is merged and what is being read. */
-#include "inputs.h"
+/* Reading the files of report and diff: see report_inputs.h. Workers take files that follow each
+ * other; with fewer files than cores a file is read by several readers. Profiles are merged as they
+ * come, so that memory holds what is merged and what is being read. */
+#include "report_inputs.h"
 
-#include "guest.h"
-#include "halves.h"
-#include "message.h"
-#include "reading.h"
-#include "shrunk.h"
-#include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/read_progress.h"
 #include "elf/symbols.h"
-#include "in/in.h"
-#include "prof/fold.h"
-#include "prof/tasks.h"
+#include "in/input.h"
+#include "proc/cgroup_guest.h"
+#include "prof/model/coarsen.h"
+#include "prof/model/rare_stacks.h"
+#include "prof/model/tasks.h"
+#include "python_sidecar.h"
+#include "sigbus_guard.h"
+#include "write_report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +35,13 @@ static const size_t most_rows = 1u << 22, many_rows = 1u << 19, guest_rows = 1u 
 enum { MANY = 32 };
 
 struct job {
-	const struct sp_inputs *in;
+	const struct sp_report_inputs *in;
 	struct sp_load_opts opts;
 	bool quiet; /* says nothing of what is in the files */
 	const char *events[SP_CALL_MAX_EVENTS];
 	size_t most_rows; /* of each worker's sum; 0: as many as there are */
 	struct sp_profile *sum;
-	struct sp_reading reading;
+	struct sp_read_progress reading;
 	struct sp_err err; /* the first failure */
 	int result;
 	size_t read; /* files that gave something */
@@ -53,9 +54,9 @@ struct worker {
 	struct job *j;
 	size_t from, to; /* of the files */
 	struct sp_profile *sum;
-	struct sp_symbols *symbols;  /* of all its files: most have the same modules */
-	struct sp_resolved resolved; /* by them */
-	struct said *said;	     /* owned: what to warn of */
+	struct sp_symbols *symbols;    /* of all its files: most have the same modules */
+	struct sp_symbolized resolved; /* by them */
+	struct said *said;	       /* owned: what to warn of */
 	size_t said_count;
 	struct sp_err err;
 	int result;
@@ -64,14 +65,14 @@ struct worker {
 	bool started;
 };
 
-static int open_input(const char *path, int *ret_fd, enum sp_in_kind *ret_kind,
+static int open_input(const char *path, int *ret_fd, enum sp_input_kind *ret_kind,
 	struct sp_err *ret_note, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = sp_halves_open(path);
+	SP_AUTO_CLOSE int fd = sp_python_sidecar_open(path);
 
 	if (fd < 0)
 		return sp_err_set(err, fd, "cannot be opened: %s", strerror(-fd));
-	return sp_in_open(fd, ret_fd, ret_kind, ret_note, err);
+	return sp_input_open(fd, ret_fd, ret_kind, ret_note, err);
 }
 
 /* "profile-nightly-exec-3.jfr", as Spark's profiler plugin calls it, is executor 3, and
@@ -144,7 +145,7 @@ static int load_file(
 	struct sp_load_opts opts = w->j->opts;
 	SP_AUTO_CLOSE int fd = -1;
 	struct sp_err note = {0};
-	enum sp_in_kind kind;
+	enum sp_input_kind kind;
 	char executor[256];
 	int r = open_input(path, &fd, &kind, &note, err);
 
@@ -160,10 +161,10 @@ static int load_file(
 		opts.fold = w->sum->fold;
 		opts.bucket_ns = w->sum->bucket_ns;
 	}
-	r = sp_in_read(fd, kind, &opts, kind == SP_IN_JFR ? w->symbols : NULL, ret, err);
+	r = sp_input_read(fd, kind, &opts, kind == SP_INPUT_JFR ? w->symbols : NULL, ret, err);
 	if (r == 0 && note.text[0])
 		sp_profile_note(*ret, note.text);
-	if (r == 0 && kind != SP_IN_JFR)
+	if (r == 0 && kind != SP_INPUT_JFR)
 		(*ret)->idle = SP_IDLE_UNTOLD;
 	return r;
 }
@@ -178,9 +179,9 @@ static int add_profile(struct sp_profile **sum, struct sp_profile *p, size_t row
 		return 0;
 	}
 	if (p->fold > (*sum)->fold)
-		r = sp_profile_fold(*sum, p->fold);
+		r = sp_profile_coarsen(*sum, p->fold);
 	if (r == 0)
-		r = sp_profile_fold(p, (*sum)->fold);
+		r = sp_profile_coarsen(p, (*sum)->fold);
 	if (r == 0)
 		r = sp_profile_merge(*sum, p);
 	sp_profile_free(p);
@@ -218,6 +219,8 @@ static void *work(void *ctx)
 
 	if (sp_symbols_new(&w->symbols, root, NULL) < 0)
 		w->symbols = NULL;
+	else
+		sp_symbols_elsewhere(w->symbols);
 	for (size_t i = w->from; i < w->to; i++) {
 		struct sp_profile *p = NULL;
 		struct sp_err err = {0};
@@ -226,7 +229,7 @@ static void *work(void *ctx)
 		add_result(w, w->j->in->paths[i], p, r, &err);
 	}
 	sp_symbols_free(w->symbols);
-	sp_resolved_done(&w->resolved);
+	sp_symbolized_done(&w->resolved);
 	return NULL;
 }
 
@@ -284,6 +287,16 @@ static void set_range(struct job *j)
 	j->opts.end_ns = j->opts.to_ns && j->opts.to_ns < end ? j->opts.to_ns : end;
 }
 
+/* Nothing is cut off at an end that lies where the recording begins or ends: events may have a time
+ * before the first header's, such as those of a timer that came late. */
+static void open_ends(struct job *j, uint64_t start, uint64_t end)
+{
+	if (start && j->opts.from_ns <= start)
+		j->opts.from_ns = 0;
+	if (end && j->opts.to_ns >= end)
+		j->opts.to_ns = 0;
+}
+
 /* From offsets to moments: over all recordings together. */
 static int set_times(struct job *j, const struct sp_call *call)
 {
@@ -293,25 +306,30 @@ static int set_times(struct job *j, const struct sp_call *call)
 		return 0;
 	for (size_t i = 0; i < j->in->n; i++) {
 		SP_AUTO_CLOSE int fd = -1;
-		enum sp_in_kind kind;
+		enum sp_input_kind kind;
 		uint64_t from, to;
 
-		if (open_input(j->in->paths[i], &fd, &kind, NULL, NULL) < 0 || kind != SP_IN_JFR ||
-			sp_load_times(fd, &from, &to) < 0)
+		if (open_input(j->in->paths[i], &fd, &kind, NULL, NULL) < 0 ||
+			kind != SP_INPUT_JFR || sp_load_times(fd, &from, &to) < 0)
 			continue;
 		start = !start || from < start ? from : start;
 		end = to > end ? to : end;
 	}
-	j->opts.from_ns = sp_when_resolve(&call->from, start, end);
-	j->opts.to_ns = sp_when_resolve(&call->to, start, end);
+	j->opts.from_ns = sp_time_spec_resolve(&call->from, start, end);
+	j->opts.to_ns = sp_time_spec_resolve(&call->to, start, end);
 	if (j->opts.from_ns && j->opts.to_ns && j->opts.from_ns > j->opts.to_ns)
 		return sp_err_set(&j->err, -EINVAL, "--from is later than --to");
 	if (start && (j->opts.from_ns > end || (j->opts.to_ns && j->opts.to_ns < start)))
 		return sp_err_set(&j->err, -EINVAL,
 			"--from and --to leave nothing: the recording lasts %.1f s",
 			(double)(end - start) / 1e9);
+	open_ends(j, start, end);
 	return 0;
 }
+
+/* Tables tell the gaps of a driver by times, which cost rows; whether it is one is not known before
+ * it is read. */
+static const uint64_t timed_bytes = 64u << 20;
 
 /* Only the page of recordings has a time strip; a comparison has two times. */
 static bool needs_times(const struct sp_call *call)
@@ -342,10 +360,10 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 		.thread = call->thread,
 		.states = call->states,
 		.min_duration_ns = call->min_duration_ns,
-		.timeless = !needs_times(call),
+		.timeless = !needs_times(call) && (j->in->n > 1 || j->in->bytes > timed_bytes),
 		.several = j->in->n > 1,
 		.readers = j->in->n < cores ? cores / (unsigned)j->in->n : 1,
-		.progress = sp_reading_add,
+		.progress = sp_read_progress_add,
 		.progress_ctx = &j->reading,
 	};
 }
@@ -354,7 +372,7 @@ static void tell_fold(struct job *j)
 {
 	char text[400];
 
-	sp_profile_tell_fold(j->sum, text, sizeof(text));
+	sp_profile_tell_coarsened(j->sum, text, sizeof(text));
 	if (!text[0])
 		return;
 	sp_profile_note(j->sum, text);
@@ -362,14 +380,17 @@ static void tell_fold(struct job *j)
 		sp_message_warn("%s", text);
 }
 
-static int leave_idle(struct job *j)
+/* What is done once for all files together, and what there is to say of it. */
+static int settle_sum(struct job *j)
 {
 	unsigned n = j->sum->note_count;
 	int r = j->opts.several ? sp_profile_join_tasks(j->sum) : 0;
 
 	if (r == 0 && j->opts.several)
 		r = sp_profile_leave_idle(j->sum);
-
+	if (r == 0)
+		r = sp_profile_fold_rare(j->sum, SP_STACKS_MOST);
+	sp_profile_note_saturated(j->sum);
 	for (; n < j->sum->note_count && !j->quiet; n++)
 		sp_message_warn(
 			"%s", sp_dict_get_string(j->sum->dict, j->sum->notes[n].text_id, NULL));
@@ -410,11 +431,11 @@ static void run_workers(struct job *j, unsigned cores)
 	tell_said(&workers[0]);
 }
 
-int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struct sp_profile **ret,
-	struct sp_err *err)
+int sp_report_inputs_load(const struct sp_report_inputs *in, const struct sp_call *call,
+	struct sp_profile **ret, struct sp_err *err)
 {
 	struct job j = {.in = in};
-	bool guest = sp_guest_of_jvm();
+	bool guest = sp_cgroup_guest_of_jvm();
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned cores = guest || online < 1 ? 1 : online > WORKERS ? WORKERS : (unsigned)online;
 
@@ -425,7 +446,7 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 	j.most_rows = rows_of(call, in->n, guest, cores);
 	if (guest)
 		j.opts.dict_cap = guest_dict;
-	sp_reading_start(&j.reading, in->bytes, call->quiet);
+	sp_read_progress_start(&j.reading, in->bytes, call->quiet);
 	j.result = sp_report_tasks(&j.opts, call, &names, &j.err);
 	if (j.result == 0)
 		j.result = set_times(&j, call);
@@ -433,8 +454,8 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 		set_range(&j);
 	if (j.result == 0)
 		run_workers(&j, cores);
-	sp_reading_end(&j.reading);
-	if (sp_shrunk())
+	sp_read_progress_end(&j.reading);
+	if (sp_sigbus_guard_hit())
 		sp_message_warn("a file became shorter while it was read: what it no longer holds "
 				"is missing here");
 	if (j.read == 0 || (j.result < 0 && j.result != -EBADMSG && in->n == 1)) {
@@ -443,7 +464,7 @@ int sp_inputs_load(const struct sp_inputs *in, const struct sp_call *call, struc
 		return j.result < 0 ? j.result : -EBADMSG;
 	}
 	tell_fold(&j);
-	if (leave_idle(&j) < 0) {
+	if (settle_sum(&j) < 0) {
 		sp_profile_free(j.sum);
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recordings");
 	}

@@ -1,5 +1,5 @@
-/* Files that become shorter while they are mapped: see shrunk.h. */
-#include "shrunk.h"
+/* Files that become shorter while they are mapped: see sigbus_guard.h. */
+#include "sigbus_guard.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static void on_bus(int sig, siginfo_t *info, void *ctx)
 	errno = saved;
 }
 
-void sp_shrunk_mind(void)
+void sp_sigbus_guard_install(void)
 {
 	struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
 
@@ -40,7 +40,7 @@ void sp_shrunk_mind(void)
 	sigaction(SIGBUS, &sa, NULL);
 }
 
-bool sp_shrunk(void)
+bool sp_sigbus_guard_hit(void)
 {
 	return happened;
 }

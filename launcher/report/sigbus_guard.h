@@ -1,13 +1,14 @@
 /* Files that become shorter while they are mapped. Reading beyond their end raises SIGBUS; from
- * sp_shrunk_mind() on such a page reads as zeroes instead, which readers take for damage. */
-#ifndef SP_LAUNCHER_SHRUNK_H
-#define SP_LAUNCHER_SHRUNK_H
+ * sp_sigbus_guard_install() on such a page reads as zeroes instead, which readers take for damage.
+ */
+#ifndef SP_LAUNCHER_REPORT_SIGBUS_GUARD_H
+#define SP_LAUNCHER_REPORT_SIGBUS_GUARD_H
 
 #include <stdbool.h>
 
-void sp_shrunk_mind(void);
+void sp_sigbus_guard_install(void);
 
 /* Whether it has happened. */
-bool sp_shrunk(void);
+bool sp_sigbus_guard_hit(void);
 
 #endif

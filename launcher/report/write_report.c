@@ -1,14 +1,15 @@
 /* Writing one report: see write_report.h. */
 #include "write_report.h"
 
-#include "message.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/pattern.h"
+#include "base/file_error.h"
+#include "base/name_template.h"
 #include "base/units.h"
+#include "cli/message.h"
 #include "in/eventlog.h"
 #include "out/outfile.h"
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 		.view = {.threads = call->threads,
 			.by = call->by,
 			.total = call->total,
+			.lines = call->lines,
+			.name_lines = call->lines,
 			.include = call->include.text,
 			.include_count = call->include.n,
 			.exclude = call->exclude.text,
@@ -47,9 +50,22 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 				.libraries = call->libs}},
 		.colour = terminal && !getenv("NO_COLOR"),
 		.utf8 = terminal && is_utf8(),
+		.source = call->source,
 	};
 	if (terminal && ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 60)
 		o->width = ws.ws_col;
+}
+
+static int check_directory(const char *path, struct sp_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return sp_err_read(err, -errno, path);
+	return S_ISDIR(st.st_mode)
+		       ? 0
+		       : sp_err_set(err, -ENOTDIR,
+				 "%s: is a file; give the directory that your code is below", path);
 }
 
 int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
@@ -60,11 +76,14 @@ int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,
 	o->tasks_only = call->all_threads  ? SP_TASKS_AND_ALL
 			: call->tasks_only ? SP_TASKS_ONLY
 					   : SP_TASKS_ONLY_WALL;
+	o->python_both = call->python_both;
 	o->stage = call->stage;
 	o->task = call->task;
 	o->sql = call->sql;
 	o->executor_id = call->executor;
 	o->host = call->host;
+	if (call->source && check_directory(call->source, err) < 0)
+		return sp_err_prefix(err, -ENOENT, "--source");
 	if (!call->event_log)
 		return 0;
 	o->names = names;
@@ -118,8 +137,10 @@ static int write_one(const char *path, const struct sp_out_format *format, const
 	struct sp_sink sink;
 	int r = sp_areas_new(&areas, call->areas, err), e;
 
+	if (r == 0 && sp_areas_learn(areas, p) < 0)
+		r = sp_err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = sp_outfile_open(&file, path, err);
+		r = sp_outfile_open(&file, path, SP_OUTFILE_REPORT, err);
 	if (r < 0)
 		return r;
 	sp_report_style(&opts, call, file.fd);
@@ -140,8 +161,7 @@ int sp_report_close(struct sp_outfile *file, const char *path, int result, struc
 	/* Who reads has seen enough: head, or a pager that was left. */
 	if (result == -EPIPE && strcmp(path, "-") == 0)
 		return 0;
-	return sp_err_set(err, result, "%s: cannot be written: %s",
-		strcmp(path, "-") == 0 ? "standard output" : path, strerror(-result));
+	return sp_err_write(err, result, strcmp(path, "-") == 0 ? "standard output" : path);
 }
 
 /* The name of the @nth event that has samples; NULL: there are fewer. */
@@ -162,14 +182,14 @@ static int nth_file(const char *path, const struct sp_profile *p, unsigned nth,
 
 	sp_buf_init(ret_path);
 	*ret_event = NULL;
-	if (!sp_pattern_has_event(path)) {
+	if (!sp_name_template_has_event(path)) {
 		sp_buf_adds(ret_path, path);
 		return ret_path->failed ? -ENOMEM : nth == 0;
 	}
 	if (!event)
 		return 0;
 	*ret_event = event;
-	return sp_pattern_set_event(path, event, ret_path) < 0 ? -ENOMEM : 1;
+	return sp_name_template_set_event(path, event, ret_path) < 0 ? -ENOMEM : 1;
 }
 
 static void say_others(const char *path, const struct sp_profile *p)
@@ -203,7 +223,7 @@ int sp_report_write(const char *path, enum sp_format type, const struct sp_call 
 		if (more)
 			r = write_one(sp_buf_str(&name), format, event, call, p, err);
 	}
-	if (r == 0 && format->one_event && !sp_pattern_has_event(path))
+	if (r == 0 && format->one_event && !sp_name_template_has_event(path))
 		say_others(path, p);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* Writing one report, as the options of a call want it to look. */
-#ifndef SP_LAUNCHER_WRITE_REPORT_H
-#define SP_LAUNCHER_WRITE_REPORT_H
+#ifndef SP_LAUNCHER_REPORT_WRITE_REPORT_H
+#define SP_LAUNCHER_REPORT_WRITE_REPORT_H
 
-#include "options.h"
+#include "cli/options.h"
 #include "out/out.h"
 #include "out/outfile.h"
 

@@ -1,14 +1,15 @@
-/* Conversations with an agent: see session.h. */
-#include "session.h"
-#include "agent_image.h"
-#include "command.h"
-#include "door.h"
-#include "interrupt.h"
-#include "message.h"
-#include "proc.h"
-#include "show.h"
+/* Conversations with an agent: see agent_link.h. */
+#include "agent_link.h"
+#include "attach/agent_image.h"
+#include "attach/agent_work.h"
+#include "attach/attach_run.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+#include "proc/proc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,11 @@
 #include <unistd.h>
 
 static const uint64_t answer_ns = 30000000000ull;
+enum {
+	BUSY_TIMES = 10,
+	SENTENCES = 200,   /* of one agent that are shown */
+	PROGRESSES = 10000 /* before one answer: more than any agent sends */
+};
 
 static void note(void *ctx, const char *sentence)
 {
@@ -30,11 +36,11 @@ static void set_said(struct sp_err *err, const struct sp_link *l, const char *te
 	SP_AUTO_BUF struct sp_buf safe;
 
 	sp_buf_init(&safe);
-	sp_show_text(&safe, text, 0);
+	sp_safe_print_text(&safe, text, 0);
 	sp_err_set(err, 0, "pid %d: %s", (int)l->pid, sp_buf_str(&safe));
 }
 
-const char *sp_session_when(uint64_t wall_ns, char ret[40])
+const char *sp_link_when(uint64_t wall_ns, char ret[40])
 {
 	time_t t = (time_t)(wall_ns / 1000000000);
 	struct tm tm;
@@ -68,7 +74,7 @@ static int gone(const struct sp_link *l, int r, struct sp_err *err)
 {
 	if (r == -EINTR)
 		return sp_err_set(err, r, "interrupted");
-	if (r == -ETIMEDOUT && sp_halted_is(l->pid, NULL))
+	if (r == -ETIMEDOUT && sp_stopped_target_is(l->pid, NULL))
 		return sp_err_set(err, r,
 			"pid %d: it is stopped, and was not waited for any longer", (int)l->pid);
 	if (r == -ETIMEDOUT)
@@ -91,39 +97,83 @@ static void hand_on(struct sp_link *l, const struct sp_msg *m)
 	sp_chan_drop_fds(&l->chan);
 }
 
-int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
+/* A sentence of the agent's. One that never ends is not listened to for ever. */
+static void show(struct sp_link *l, const char *text)
 {
-	for (;;) {
-		struct sp_err said;
-		int r = sp_chan_recv(&l->chan, ret, deadline_ns);
+	struct sp_err said;
 
-		if (r < 0)
-			return gone(l, r, err);
-		if (ret->type == SP_MSG_PERF_WANTED) {
-			r = sp_perf_pass_serve(&l->perf, &l->chan, ret);
-			if (r < 0)
-				return gone(l, r, err);
-			continue;
-		}
-		if (ret->type == SP_MSG_MEMORY) {
-			hand_on(l, ret);
-			continue;
-		}
-		if (ret->type != SP_MSG_LOG)
-			return 0;
-		set_said(&said, l, ret->text[0]);
+	if (l->sentences > SENTENCES)
+		return;
+	set_said(&said, l, text);
+	if (l->sentences++ < SENTENCES)
 		sp_message_warn("%s", said.text);
+	else
+		sp_message_warn("pid %d: its agent says more than is shown here", (int)l->pid);
+}
+
+/* What comes unasked. 1: it was that, and is done; 0: it was not; or -errno. */
+static int serve(struct sp_link *l, const struct sp_msg *m)
+{
+	int r;
+
+	switch (m->type) {
+	case SP_MSG_PERF_WANTED:
+		r = sp_perf_fd_server_serve(&l->perf, &l->chan, m);
+		return r < 0 ? r : 1;
+	case SP_MSG_MEMORY:
+		hand_on(l, m);
+		return 1;
+	case SP_MSG_LOG:
+		show(l, m->text[0]);
+		return 1;
+	default:
+		return 0;
 	}
 }
 
-static int judge(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
+int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
+{
+	for (;;) {
+		int r = sp_chan_recv(&l->chan, ret, deadline_ns);
+
+		if (r == 0)
+			r = serve(l, ret);
+		if (r == 0)
+			return 0;
+		/* Receiving looks at the time only where there is nothing to receive. */
+		if (r > 0 && sp_clock_mono_ns() >= deadline_ns)
+			r = -ETIMEDOUT;
+		if (r < 0)
+			return gone(l, r, err);
+	}
+}
+
+/* Is @m what a request of this type is answered with? */
+static bool answers(enum sp_msg_type request, const struct sp_msg *m)
+{
+	static const enum sp_msg_type expected[SP_MSG_TYPES] = {
+		[SP_MSG_START] = SP_MSG_STARTED,
+		[SP_MSG_STOP] = SP_MSG_STOPPED,
+		[SP_MSG_FLUSH] = SP_MSG_FLUSHED,
+		[SP_MSG_DETACH] = SP_MSG_DETACHED,
+		[SP_MSG_STATUS] = SP_MSG_STATE,
+		[SP_MSG_OWNERS_WANTED] = SP_MSG_OWNERS,
+		[SP_MSG_PROBE] = SP_MSG_ROW,
+	};
+
+	return m->type == expected[request] ||
+	       (request == SP_MSG_PROBE && m->type == SP_MSG_PROBED);
+}
+
+static int judge(
+	struct sp_link *l, enum sp_msg_type request, const struct sp_msg *m, struct sp_err *err)
 {
 	char when[40], text[400];
 	int code;
 
 	if (m->type == SP_MSG_BUSY) {
 		snprintf(text, sizeof(text), "is being recorded already, by %.232s, since %s",
-			m->text[0], sp_session_when(m->num[0], when));
+			m->text[0], sp_link_when(m->num[0], when));
 		set_said(err, l, text);
 		return -EBUSY;
 	}
@@ -132,23 +182,55 @@ static int judge(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
 		code = m->num[0] > 0 && m->num[0] < 4096 ? (int)m->num[0] : EIO;
 		return -code;
 	}
+	if (!answers(request, m))
+		return sp_err_set(err, -EPROTO,
+			"pid %d: the agent answered something else than was asked", (int)l->pid);
 	return 0;
 }
 
+/* A wait for one answer. */
+struct wait {
+	uint64_t until_ns, never_after_ns;
+	uint64_t work; /* of the agent's threads, as seen last */
+};
+
+static struct wait begin_wait(const struct sp_link *l)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	return (struct wait){
+		now + l->answer_ns, now + l->answer_ns * BUSY_TIMES, sp_agent_work(l->pid)};
+}
+
+/* Its time is over, but its agent has worked since the last look: it gets as much again. */
+static bool gets_more(const struct sp_link *l, struct wait *w)
+{
+	uint64_t work = sp_agent_work(l->pid), now = sp_clock_mono_ns();
+	bool works = work != w->work;
+
+	w->work = work;
+	if (!works || now >= w->never_after_ns || sp_interrupted())
+		return false;
+	sp_message_warn("pid %d: its agent is busy and has not answered yet; waiting on (Ctrl-C "
+			"ends that)",
+		(int)l->pid);
+	w->until_ns = now + l->answer_ns;
+	return true;
+}
+
 /* As sp_link_next, with an eye on the target: one that is stopped does not answer. */
-static int next_or_halted(
-	struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err)
+static int next_or_halted(struct sp_link *l, struct sp_msg *ret, struct wait *w, struct sp_err *err)
 {
 	for (;;) {
 		uint64_t slice_ns = sp_clock_mono_ns() + 500000000;
-		bool last = slice_ns >= deadline_ns;
-		int r = sp_link_next(l, ret, last ? deadline_ns : slice_ns, err);
+		bool last = slice_ns >= w->until_ns;
+		int r = sp_link_next(l, ret, last ? w->until_ns : slice_ns, err);
 
 		if (r < 0 && l->halted.times > 1 && !l->patient && sp_interrupted())
 			return gone(l, -ETIMEDOUT, err);
-		if (r != -ETIMEDOUT || last)
+		if (r != -ETIMEDOUT || (last && !gets_more(l, w)))
 			return r;
-		sp_halted_look(&l->halted, l->pid,
+		sp_stopped_target_look(&l->halted, l->pid,
 			"its agent cannot answer: waiting half a minute for that, or until Ctrl-C");
 	}
 }
@@ -156,15 +238,22 @@ static int next_or_halted(
 int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds, int n_fds,
 	struct sp_msg *ret, struct sp_err *err)
 {
-	uint64_t deadline = sp_clock_mono_ns() + answer_ns;
-	int r = sp_chan_send(&l->chan, request, fds, n_fds, deadline);
+	struct wait w = begin_wait(l);
+	int r = sp_chan_send(&l->chan, request, fds, n_fds, w.until_ns), n = 0;
 
 	if (r < 0)
 		return gone(l, r, err);
 	do
-		r = next_or_halted(l, ret, deadline, err);
-	while (r == 0 && ret->type == SP_MSG_PROGRESS);
-	return r < 0 ? r : judge(l, ret, err);
+		r = next_or_halted(l, ret, &w, err);
+	while (r == 0 && ret->type == SP_MSG_PROGRESS && n++ < PROGRESSES);
+	return r < 0 ? r : judge(l, request->type, ret, err);
+}
+
+int sp_link_send(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
+{
+	int r = sp_chan_send(&l->chan, m, NULL, 0, sp_clock_mono_ns() + l->answer_ns);
+
+	return r < 0 ? gone(l, r, err) : 0;
 }
 
 static int read_hello(struct sp_link *l, struct sp_err *err)
@@ -194,8 +283,10 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 	memset(&l->perf, 0, sizeof(l->perf));
 	memset(&l->halted, 0, sizeof(l->halted));
 	l->patient = false;
+	l->sentences = 0;
+	l->answer_ns = answer_ns;
 	l->memory = NULL;
-	r = sp_door_open(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
+	r = sp_attach_run(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
 	if (r == 0)
 		r = read_hello(l, err);
 	if (r < 0)
@@ -205,7 +296,7 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 
 void sp_link_close(struct sp_link *l)
 {
-	sp_perf_pass_done(&l->perf);
+	sp_perf_fd_server_done(&l->perf);
 	sp_chan_drop_fds(&l->chan);
 	if (l->chan.fd >= 0)
 		close(l->chan.fd);

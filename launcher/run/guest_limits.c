@@ -1,7 +1,7 @@
-/* The launcher as a guest in the target's cgroup: see session.h. */
-#include "session.h"
-#include "cgroup.h"
+/* The launcher as a guest in the target's cgroup: see agent_link.h. */
+#include "agent_link.h"
 #include "base/units.h"
+#include "proc/cgroup.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ enum {
 };
 
 /* Failures do not matter: then the priority is what it was. */
-void sp_guest_be_modest(pid_t pid)
+void sp_guest_lower_priority(pid_t pid)
 {
 	struct sched_param none = {0};
 

@@ -4,7 +4,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/pattern.h"
+#include "base/file_error.h"
+#include "base/name_template.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@ void sp_outputs_init(struct sp_outputs *o)
 {
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
+	o->place = SP_PLACE_NONE;
 }
 
 void sp_outputs_done(struct sp_outputs *o)
@@ -26,6 +28,7 @@ void sp_outputs_done(struct sp_outputs *o)
 		free(o->list[i].path);
 	free(o->recording);
 	free(o->copy);
+	sp_place_done(&o->place);
 	if (o->fd >= 0)
 		close(o->fd);
 	sp_outputs_init(o);
@@ -53,20 +56,21 @@ static int add(struct sp_outputs *o, const char *path, enum sp_format format)
 }
 
 static int name_one(struct sp_outputs *o, const struct sp_call_output *from,
-	const struct sp_pattern_vars *vars, struct sp_err *err)
+	const struct sp_name_template_vars *vars, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf name;
 	const char *path;
 	int r;
 
 	sp_buf_init(&name);
-	r = sp_pattern_expand(from->path, vars, &name, err);
+	r = sp_name_template_expand(from->path, vars, &name, err);
 	if (r < 0)
 		return r == -ENOENT ? -EINVAL : r;
 	path = sp_buf_str(&name);
 	for (size_t i = 0; i < o->n; i++) {
 		if (strcmp(o->list[i].path, path) == 0)
-			return sp_err_set(err, -EINVAL, "-f %s: two outputs get this name", path);
+			return sp_err_set(err, -EINVAL,
+				"-f %s: two outputs get this name; give each one of its own", path);
 	}
 	r = add(o, path, from->format);
 	return r < 0 ? sp_err_set(err, r, "-f %s: %s", path, strerror(-r)) : 0;
@@ -75,7 +79,7 @@ static int name_one(struct sp_outputs *o, const struct sp_call_output *from,
 int sp_outputs_name(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
 	struct sp_err *err)
 {
-	struct sp_pattern_vars vars = {.pid = target->pid,
+	struct sp_name_template_vars vars = {.pid = target->pid,
 		.time = time(NULL),
 		.round = 1,
 		.app_id = target->app_id,
@@ -90,7 +94,8 @@ int sp_outputs_name(struct sp_outputs *o, const struct sp_call *call, const stru
 int sp_outputs_text(const struct sp_outputs *o, struct sp_buf *ret)
 {
 	for (size_t i = 0; i < o->n; i++)
-		sp_buf_addf(ret, "%s %s\n", sp_format_name(o->list[i].format), o->list[i].path);
+		sp_buf_addf(
+			ret, "%s %s\n", sp_output_format_name(o->list[i].format), o->list[i].path);
 	return ret->failed ? -ENOMEM : 0;
 }
 
@@ -106,7 +111,7 @@ int sp_outputs_parse(struct sp_outputs *o, const char *text)
 		enum sp_format format;
 
 		if (!name || !path || o->n == SP_CALL_MAX_OUTPUTS ||
-			sp_format_parse(name, &format, NULL) < 0)
+			sp_output_format_parse(name, &format, NULL) < 0)
 			return -EINVAL;
 		r = add(o, path, format);
 		text += line + (text[line] == '\n');
@@ -114,12 +119,24 @@ int sp_outputs_parse(struct sp_outputs *o, const char *text)
 	return r;
 }
 
+/* Nothing is left beside a device, nor beside a descriptor of ours. */
+static bool is_plain(const struct sp_output *f)
+{
+	struct sp_place p;
+	bool plain;
+
+	if (sp_place_find(&p, f->path, NULL) < 0)
+		return true; /* said when it is written */
+	plain = p.fd < 0 && (!p.exists || S_ISREG(p.st.st_mode));
+	sp_place_done(&p);
+	return plain;
+}
+
 /* Where the recording belongs: the user's own JFR file, else beside the first file; NULL: only
  * stdout was asked for. */
 static int place(struct sp_outputs *o)
 {
 	const struct sp_output *beside = NULL;
-	struct stat st;
 
 	for (size_t i = 0; i < o->n; i++) {
 		if (is_stdout(&o->list[i]))
@@ -129,10 +146,8 @@ static int place(struct sp_outputs *o)
 			o->recording = strdup(o->list[i].path);
 			return o->recording ? 0 : -ENOMEM;
 		}
-		/* nothing is left beside a device */
-		if (stat(o->list[i].path, &st) == 0 && !S_ISREG(st.st_mode))
-			continue;
-		beside = beside ? beside : &o->list[i];
+		if (!beside && is_plain(&o->list[i]))
+			beside = &o->list[i];
 	}
 	if (beside && asprintf(&o->recording, "%s.jfr", beside->path) < 0) {
 		o->recording = NULL;
@@ -141,20 +156,23 @@ static int place(struct sp_outputs *o)
 	return 0;
 }
 
-static int open_named(const char *path, struct sp_err *err)
+static int open_named(struct sp_outputs *o, struct sp_err *err)
 {
-	struct stat st;
-	int fd;
+	const struct sp_place *p = &o->place;
+	int fd = sp_place_find(&o->place, o->recording, err);
 
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+	if (fd < 0)
+		return fd;
+	if (p->fd >= 0 || (p->exists && !S_ISREG(p->st.st_mode)))
 		return sp_err_set(err, -EINVAL,
 			"%s: is no regular file; a recording needs one, or -o jfr -f - to stream",
-			path);
-	if (unlink(path) < 0 && errno != ENOENT)
-		return sp_err_set(err, -errno, "%s: cannot be replaced: %s", path, strerror(errno));
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+			o->recording);
+	if (p->exists && unlinkat(p->dir, p->name, 0) < 0 && errno != ENOENT)
+		return sp_err_set(
+			err, -errno, "%s: cannot be replaced: %s", o->recording, strerror(errno));
+	fd = sp_place_create(p, true);
 	if (fd < 0)
-		return sp_err_set(err, -errno, "%s: cannot be created: %s", path, strerror(errno));
+		return sp_err_write(err, fd, o->recording);
 	return fd;
 }
 
@@ -192,21 +210,29 @@ static int open_stream(struct sp_outputs *o, struct sp_err *err)
 	return o->fd < 0 ? sp_err_set(err, -errno, "stdout: %s", strerror(errno)) : 0;
 }
 
+static int check_stdout(struct sp_err *err)
+{
+	int mode = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY)
+		return sp_err_set(err, -EBADF, "standard output: cannot be written: it is closed");
+	return 0;
+}
+
 static int check_place(const char *path, struct sp_err *err)
 {
-	const char *slash = strrchr(path, '/');
-	SP_AUTO_FREE char *dir =
-		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	struct stat st;
+	struct sp_place p;
+	int r = sp_place_find(&p, path, err);
 
-	if (!dir)
-		return sp_err_set(err, -ENOMEM, "out of memory");
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return sp_err_set(err, -EISDIR,
+	if (r == -EISDIR)
+		return sp_err_set(err, r,
 			"%s: is a directory; name a file in it, such as %s/out.html", path, path);
-	if (access(dir, W_OK | X_OK) < 0)
-		return sp_err_set(err, -errno, "%s: cannot be created: %s", path, strerror(errno));
-	return 0;
+	if (r < 0)
+		return r;
+	if (p.fd < 0 && faccessat(p.dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		r = sp_err_write(err, -errno, path);
+	sp_place_done(&p);
+	return r;
 }
 
 int sp_outputs_check(const struct sp_outputs *o, struct sp_err *err)
@@ -214,8 +240,7 @@ int sp_outputs_check(const struct sp_outputs *o, struct sp_err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < o->n && r == 0; i++)
-		if (!is_stdout(&o->list[i]))
-			r = check_place(o->list[i].path, err);
+		r = is_stdout(&o->list[i]) ? check_stdout(err) : check_place(o->list[i].path, err);
 	return r;
 }
 
@@ -225,20 +250,20 @@ int sp_outputs_record(struct sp_outputs *o, struct sp_err *err)
 		return open_stream(o, err);
 	if (place(o) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	o->fd = o->recording ? open_named(o->recording, err) : open_unnamed(err);
+	o->fd = o->recording ? open_named(o, err) : open_unnamed(err);
 	return o->fd < 0 ? o->fd : 0;
 }
 
 void sp_outputs_adopt(struct sp_outputs *o, int fd)
 {
-	struct stat a, b;
+	struct stat st;
 
 	o->fd = fd;
-	if (place(o) < 0)
+	if (place(o) < 0 || !o->recording)
 		return;
 	/* Ours to finish only if the name still means the file that the agent wrote. */
-	if (o->recording && (stat(o->recording, &a) < 0 || fstat(fd, &b) < 0 ||
-				    a.st_dev != b.st_dev || a.st_ino != b.st_ino)) {
+	if (sp_place_find(&o->place, o->recording, NULL) < 0 || fstat(fd, &st) < 0 ||
+		!sp_place_is(&o->place, &st)) {
 		free(sp_steal_ptr(o->recording));
 		o->keep = false;
 	}
@@ -258,36 +283,43 @@ static int copy_all(int from, int to, const char *path, struct sp_err *err)
 		for (ssize_t at = 0; at < n; at += done) {
 			done = write(to, block + at, (size_t)(n - at));
 			if (done < 0)
-				return sp_err_set(err, -errno, "%s: cannot be copied: %s", path,
-					strerror(errno));
+				return sp_err_write(err, -errno, path);
 		}
-	return n < 0 ? sp_err_set(err, -errno, "%s: cannot be read: %s", path, strerror(errno)) : 0;
+	return n < 0 ? sp_err_read(err, -errno, path) : 0;
 }
 
-/* The copy belongs to whom the recording belonged, if we may say so. */
-static int open_copy(struct sp_outputs *o, int from, const struct stat *st, struct sp_err *err)
+/* The copy has the owner of the recording, if we may give it to him. */
+static int open_copy(struct sp_outputs *o, int from, struct sp_err *err)
 {
-	if (asprintf(&o->copy, "%s.XXXXXX", o->recording) < 0) {
-		o->copy = NULL;
-		return sp_err_set(err, -ENOMEM, "out of memory");
-	}
-	o->fd = mkostemp(o->copy, O_CLOEXEC);
-	if (o->fd < 0) {
-		int r = sp_err_set(
-			err, -errno, "%s: cannot be created: %s", o->copy, strerror(errno));
+	const struct stat *st = &o->place.st;
 
-		free(sp_steal_ptr(o->copy));
-		return r;
-	}
+	o->fd = sp_place_temp(&o->place, true, &o->copy);
+	if (o->fd < 0)
+		return sp_err_set(err, o->fd, "%s: no copy can be made beside it: %s", o->recording,
+			strerror(-o->fd));
 	if (fchown(o->fd, st->st_uid, st->st_gid) == 0 || st->st_uid == geteuid())
 		fchmod(o->fd, st->st_mode & 0777);
 	return copy_all(from, o->fd, o->recording, err);
 }
 
+static int open_recording(struct sp_outputs *o, struct sp_err *err)
+{
+	int fd = sp_place_find(&o->place, o->recording, err);
+
+	if (fd < 0)
+		return fd;
+	if (o->place.fd >= 0 || (o->place.exists && !S_ISREG(o->place.st.st_mode)))
+		return sp_err_set(err, -EINVAL, "resume: %s: is no regular file", o->recording);
+	fd = sp_place_open(&o->place, O_RDONLY);
+	if (fd < 0)
+		return sp_err_set(err, -EINVAL, "resume: %s: %s; 'start' begins a new recording",
+			o->recording, strerror(-fd));
+	return fd;
+}
+
 int sp_outputs_reopen(struct sp_outputs *o, struct sp_err *err)
 {
 	SP_AUTO_CLOSE int from = -1;
-	struct stat st;
 	int r;
 
 	if (place(o) < 0)
@@ -295,35 +327,40 @@ int sp_outputs_reopen(struct sp_outputs *o, struct sp_err *err)
 	if (!o->keep)
 		return sp_err_set(
 			err, -EINVAL, "resume: name the recording to go on with: -f FILE.jfr");
-	from = open(o->recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (from < 0 || fstat(from, &st) < 0)
-		return sp_err_set(err, -EINVAL, "resume: %s: %s; 'start' begins a new recording",
-			o->recording, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return sp_err_set(err, -EINVAL, "resume: %s: is no regular file", o->recording);
-	r = open_copy(o, from, &st, err);
-	if (r < 0)
+	from = open_recording(o, err);
+	if (from < 0)
+		return from;
+	r = open_copy(o, from, err);
+	if (r < 0 && o->copy)
 		sp_outputs_discard(o);
 	return r;
 }
 
 int sp_outputs_settle(struct sp_outputs *o, struct sp_err *err)
 {
+	const struct sp_place *p = &o->place;
+
 	if (!o->copy)
 		return 0;
-	if (rename(o->copy, o->recording) < 0)
+	if (renameat(p->dir, o->copy, p->dir, p->name) < 0)
 		return sp_err_set(
 			err, -errno, "%s: cannot be replaced: %s", o->recording, strerror(errno));
 	free(sp_steal_ptr(o->copy));
 	return 0;
 }
 
+void sp_outputs_remove(struct sp_outputs *o)
+{
+	if (o->place.name)
+		unlinkat(o->place.dir, o->place.name, 0);
+}
+
 void sp_outputs_discard(struct sp_outputs *o)
 {
-	if (o->copy) {
-		unlink(o->copy);
+	if (!o->copy) {
+		sp_outputs_remove(o);
+	} else {
+		unlinkat(o->place.dir, o->copy, 0);
 		free(sp_steal_ptr(o->copy));
-	} else if (o->recording) {
-		unlink(o->recording);
 	}
 }

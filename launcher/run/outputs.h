@@ -5,14 +5,15 @@
  * was asked for, else OUT.jfr beside the first other output until all outputs are whole, so that a
  * killed run loses nothing. With stdout as the only output it has no name; and for -o jfr on stdout
  * there is none: whole chunks go straight out. */
-#ifndef SP_LAUNCHER_OUTPUTS_H
-#define SP_LAUNCHER_OUTPUTS_H
+#ifndef SP_LAUNCHER_RUN_OUTPUTS_H
+#define SP_LAUNCHER_RUN_OUTPUTS_H
 
-#include "jvm.h"
-#include "options.h"
 #include "base/buf.h"
-#include "prof/profile.h"
 #include "base/err.h"
+#include "cli/options.h"
+#include "discover/jvm.h"
+#include "out/place.h"
+#include "prof/model/profile.h"
 
 #include <stdbool.h>
 
@@ -24,11 +25,13 @@ struct sp_output {
 struct sp_outputs {
 	struct sp_output list[SP_CALL_MAX_OUTPUTS];
 	size_t n;
-	int fd;		 /* the recording; owned, -1: none yet */
-	char *recording; /* owned: its path; NULL: it has no name, or not ours to touch */
-	char *copy;	 /* owned: what becomes the recording at sp_outputs_settle; NULL: none */
-	bool keep;	 /* the recording is one of the outputs */
-	bool stream;	 /* chunks go to stdout; there is nothing to finish */
+	int fd;		       /* the recording; owned, -1: none yet */
+	char *recording;       /* owned: its path; NULL: it has no name, or not ours to touch */
+	struct sp_place place; /* where @recording is: what removes and renames it */
+	char *copy;	       /* owned: the name beside it of what becomes the recording at
+				* sp_outputs_settle; NULL: none */
+	bool keep;	       /* the recording is one of the outputs */
+	bool stream;	       /* chunks go to stdout; there is nothing to finish */
 };
 
 void sp_outputs_init(struct sp_outputs *o);
@@ -74,6 +77,9 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 
 /* Puts into @p what reports say of where it comes from: target, Spark, host, our command line. */
 void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target);
+
+/* Removes the file that _record made, by whatever name it was reached. */
+void sp_outputs_remove(struct sp_outputs *o);
 
 /* Removes the recording of a run that never started. */
 void sp_outputs_discard(struct sp_outputs *o);

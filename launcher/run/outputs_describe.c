@@ -2,6 +2,7 @@
 #include "outputs.h"
 
 #include "base/buf.h"
+#include "base/redact.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -17,11 +18,13 @@ static uint32_t keep(struct sp_profile *p, struct sp_buf *text, uint32_t otherwi
 	return id ? id : otherwise;
 }
 
-/* An executor's command line has no name of its application: the recording may tell it. */
+/* The name that the application gave itself, as the recording has it, is the same for all who look;
+ * a command line has another one, or none. */
 static void add_target(struct sp_buf *b, const struct sp_profile *p, const struct sp_jvm *t)
 {
-	const char *app =
-		t->app_name[0] ? t->app_name : sp_dict_get_string(p->dict, p->app_name, NULL);
+	const char *app = p->app_name	    ? sp_dict_get_string(p->dict, p->app_name, NULL)
+			  : t->started_from ? ""
+					    : t->app_name;
 
 	if (t->executor_id[0] && strcmp(t->executor_id, "driver") != 0)
 		sp_buf_addf(b, "executor %s", t->executor_id);
@@ -53,12 +56,17 @@ static void add_command(struct sp_buf *b)
 {
 	char words[COMMAND_MAX];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words));
+	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
+	enum sp_redact_next next = SP_REDACT_PLAIN;
 
 	if (fd >= 0)
 		close(fd);
-	for (ssize_t i = 0; i + 1 < n; i++)
-		sp_buf_addc(b, words[i] ? words[i] : ' ');
+	words[n > 0 ? n : 0] = '\0';
+	for (const char *w = words; w < words + n; w += strlen(w) + 1) {
+		if (w > words)
+			sp_buf_addc(b, ' ');
+		sp_redact_word(w, strlen(w), &next, b);
+	}
 }
 
 void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target)

@@ -2,15 +2,17 @@
  * named. See outputs.h. */
 #include "outputs.h"
 
-#include "message.h"
-#include "write_report.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/message.h"
 #include "elf/symbols.h"
 #include "jfr/rewrite.h"
 #include "out/out.h"
 #include "out/outfile.h"
-#include "prof/load.h"
+#include "prof/load/load.h"
+#include "prof/model/rare_stacks.h"
+#include "report/frame_names.h"
+#include "report/write_report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,26 +51,21 @@ static void add_maps(struct sp_symbols *symbols, pid_t pid)
 static int open_symbols(const struct sp_jvm *target, struct sp_symbols **ret)
 {
 	char path[32];
+	bool gone;
 	int root;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)target->pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
+	gone = root < 0;
+	if (gone)
 		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (sp_symbols_new(ret, root, NULL) < 0)
 		*ret = NULL;
+	else if (gone)
+		sp_symbols_elsewhere(*ret);
 	else
 		add_maps(*ret, target->pid);
 	return root;
-}
-
-static const char *name_frame(void *ctx, const char *module, uint64_t offset, const char *build_id)
-{
-	const char *name;
-
-	if (!ctx || sp_symbols_find(ctx, module, build_id, offset, &name) < 0)
-		return NULL;
-	return name;
 }
 
 /* stdout cannot be patched nor read again: the finished recording is copied to it. */
@@ -97,15 +94,17 @@ static int copy_to_stdout(int from, struct sp_err *err)
 static int write_recording(
 	const struct sp_output *out, int recording, struct sp_symbols *symbols, struct sp_err *err)
 {
+	struct sp_frame_names names = {.symbols = symbols};
 	struct sp_outfile file;
 	int r;
 
 	if (strcmp(out->path, "-") == 0)
 		return copy_to_stdout(recording, err);
-	r = sp_outfile_open(&file, out->path, err);
+	r = sp_outfile_open(&file, out->path, SP_OUTFILE_PRIVATE, err);
 	if (r < 0)
 		return r;
-	r = sp_jfr_rewrite(recording, file.fd, name_frame, symbols, NULL, err);
+	r = sp_jfr_rewrite(recording, file.fd, 0, sp_frame_names_find, &names, NULL, err);
+	sp_buf_done(&names.readable);
 	if (r < 0) {
 		sp_outfile_abort(&file);
 		return sp_err_prefix(err, r, "%s", out->path);
@@ -156,6 +155,10 @@ static int load(struct sp_outputs *o, const struct sp_call *call, const struct s
 		r = sp_load_with(o->fd, &opts, symbols, ret, err);
 	if (r == 0)
 		sp_outputs_describe(*ret, target);
+	if (r == 0 && (r = sp_profile_fold_rare(*ret, SP_STACKS_MOST)) < 0)
+		sp_err_set(err, r, "not enough memory for the recording");
+	if (r == 0)
+		sp_profile_note_saturated(*ret);
 	return r;
 }
 
@@ -217,7 +220,7 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 			       ? sp_err_prefix(err, r, "the recording is kept in %s", o->recording)
 			       : r;
 	if (complete && o->recording && !o->keep)
-		unlink(o->recording);
+		sp_outputs_remove(o);
 	tell(o, profile);
 	return 0;
 }

@@ -1,10 +1,10 @@
-/* See perf_pass.h. */
-#include "perf_pass.h"
+/* See perf_fd_server.h. */
+#include "perf_fd_server.h"
 
-#include "proc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "wire/perf.h"
+#include "proc/proc.h"
+#include "wire/perf_attr.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static int task_dir(pid_t pid)
 	return fd < 0 ? -ESRCH : fd;
 }
 
-static pid_t look_up(const struct sp_perf_pass *p, pid_t inner)
+static pid_t look_up(const struct sp_perf_fd_server *p, pid_t inner)
 {
 	for (size_t i = p->n; i-- > 0;) {
 		if (p->pairs[i].inner == inner)
@@ -51,7 +51,7 @@ static pid_t look_up(const struct sp_perf_pass *p, pid_t inner)
 	return -ESRCH;
 }
 
-static int add_pair(struct sp_perf_pass *p, pid_t inner, pid_t outer)
+static int add_pair(struct sp_perf_fd_server *p, pid_t inner, pid_t outer)
 {
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? 2 * p->cap : 256;
@@ -66,7 +66,7 @@ static int add_pair(struct sp_perf_pass *p, pid_t inner, pid_t outer)
 	return 0;
 }
 
-static int scan(struct sp_perf_pass *p, int dir)
+static int scan(struct sp_perf_fd_server *p, int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -89,7 +89,7 @@ static int scan(struct sp_perf_pass *p, int dir)
 }
 
 /* The target's thread @inner as this side calls it. */
-static pid_t outer_of(struct sp_perf_pass *p, int dir, pid_t inner)
+static pid_t outer_of(struct sp_perf_fd_server *p, int dir, pid_t inner)
 {
 	pid_t outer;
 	int r;
@@ -110,7 +110,7 @@ static int open_all(struct perf_event_attr *attr, pid_t tid, int *ret_fds)
 	int n = 0, r = sp_chan_perf_allowed(tid, 0) ? 0 : -EPERM;
 
 	for (int cpu = 0; r == 0 && cpu < cpus; cpu++) {
-		int fd = n < SP_MSG_FDS ? sp_perf_open(attr, tid, cpu) : -E2BIG;
+		int fd = n < SP_MSG_FDS ? sp_perf_attr_open(attr, tid, cpu) : -E2BIG;
 
 		if (fd >= 0)
 			ret_fds[n++] = fd;
@@ -127,16 +127,16 @@ static void make_attr(const struct sp_msg *wanted, struct perf_event_attr *ret)
 	uint64_t interval = wanted->num[3], window = wanted->num[2];
 
 	if (wanted->num[0] == 0) {
-		sp_perf_owner_attr(ret);
+		sp_perf_attr_owner(ret);
 		return;
 	}
 	interval = interval < shortest_ns ? shortest_ns : interval;
-	sp_perf_clock_attr(ret, interval > longest_ns ? longest_ns : interval);
-	sp_perf_ring_attr(ret, sp_perf_window(window, UINT64_MAX));
+	sp_perf_attr_clock(ret, interval > longest_ns ? longest_ns : interval);
+	sp_perf_attr_ring(ret, sp_perf_attr_window(window, UINT64_MAX));
 }
 
 static int open_wanted(
-	struct sp_perf_pass *p, const struct sp_msg *wanted, pid_t *ret_outer, int *ret_fds)
+	struct sp_perf_fd_server *p, const struct sp_msg *wanted, pid_t *ret_outer, int *ret_fds)
 {
 	SP_AUTO_CLOSE int dir = p->on ? task_dir(p->pid) : -EPERM;
 	struct perf_event_attr attr;
@@ -162,7 +162,8 @@ static int open_wanted(
 	return n;
 }
 
-int sp_perf_pass_serve(struct sp_perf_pass *p, struct sp_chan *chan, const struct sp_msg *wanted)
+int sp_perf_fd_server_serve(
+	struct sp_perf_fd_server *p, struct sp_chan *chan, const struct sp_msg *wanted)
 {
 	int fds[SP_MSG_FDS], r;
 	pid_t outer = 0;
@@ -177,7 +178,7 @@ int sp_perf_pass_serve(struct sp_perf_pass *p, struct sp_chan *chan, const struc
 	return r;
 }
 
-bool sp_perf_pass_init(struct sp_perf_pass *p, pid_t pid)
+bool sp_perf_fd_server_init(struct sp_perf_fd_server *p, pid_t pid)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	SP_AUTO_PROC struct sp_proc proc = {.dir = -1};
@@ -191,9 +192,9 @@ bool sp_perf_pass_init(struct sp_perf_pass *p, pid_t pid)
 		sp_proc_read_status(&proc, &status) < 0)
 		return false;
 	p->namespaced = status.ns_depth > 1;
-	sp_perf_clock_attr(&attr, longest_ns);
+	sp_perf_attr_clock(&attr, longest_ns);
 	attr.disabled = 1;
-	fd = sp_perf_open(&attr, pid, -1);
+	fd = sp_perf_attr_open(&attr, pid, -1);
 	if (fd < 0)
 		return false;
 	close(fd);
@@ -201,7 +202,7 @@ bool sp_perf_pass_init(struct sp_perf_pass *p, pid_t pid)
 	return true;
 }
 
-void sp_perf_pass_done(struct sp_perf_pass *p)
+void sp_perf_fd_server_done(struct sp_perf_fd_server *p)
 {
 	free(p->pairs);
 	memset(p, 0, sizeof(*p));

@@ -1,15 +1,16 @@
 /* See py_run.h. */
 #include "py_run.h"
 
-#include "command.h"
-#include "halted.h"
-#include "halves.h"
-#include "join_jfr.h"
-#include "message.h"
-#include "py_proc.h"
-#include "py_sampler.h"
-#include "py/find.h"
-#include "session.h"
+#include "agent_link.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "proc/stopped_target.h"
+#include "py/find_runtime.h"
+#include "python/driver_python.h"
+#include "python/py_proc.h"
+#include "python/py_sampler.h"
+#include "report/join_jfr.h"
+#include "report/python_sidecar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +43,8 @@ static bool intervals(const struct sp_call *call, struct sp_pysampler_cfg *c)
 static int find(const struct sp_jvm *target, struct sp_err *err)
 {
 	struct sp_pymem_process process = {.pid = target->pid};
-	struct sp_pyplace place;
-	int r = sp_pyfind(&process, &place, err);
+	struct sp_pyruntime place;
+	int r = sp_pyruntime_find(&process, &place, err);
 
 	sp_pymem_close(&process);
 	return r;
@@ -74,7 +75,7 @@ int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, stru
 }
 
 static void configure(
-	const struct sp_run *run, const struct sp_call *call, struct sp_pysampler_cfg *c)
+	const struct sp_target_run *run, const struct sp_call *call, struct sp_pysampler_cfg *c)
 {
 	c->root = run->target->pid;
 	c->chunk_bytes = call->chunk_bytes;
@@ -82,10 +83,11 @@ static void configure(
 	c->depth = (uint32_t)call->depth;
 	c->thread = call->thread;
 	c->native = call->native;
+	c->no_redact = call->no_redact;
 	c->blocking = call->blocking;
 }
 
-int sp_pyrun_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
+int sp_pyrun_start(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
 {
 	struct sp_pysampler_cfg c = {.fd = run->outputs.fd, .stream = run->outputs.stream};
 	int r;
@@ -96,29 +98,43 @@ int sp_pyrun_start(struct sp_run *run, const struct sp_call *call, struct sp_err
 	return r < 0 ? sp_err_prefix(err, r, "pid %d", (int)run->target->pid) : 0;
 }
 
+static int create_beside(struct sp_target_run *run, struct sp_err *err)
+{
+	struct sp_place *p = &run->python_place;
+	int r = sp_place_find(p, run->python_path, err);
+
+	if (r < 0)
+		return r;
+	if (p->exists)
+		unlinkat(p->dir, p->name, 0);
+	r = sp_place_create(p, true);
+	if (r < 0)
+		return sp_err_set(
+			err, r, "%s: cannot be created: %s", run->python_path, strerror(-r));
+	run->python_fd = r;
+	return 0;
+}
+
 /* Beside the JVM's recording, or without a name. */
-static int open_beside(struct sp_run *run, struct sp_err *err)
+static int open_beside(struct sp_target_run *run, struct sp_err *err)
 {
 	const char *recording = run->outputs.recording;
 
 	if (!recording) {
 		run->python_fd = memfd_create("sparkprof", MFD_CLOEXEC);
-	} else if (asprintf(&run->python_path, "%s" SP_HALF_PYTHON, recording) < 0) {
+		return run->python_fd < 0 ? sp_err_set(err, -errno,
+						    "a recording in memory cannot be created: %s",
+						    strerror(errno))
+					  : 0;
+	}
+	if (asprintf(&run->python_path, "%s" SP_HALF_PYTHON, recording) < 0) {
 		run->python_path = NULL;
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	} else {
-		unlink(run->python_path);
-		run->python_fd = open(
-			run->python_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	}
-	if (run->python_fd < 0)
-		return sp_err_set(err, -errno, "%s: cannot be created: %s",
-			run->python_path ? run->python_path : "a recording in memory",
-			strerror(errno));
-	return 0;
+	return create_beside(run, err);
 }
 
-static bool wanted(const struct sp_run *run, const struct sp_call *call)
+static bool wanted(const struct sp_target_run *run, const struct sp_call *call)
 {
 	if (call->action != SP_ACTION_COLLECT || call->python == SP_PYTHON_OFF)
 		return false;
@@ -128,7 +144,7 @@ static bool wanted(const struct sp_run *run, const struct sp_call *call)
 /* What the agent opened: the link reads it, the sampler wants it. */
 static void give(void *ctx, pid_t pid, int error, int fd)
 {
-	struct sp_run *run = ctx;
+	struct sp_target_run *run = ctx;
 
 	if (run->python)
 		sp_pysampler_give(run->python, pid, error, fd);
@@ -152,14 +168,14 @@ static bool has_workers(pid_t pid)
 }
 
 /* Nobody stays who could sample them. */
-static void tell_unsampled(const struct sp_run *run)
+static void tell_unsampled(const struct sp_target_run *run)
 {
 	if (sp_jvm_is_spark(run->target) && has_workers(run->target->pid))
 		sp_message_note("pid %d: its Python workers are not sampled: only 'collect' does",
 			(int)run->target->pid);
 }
 
-void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
+void sp_pyrun_start_beside(struct sp_target_run *run, const struct sp_call *call)
 {
 	struct sp_pysampler_cfg c = {.beside = true, .agent = run->link.chan.fd};
 	struct sp_err err = {""};
@@ -170,6 +186,7 @@ void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 	if (!wanted(run, call) || !intervals(call, &c))
 		return;
 	configure(run, call, &c);
+	c.driver = sp_driver_python(run->target);
 	r = open_beside(run, &err);
 	c.fd = run->python_fd;
 	if (r == 0)
@@ -182,15 +199,15 @@ void sp_pyrun_start_beside(struct sp_run *run, const struct sp_call *call)
 
 static int append(int from, int to, bool stream)
 {
-	int r = sp_join_beside(from);
+	int r = sp_join_zero_durations(from);
 
 	if (r == 0 && !stream && lseek(to, 0, SEEK_END) < 0)
 		return -errno;
-	r = r < 0 ? r : sp_join_gap(to, from);
+	r = r < 0 ? r : sp_join_write_separator(to, from);
 	return r < 0 ? r : sp_join_append(from, to);
 }
 
-void sp_pyrun_join(struct sp_run *run, const struct sp_call *call)
+void sp_pyrun_join(struct sp_target_run *run, const struct sp_call *call)
 {
 	int r = 0;
 
@@ -199,7 +216,9 @@ void sp_pyrun_join(struct sp_run *run, const struct sp_call *call)
 	if (run->python_workers)
 		r = append(run->python_fd, run->outputs.fd, run->outputs.stream);
 	else if (call->python == SP_PYTHON_ON)
-		sp_message_warn("pid %d: no Python process that could be sampled was seen below it",
+		sp_message_warn(
+			"pid %d: no Python process that could be sampled was seen below it, or "
+			"above it",
 			(int)run->target->pid);
 	if (r == 0)
 		sp_pyrun_done(run);
@@ -209,42 +228,44 @@ void sp_pyrun_join(struct sp_run *run, const struct sp_call *call)
 			run->python_path ? run->python_path : "");
 }
 
-void sp_pyrun_done(struct sp_run *run)
+void sp_pyrun_done(struct sp_target_run *run)
 {
 	if (run->python_path && run->python_fd >= 0)
-		unlink(run->python_path);
+		unlinkat(run->python_place.dir, run->python_place.name, 0);
 	if (run->python_fd >= 0)
 		close(run->python_fd);
 	run->python_fd = -1;
+	sp_place_done(&run->python_place);
 	free(run->python_path);
 	run->python_path = NULL;
 }
 
-static void take(struct sp_run *run, const struct sp_pysampler_state *state)
+static void take(struct sp_target_run *run, const struct sp_pysampler_state *state)
 {
 	run->python_workers = state->workers;
 	run->python_counts[0] = state->samples;
 	run->python_counts[1] = state->lost;
 }
 
-void sp_pyrun_look(struct sp_run *run)
+void sp_pyrun_look(struct sp_target_run *run)
 {
 	struct sp_pysampler_state state;
 
 	sp_pysampler_look(run->python, &state);
 	take(run, &state);
 	if (run->is_python && run->recording)
-		sp_halted_look(&run->link.halted, run->target->pid, "its threads only stand there");
+		sp_stopped_target_look(
+			&run->link.halted, run->target->pid, "its threads only stand there");
 	if (!state.ended || !run->recording || !run->is_python)
 		return;
 	run->recording = false;
 	run->died = true;
-	run->code = SP_EXIT_DIED;
+	run->code = SP_EXIT_PART;
 	sp_message_error(
 		"pid %d has ended; what was recorded until then is written", (int)run->target->pid);
 }
 
-void sp_pyrun_stop(struct sp_run *run)
+void sp_pyrun_stop(struct sp_target_run *run)
 {
 	struct sp_pysampler_state state;
 	struct sp_err said, err = {""};

@@ -1,32 +1,34 @@
-/* One target's recording: see run.h. */
-#include "run.h"
+/* One target's recording: see target_run.h. */
+#include "target_run.h"
 
-#include "command.h"
-#include "event.h"
-#include "interrupt.h"
-#include "message.h"
-#include "proc.h"
-#include "py_run.h"
-#include "who.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/command.h"
+#include "cli/event_names.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+#include "proc/proc.h"
+#include "proc/whoami.h"
+#include "py_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void sp_run_init(struct sp_run *run, const struct sp_jvm *target)
+void sp_target_run_init(struct sp_target_run *run, const struct sp_jvm *target)
 {
 	memset(run, 0, sizeof(*run));
 	run->target = target;
 	run->link.chan.fd = -1;
 	run->python_fd = -1;
 	sp_outputs_init(&run->outputs);
+	run->python_place = SP_PLACE_NONE;
 }
 
-void sp_run_done(struct sp_run *run)
+void sp_target_run_done(struct sp_target_run *run)
 {
 	if (run->python)
 		sp_pyrun_stop(run);
@@ -35,7 +37,7 @@ void sp_run_done(struct sp_run *run)
 	sp_outputs_done(&run->outputs);
 }
 
-static void fail(struct sp_run *run, int error, const struct sp_err *err)
+static void fail(struct sp_target_run *run, int error, const struct sp_err *err)
 {
 	if (error == -EBUSY && run->minds_busy) {
 		run->busy = *err;
@@ -46,7 +48,7 @@ static void fail(struct sp_run *run, int error, const struct sp_err *err)
 	run->code = sp_link_exit_code(error);
 }
 
-/* A value may hold commas and backslashes: agent/args.h takes "\," for a comma. */
+/* A value may hold commas and backslashes: agent/options/args.h takes "\," for a comma. */
 static void add_text(struct sp_buf *b, const char *word, const char *value)
 {
 	sp_buf_addf(b, ",%s=", word);
@@ -134,6 +136,8 @@ static void add_events(struct sp_buf *b, const struct sp_call *call)
 		sp_buf_adds(b, live && alloc && !call->live ? ",live,allocs" : ",live");
 	if (call->nofree)
 		sp_buf_adds(b, ",nofree");
+	if (call->no_redact)
+		sp_buf_adds(b, ",noredact");
 	if (other && wall)
 		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
 	add_methods(b, call);
@@ -143,7 +147,7 @@ static void add_events(struct sp_buf *b, const struct sp_call *call)
 		add_number(b, "interval", other->interval, "");
 }
 
-int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
+int sp_target_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
 {
 	static const char *const captures[] = {"", "ring", "signal"};
 
@@ -171,16 +175,16 @@ int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
 }
 
 /* Where the target may not open perf events and we may: while we stay, also for new threads. */
-static void add_perf(struct sp_run *run, const struct sp_call *call, struct sp_buf *options)
+static void add_perf(struct sp_target_run *run, const struct sp_call *call, struct sp_buf *options)
 {
 	bool stay = call->action == SP_ACTION_COLLECT;
 
-	if (sp_perf_pass_init(&run->link.perf, run->target->pid))
+	if (sp_perf_fd_server_init(&run->link.perf, run->target->pid))
 		add_text(options, "perf", stay ? "passed" : "leaves");
 	run->link.perf.on = run->link.perf.on && stay;
 }
 
-static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_err *err)
+static int ask_start(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf options;
 	SP_AUTO_BUF struct sp_buf outputs;
@@ -189,8 +193,8 @@ static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_e
 
 	sp_buf_init(&options);
 	sp_buf_init(&outputs);
-	sp_who_am_i(who);
-	if (sp_run_options(call, run->outputs.stream, &options) < 0 ||
+	sp_whoami(who);
+	if (sp_target_run_options(call, run->outputs.stream, &options) < 0 ||
 		sp_outputs_text(&run->outputs, &outputs) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	add_perf(run, call, &options);
@@ -201,7 +205,7 @@ static int ask_start(struct sp_run *run, const struct sp_call *call, struct sp_e
 }
 
 /* Nothing was recorded: there is nothing to finish. */
-static void drop_outputs(struct sp_run *run)
+static void drop_outputs(struct sp_target_run *run)
 {
 	sp_outputs_discard(&run->outputs);
 	close(run->outputs.fd);
@@ -209,7 +213,7 @@ static void drop_outputs(struct sp_run *run)
 }
 
 /* The same for a target that nothing is loaded into. */
-static void start_python(struct sp_run *run, const struct sp_call *call)
+static void start_python(struct sp_target_run *run, const struct sp_call *call)
 {
 	struct sp_err err = {""};
 	int r = sp_outputs_name(&run->outputs, call, run->target, &err);
@@ -238,7 +242,7 @@ static void tell_the_way(struct sp_err *err)
 		busy.text);
 }
 
-void sp_run_start(struct sp_run *run, const struct sp_call *call)
+void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call)
 {
 	const struct sp_jvm *t = run->target;
 	struct sp_err err = {""};
@@ -251,7 +255,7 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 	r = sp_outputs_name(&run->outputs, call, t, &err);
 	if (r == 0 && call->action != SP_ACTION_RESUME)
 		r = sp_outputs_check(&run->outputs, &err);
-	sp_guest_be_modest(t->pid);
+	sp_guest_lower_priority(t->pid);
 	if (r == 0 && !call->force)
 		r = sp_guest_check_memory(t->pid, call->memory, &err);
 	if (r == 0)
@@ -280,7 +284,17 @@ void sp_run_start(struct sp_run *run, const struct sp_call *call)
 		sp_pyrun_start_beside(run, call);
 }
 
-void sp_run_follow(struct sp_run *run)
+/* They go to the terminal, and are what the target says. */
+static void keep_stages(struct sp_target_run *run, const char *text)
+{
+	SP_AUTO_BUF struct sp_buf safe;
+
+	sp_buf_init(&safe);
+	sp_safe_print_text(&safe, text, 40);
+	snprintf(run->stages, sizeof(run->stages), "%s", sp_buf_str(&safe));
+}
+
+void sp_target_run_follow(struct sp_target_run *run)
 {
 	struct sp_err err = {""};
 	struct sp_msg m;
@@ -288,21 +302,18 @@ void sp_run_follow(struct sp_run *run)
 
 	if (r == 0 && m.type == SP_MSG_PROGRESS) {
 		memcpy(run->counts, m.num, sizeof(run->counts));
-		snprintf(run->stages, sizeof(run->stages), "%s", m.text[0]);
+		keep_stages(run, m.text[0]);
 	}
 	if (r == 0 || r == -EINTR || r == -ETIMEDOUT)
 		return;
 	run->died = r == -ESRCH;
 	run->recording = false;
 	sp_link_close(&run->link);
-	if (run->died)
-		sp_message_error("%s; what was recorded until then is written", err.text);
-	else
-		sp_message_error("%s", err.text);
-	run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
+	sp_message_error("%s; what was recorded until then is written", err.text);
+	run->code = SP_EXIT_PART;
 }
 
-void sp_run_missing(struct sp_run *run, const char *sentence)
+void sp_target_run_missing(struct sp_target_run *run, const char *sentence)
 {
 	if (!*sentence)
 		return;
@@ -310,7 +321,7 @@ void sp_run_missing(struct sp_run *run, const char *sentence)
 	run->code = SP_EXIT_FAILED;
 }
 
-void sp_run_stop(struct sp_run *run)
+void sp_target_run_stop(struct sp_target_run *run)
 {
 	struct sp_err err = {""};
 	struct sp_msg m;
@@ -323,7 +334,7 @@ void sp_run_stop(struct sp_run *run)
 	while (r == -EINTR);
 	if (r == 0) {
 		memcpy(run->counts, m.num, sizeof(run->counts));
-		sp_run_missing(run, m.text[1]);
+		sp_target_run_missing(run, m.text[1]);
 	} else if (r == -ESRCH || r == -ECONNRESET) {
 		run->died = true;
 	}
@@ -334,11 +345,11 @@ void sp_run_stop(struct sp_run *run)
 	else if (r < 0)
 		sp_message_error("%s", err.text);
 	if (r < 0)
-		run->code = run->died ? SP_EXIT_DIED : sp_link_exit_code(r);
+		run->code = run->died || r == -ETIMEDOUT ? SP_EXIT_PART : sp_link_exit_code(r);
 }
 
 /* An empty picture raises a question: cpu sees nothing of a process that waits. */
-static void explain_nothing(const struct sp_run *run, const struct sp_call *call)
+static void explain_nothing(const struct sp_target_run *run, const struct sp_call *call)
 {
 	uint64_t samples = run->counts[SP_PROGRESS_SAMPLES] + run->python_counts[0];
 
@@ -349,15 +360,17 @@ static void explain_nothing(const struct sp_run *run, const struct sp_call *call
 			(int)run->target->pid);
 }
 
-void sp_run_finish(struct sp_run *run, const struct sp_call *call)
+void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call)
 {
 	struct sp_err err = {""};
 	int r;
 
+	/* The JVM first: on a busy machine it takes it a second to end its recording, and what its
+	 * threads wait for until then is what the workers do. */
+	if (run->recording && !run->is_python)
+		sp_target_run_stop(run);
 	if (run->python)
 		sp_pyrun_stop(run);
-	if (run->recording)
-		sp_run_stop(run);
 	if (run->outputs.fd < 0)
 		return;
 	sp_pyrun_join(run, call);
@@ -377,7 +390,7 @@ static int check_python(const struct sp_jvm *t, const struct sp_call *call)
 	if (r == 0)
 		return SP_EXIT_DONE;
 	if (r == -ENOEXEC)
-		sp_message_error("pid %d: %s", (int)t->pid, t->reason);
+		sp_message_error("pid %d: %s: look with 'sparkprof ps'", (int)t->pid, t->reason);
 	else
 		sp_message_error("pid %d: %s", (int)t->pid, err.text);
 	return r == -ENOTSUP ? SP_EXIT_USAGE : SP_EXIT_TARGET;
@@ -404,11 +417,12 @@ static int refuse(const struct sp_jvm *t, const struct sp_call *call)
 	return SP_EXIT_TARGET;
 }
 
-int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct sp_run **ret_runs)
+int sp_target_runs_new(
+	const struct sp_call *call, struct sp_targets *targets, struct sp_target_run **ret_runs)
 {
 	SP_AUTO_CLOSE int procfd = sp_proc_root();
 	struct sp_err err = {""};
-	struct sp_run *runs;
+	struct sp_target_run *runs;
 	int r = sp_target_resolve(procfd, call->targets, call->n_targets, targets, &err);
 
 	if (r == 0)
@@ -429,24 +443,24 @@ int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct s
 		return SP_EXIT_FAILED;
 	}
 	for (size_t i = 0; i < targets->n; i++)
-		sp_run_init(&runs[i], &targets->list[i]);
+		sp_target_run_init(&runs[i], &targets->list[i]);
 	for (size_t i = 0; i < targets->n; i++)
 		runs[i].is_python = is_no_jvm(&targets->list[i]);
 	*ret_runs = runs;
 	return SP_EXIT_DONE;
 }
 
-void sp_runs_free(struct sp_run *runs, size_t n)
+void sp_target_runs_free(struct sp_target_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n && runs; i++)
-		sp_run_done(&runs[i]);
+		sp_target_run_done(&runs[i]);
 	free(runs);
 }
 
-int sp_runs_code(const struct sp_run *runs, size_t n)
+int sp_target_runs_code(const struct sp_target_run *runs, size_t n)
 {
 	static const int order[] = {
-		SP_EXIT_DONE, SP_EXIT_DIED, SP_EXIT_TARGET, SP_EXIT_USAGE, SP_EXIT_FAILED};
+		SP_EXIT_DONE, SP_EXIT_PART, SP_EXIT_TARGET, SP_EXIT_USAGE, SP_EXIT_FAILED};
 	size_t worst = 0;
 
 	for (size_t i = 0; i < n; i++) {

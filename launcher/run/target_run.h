@@ -1,17 +1,17 @@
 /* One target's recording, from the launcher's side: get in, start, follow, stop, write. */
-#ifndef SP_LAUNCHER_RUN_H
-#define SP_LAUNCHER_RUN_H
+#ifndef SP_LAUNCHER_RUN_TARGET_RUN_H
+#define SP_LAUNCHER_RUN_TARGET_RUN_H
 
-#include "jvm.h"
-#include "options.h"
-#include "outputs.h"
-#include "session.h"
-#include "target.h"
+#include "agent_link.h"
 #include "base/buf.h"
+#include "cli/options.h"
+#include "discover/jvm.h"
+#include "discover/target.h"
+#include "outputs.h"
 
 struct sp_pysampler;
 
-struct sp_run {
+struct sp_target_run {
 	const struct sp_jvm *target; /* borrowed */
 	struct sp_link link;
 	struct sp_outputs outputs;
@@ -26,42 +26,44 @@ struct sp_run {
 	bool is_python;		     /* the target is no JVM: nothing is loaded into it */
 	struct sp_pysampler *python; /* owned; NULL: no Python is sampled now */
 	/* Of Python workers below a JVM, until it is joined to the JVM's own: */
-	int python_fd;		   /* owned; -1: none */
-	char *python_path;	   /* owned; NULL: it has no name */
-	uint64_t python_counts[2]; /* samples, lost */
-	unsigned python_workers;   /* processes that were sampled */
+	int python_fd;		      /* owned; -1: none */
+	char *python_path;	      /* owned; NULL: it has no name */
+	struct sp_place python_place; /* where @python_path is */
+	uint64_t python_counts[2];    /* samples, lost */
+	unsigned python_workers;      /* processes that were sampled */
 };
 
-void sp_run_init(struct sp_run *run, const struct sp_jvm *target);
-void sp_run_done(struct sp_run *run);
+void sp_target_run_init(struct sp_target_run *run, const struct sp_jvm *target);
+void sp_target_run_done(struct sp_target_run *run);
 
 /* Opens the outputs, gets in and starts the recording. A failure is reported and kept in code. */
-void sp_run_start(struct sp_run *run, const struct sp_call *call);
+void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call);
 
 /* Takes one message that is ready: progress, or the end of the target. */
-void sp_run_follow(struct sp_run *run);
+void sp_target_run_follow(struct sp_target_run *run);
 
 /* The agent's sentence of what was asked for and never seen ("": all was) is an error; the
  * recording is whole nonetheless. */
-void sp_run_missing(struct sp_run *run, const char *sentence);
+void sp_target_run_missing(struct sp_target_run *run, const char *sentence);
 
 /* Ends the recording and lets go of the target. Failures are reported and kept in code. */
-void sp_run_stop(struct sp_run *run);
+void sp_target_run_stop(struct sp_target_run *run);
 
 /* Ends the recording and writes the outputs; also where the target died: what was flushed is there.
  * Failures are reported and kept in code. */
-void sp_run_finish(struct sp_run *run, const struct sp_call *call);
+void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call);
 
-/* The option string that the agent understands (agent/args.h). Returns 0 or -ENOMEM. */
-int sp_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret);
+/* The option string that the agent understands (agent/options/args.h). Returns 0 or -ENOMEM. */
+int sp_target_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret);
 
 /* Resolves the targets of @call, refuses those that cannot be entered before anything is attached,
  * and makes a run of each. Returns an exit code; with SP_EXIT_DONE *ret_runs (owned) has one per
  * target. */
-int sp_runs_new(const struct sp_call *call, struct sp_targets *targets, struct sp_run **ret_runs);
-void sp_runs_free(struct sp_run *runs, size_t n);
+int sp_target_runs_new(
+	const struct sp_call *call, struct sp_targets *targets, struct sp_target_run **ret_runs);
+void sp_target_runs_free(struct sp_target_run *runs, size_t n);
 
 /* The worst exit code of all. */
-int sp_runs_code(const struct sp_run *runs, size_t n);
+int sp_target_runs_code(const struct sp_target_run *runs, size_t n);
 
 #endif
