@@ -2,8 +2,8 @@
 # One command for each thing a person does with this tree; each may be run again at any time.
 #   ./build.sh deps       install the Debian packages that building and testing need
 #   ./build.sh build      build/sparkprof and build/libsparkprof.so
-#   ./build.sh test       set up, build and run the tests (what CI runs)
-#   ./build.sh test-long  version matrices, long fuzzing, soaks
+#   ./build.sh test       set up, build and run the tests (what CI runs); more words go to pytest
+#   ./build.sh test-long  version matrices, long fuzzing, soaks: test-long [PART [pytest's options]], test-long help
 #   ./build.sh demo       show it on a real Spark
 #   ./build.sh bench      measure beside the peers: bench [NAME [ROUNDS|quick]]
 #   ./build.sh dist       source archive and a release binary
@@ -40,7 +40,7 @@ install_packages() {
 
 # Python things live in a private venv; the stamp makes a second call free.
 venv() {
-    local want='pytest==8.4.2 pytest-timeout==2.4.0'
+    local want='pytest==8.4.2 pytest-timeout==2.4.0 pytest-xdist==3.8.0'
     if [ "$(cat build/venv/stamp 2>/dev/null)" != "$want" ]; then
         say "making the private Python environment build/venv"
         /usr/bin/python3 -m venv build/venv
@@ -73,14 +73,9 @@ node_packages() { command -v npm >/dev/null || echo nodejs npm; }
 cmd_deps() { install_packages "${build_packages[@]}" "${test_packages[@]}" $(node_packages); }
 cmd_build() { build; }
 
-cmd_test() {
-    cmd_deps
-    venv
-    build
-    rm -rf build/results
-    mkdir -p build/results
+# Unit and lint tests, the C code with sanitizers.
+unit_tests() {
     local failed=0
-    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
     meson test -C build/dev --print-errorlogs || failed=1
     cp build/dev/meson-logs/testlog.junit.xml build/results/dev.xml
     # ThreadSanitizer for what runs outside a JVM: only the programs of the suite "threads".
@@ -88,22 +83,56 @@ cmd_test() {
     ninja -C build/tsan --quiet tests/unit/ring-stress
     meson test -C build/tsan --no-rebuild --suite threads --print-errorlogs || failed=1
     cp build/tsan/meson-logs/testlog.junit.xml build/results/tsan.xml
-    # Many tests watch real JVMs and Sparks beside each other on whatever cores there are. What failed has one more try, alone; the
-    # summary names it in any case.
-    build/venv/bin/pytest tests -m 'not long' --junitxml=build/results/pytest.xml "$@" ||
-        build/venv/bin/pytest tests -m 'not long' --last-failed --maxfail=6 --junitxml=build/results/pytest_again.xml || failed=1
+    return $failed
+}
+
+# marker, name of the results, pytest's options…; no test chosen is no failure
+run_pytest() {
+    local marker=$1 results=$2 code=0
+    shift 2
+    build/venv/bin/python -m pytest tests -m "$marker" --junitxml="$results" "$@" || code=$?
+    [ $code -le 1 ] || [ $code = 5 ] || say "pytest ended with $code: not all tests were run"
+    [ $code = 0 ] || [ $code = 5 ]
+}
+
+cmd_test() {
+    cmd_deps
+    venv
+    rm -rf build/results
+    mkdir -p build/results
+    local failed=0 fetching
+    say "fetching what tests need and this machine has not, into $parts"
+    build/venv/bin/python tests/kit/fetch.py &
+    fetching=$!
+    build
+    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
+    unit_tests || failed=1
+    wait $fetching || say "some parts could not be looked for; tests that need them fetch them or are skipped"
+    # A failing test fails the run: nothing is tried a second time. On two cores three files at a time (-n 3) take 16 instead of 20 minutes.
+    run_pytest 'not long and not alone' build/results/pytest.xml -n "$(nproc)" --dist loadfile --no-loadscope-reorder "$@" || failed=1
+    run_pytest 'not long and alone' build/results/alone.xml "$@" || failed=1
     build/venv/bin/python tests/kit/summary.py build/results/*.xml || failed=1
     return $failed
 }
 
-cmd_test_long() {
+cmd_test_long() { # [part [pytest's options]]
+    local part=${1:-} failed=0
+    [ $# -eq 0 ] || shift
+    [ -z "$part" ] || /usr/bin/python3 tests/kit/long.py "$part" || exit 2
     cmd_deps
     venv
     build
+    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
+    # Not a pytest: a program with progress of its own.
+    if [ "$part" = mutation ]; then
+        build/venv/bin/python tests/mutation/run.py "$@"
+        return
+    fi
     mkdir -p build/results-long
-    local failed=0
-    build/venv/bin/pytest tests -m long --junitxml=build/results-long/pytest.xml "$@" || failed=1
-    build/venv/bin/python tests/kit/summary.py build/results-long/*.xml || failed=1
+    rm -f "build/results-long/${part:-all}.xml"
+    run_pytest long "build/results-long/${part:-all}.xml" --progress ${part:+--part "$part"} "$@" || failed=1
+    [ -n "$part" ] || build/venv/bin/python tests/mutation/run.py || failed=1
+    build/venv/bin/python tests/kit/summary.py "build/results-long/${part:-all}.xml" || failed=1
     return $failed
 }
 
@@ -119,7 +148,7 @@ cmd_bench() { # [name [rounds|quick]]: one of tests/bench/*.py; all of them with
     venv
     build
     local name=${1:-} script
-    [ $# -gt 0 ] && shift
+    [ $# -eq 0 ] || shift
     [ -z "$name" ] || [ -f "tests/bench/$name.py" ] || die "no benchmark $name; there are: $(basename -s .py tests/bench/*.py | grep -vx common | paste -sd' ')"
     for script in tests/bench/${name:-*}.py; do
         [ "$script" != tests/bench/common.py ] || continue

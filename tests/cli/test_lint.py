@@ -15,7 +15,7 @@ def copy(tmp_path_factory):
     to = tmp_path_factory.mktemp("tree")
     for d in ("src", "agent", "launcher", "man", "completions", "tests/lint", "tests/kit"):
         shutil.copytree(parts.ROOT / d, to / d, ignore=shutil.ignore_patterns("__pycache__"))
-    for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", ".clang-format", ".clang-tidy"):
+    for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md", ".clang-format", ".clang-tidy"):
         shutil.copy(parts.ROOT / f, to / f)
     return to
 
@@ -46,20 +46,26 @@ CASES = [
     ("options", "completions/sparkprof.fish", r" -s j ", " ", "letter of --jstackdepth"),
     ("options", "completions/sparkprof.fish", r"-l memory -x", "-l memory", "value of --memory"),
     ("options", "completions/sparkprof.fish", r'"print the version"', '"say it"', "action version"),
-    ("options", "launcher/options.def", r'"12m"', '"14m"', "default of --memory: says 12m, the table 14m"),
+    ("options", "launcher/cli/options.def", r'"12m"', '"14m"', "default of --memory: says 12m, the table 14m"),
     ("options", "src/probe/perf_table.c", r'"LLC-loads"', '"LLC-leads"', "event LLC-leads", "event LLC-loads"),
-    ("includes", "src/base/err.c", r"\Z", '#include "../../launcher/options.h"\n', "src/base/err.c:", "may not be included"),
-    ("includes", "agent/entry.c", r"\Z", '#include "../launcher/options.h"\n', "agent/entry.c:", "may not be included"),
-    ("includes", "agent/entry.c", r"\Z", "#include <libelf.h>\n", "agent/entry.c:", "libelf.h"),
-    ("includes", "launcher/main.c", r"\Z", '#include "../agent/args.h"\n', "launcher/main.c:", "agent/args.h"),
-    ("includes", "launcher/main.c", r"\Z", '#include "nowhere.h"\n', "launcher/main.c:", "nowhere.h"),
-    ("tree", "launcher/main.c", r"\Z", "\n" * 500, "launcher/main.c:500", "cut it in two"),
+    ("includes", "src/base/err.c", r"\Z", '#include "../../launcher/cli/options.h"\n', "src/base/err.c:", "may not be included"),
+    ("includes", "agent/control/entry.c", r"\Z", '#include "../../launcher/cli/options.h"\n', "agent/control/entry.c:", "may not be included"),
+    ("includes", "agent/control/entry.c", r"\Z", "#include <libelf.h>\n", "agent/control/entry.c:", "libelf.h"),
+    ("includes", "launcher/cmd/main.c", r"\Z", '#include "../../agent/options/args.h"\n', "launcher/cmd/main.c:", "agent/options/args.h"),
+    ("includes", "launcher/cmd/main.c", r"\Z", '#include "nowhere.h"\n', "launcher/cmd/main.c:", "nowhere.h"),
+    ("includes", "agent/capture/engine.h", r"\Z", '#include "collect/collector.h"\n', "agent/capture/engine.h:", "agent/collect/collector.h may not be"),
+    ("includes", "launcher/cli/help.c", r"\Z", '#include "run/outputs.h"\n', "launcher/cli/help.c:", "launcher/run/outputs.h may not be"),
+    ("includes", "src/prof/model/tasks.c", r"\Z", '#include "prof/load/load.h"\n', "src/prof/model/tasks.c:", "src/prof/load/load.h may not be"),
+    ("includes", "src/prof/model/profile.h", r"\Z", '#include "prof/model/tasks.h"\n', "includes itself"),
+    ("includes", "src/base/err.h", r"\Z", "struct sp_profile {\n\tint x;\n};\n", "sp_profile is also in"),
+    ("tree", "launcher/cmd/main.c", r"\Z", "\n" * 500, "launcher/cmd/main.c:500", "cut it in two"),
     ("tree", "src/base/err.c", r"\Z", "void f(void) { abort(); }\n", "src/base/err.c:", "abort"),
-    ("tree", "agent/entry.c", r"\Z", "static __thread int x;\n", "agent/entry.c:", "__thread"),
-    ("tree", "launcher/main.c", r"\Z", "void f(void) { strcpy(a, b); }\n", "launcher/main.c:", "strcpy"),
+    ("tree", "agent/control/entry.c", r"\Z", "static __thread int x;\n", "agent/control/entry.c:", "__thread"),
+    ("tree", "launcher/cmd/main.c", r"\Z", "void f(void) { strcpy(a, b); }\n", "launcher/cmd/main.c:", "strcpy"),
+    ("paths", "ARCHITECTURE.md", r"\Z", "\n`src/base/nowhere.c`\n", "ARCHITECTURE.md:", "there is no src/base/nowhere.c"),
     ("tree", "README.md", r"\Z", "T" "ODO\n", "README.md:"),
     ("tree", "build.sh", r"\Z", "cd $nowhere\n", "build.sh:", "SC2"),
-    ("format", "launcher/main.c", r"\tstruct sp_err err;", "   struct  sp_err err;", "launcher/main.c:"),
+    ("format", "launcher/cmd/main.c", r"\tstruct sp_err err;", "   struct  sp_err err;", "launcher/cmd/main.c:"),
 ]
 
 
@@ -91,11 +97,25 @@ def test_a_stray_file_at_the_top_is_named(copy):
     assert r.returncode == 1 and "notes.txt" in r.stdout
 
 
+def test_a_file_in_no_room_is_named(copy):
+    (copy / "agent/stray.c").write_text("int sp_stray;\n")
+    r = lint(copy, "includes")
+    (copy / "agent/stray.c").unlink()
+    assert r.returncode == 1 and "agent/stray.c:1: lies in no room" in r.stdout
+
+
+def test_two_files_of_one_name_are_named(copy):
+    (copy / "agent/host/err.c").write_text("int sp_stray;\n")
+    r = lint(copy, "includes")
+    (copy / "agent/host/err.c").unlink()
+    assert r.returncode == 1 and "agent/host/err.c has the same name" in r.stdout
+
+
 def test_a_header_that_needs_another_one_is_named(copy):
-    (copy / "launcher/needy.h").write_text("struct needy {\n\tsize_t n;\n};\n")
+    (copy / "launcher/cli/needy.h").write_text("struct needy {\n\tsize_t n;\n};\n")
     r = lint(copy, "includes", "cc", "--", "-I", copy / "src")
-    (copy / "launcher/needy.h").unlink()
-    assert r.returncode == 1 and "launcher/needy.h:1" in r.stdout
+    (copy / "launcher/cli/needy.h").unlink()
+    assert r.returncode == 1 and "launcher/cli/needy.h:1" in r.stdout
 
 
 def compile_c(tmp_path, text, *flags):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from kit import parts
 from kit.parts import SPARKPROF
 
 NOBODY = 12345
@@ -13,7 +14,10 @@ NOBODY = 12345
 @pytest.fixture(params=["root", "plain user"])
 def listed(request):
     """The text and the rows of one list."""
-    who = {} if request.param == "root" else {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    who = {}
+    if request.param == "plain user":
+        parts.needs_other_users("list as another user")
+        who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     text, rows = (subprocess.run([SPARKPROF, "list", *more], capture_output=True, text=True, check=True, **who).stdout
                   for more in ([], ["--json"]))
     return text, json.loads(rows)

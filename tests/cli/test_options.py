@@ -241,6 +241,19 @@ def test_help_of_one_option(sparkprof, name):
         assert option.help in r.stdout and option.default in r.stdout
 
 
+@pytest.mark.parametrize("action", list(table.actions()))
+def test_help_of_one_action(sparkprof, action):
+    """Its usage, every option that it takes and none that it does not, and two examples."""
+    r = sparkprof(action, "-h")
+    assert r.returncode == 0 and r.stderr == "" and r.stdout == sparkprof(action, "--help").stdout
+    lines = r.stdout.splitlines()
+    assert lines[0].startswith("Usage: sparkprof ") and action in lines[0]
+    assert all(len(line) <= 96 and line == line.rstrip() for line in lines), r.stdout
+    taken = {name for name, o in table.options().items() if action in o.actions}
+    assert set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", r.stdout, re.M)) == taken
+    assert len([line for line in lines[lines.index("Examples") + 1:] if line.startswith("  sparkprof ")]) == 2
+
+
 def test_version_as_option(sparkprof):
     assert sparkprof("-v").stdout == sparkprof("--version").stdout == sparkprof("version").stdout
 

@@ -158,12 +158,19 @@ def test_times_split_a_recording(sparkprof, recordings, tmp_path):
         sums.append(total(tmp_path / f"{name}.collapsed"))
     assert sums[1] + sums[2] == sums[0] and 0 < sums[3] < sums[0]
     # rates are by the time that is looked at
-    r = sparkprof("report", wall, "--from", "0.5s", "--to", "1.5s", "-f", "-", "-f", tmp_path / "x.json")
-    weight, unit, threads = re.search(r"samples, ([\d.]+) (m?s) \(([\d.]+) (?:threads at a time|cores busy)\)", r.stdout).groups()
+    r = sparkprof("report", recordings / "cpu.jfr", "-e", "cpu", "--from", "0.5s", "--to", "1.5s", "-f", "-", "-f", tmp_path / "x.json")
+    weight, unit, threads = re.search(r"samples, ([\d.]+) (m?s) \(([\d.]+) cores busy\)", r.stdout).groups()
     assert re.search(r"^Duration +1(\.0*)? s$", r.stdout, re.M) and json.loads((tmp_path / "x.json").read_text())["duration_ns"] == 10**9
-    assert unit == "s" and abs(float(weight) - float(threads)) <= 0.06, r.stdout
+    assert abs(float(weight) * {"s": 1, "ms": 1e-3}[unit] - float(threads)) <= 0.06, r.stdout
     r = sparkprof("report", wall, "--from", "1h")
     assert r.returncode == 2 and "lasts" in r.stderr
+
+
+def test_wall_of_another_profiler_has_no_rate(sparkprof, recordings):
+    """async-profiler looks at some threads at a time, and its recording does not say how long all of them took."""
+    text = sparkprof("report", recordings / "wall.jfr", "-f", "-").stdout
+    assert "cores busy" not in text and "at a time)" not in text
+    assert "wall was recorded by another profiler" in " ".join(text.split())
 
 
 def test_an_event_that_is_not_there_is_answered_by_those_that_are(sparkprof, recordings, tmp_path):
@@ -262,7 +269,7 @@ def test_what_has_no_end_is_not_waited_for(sparkprof):
     pipe.stdin.write(b"a;b 1\n")
     pipe.stdin.flush()
     pipe.terminate()
-    assert pipe.wait(30) == -signal.SIGTERM
+    assert pipe.wait(100) == -signal.SIGTERM
     pipe.stdin.close()
     pipe.stderr.close()
 
@@ -289,7 +296,7 @@ def test_methods_stand_beside_the_classes_on_top_of_them(sparkprof, recordings, 
     """What is allocated or waited for, and who does it: each line of the collapsed stacks ends in both."""
     text = sparkprof("report", "-e", event, "-o", "text", recordings / "cpu.jfr").stdout
     tables = {t.split("\n")[0]: t.split("\n")[2:] for t in text.split("\n\n") if t.startswith("Hot ")}
-    first = {name: rows[0].split()[-1] for name, rows in tables.items() if name != "Hot stacks (leaf first)"}
+    first = {name: rows[0].split()[-1] for name, rows in tables.items()}
     stacks = [line.rsplit(" ", 1) for line in sparkprof("report", "-e", event, "--total", "-o", "collapsed",
                                                             recordings / "cpu.jfr").stdout.splitlines()]
     for name, at in (("Hot classes", -1), ("Hot methods", -2)):
@@ -301,6 +308,7 @@ def test_methods_stand_beside_the_classes_on_top_of_them(sparkprof, recordings, 
         assert most.split(".")[-1] == first[name].split(".")[-1], (name, most, first)
 
 
+@pytest.mark.long  # what lies in the middle of a recording of another profiler differs from run to run: not always an event
 def test_damage_is_told_with_its_place_and_what_was_readable(sparkprof, recordings, tmp_path):
     data = bytearray((recordings / "cpu.jfr").read_bytes() * 3)
     place = len(data) // 2  # in the second of three chunks

@@ -3,7 +3,7 @@
  *   fuzz-classes rewrite DIR FILE…     each as it is, over itself; DIR/left names what was left out
  * What is rewritten well formed must be so again when it is read back. */
 #include "change.h"
-#include "rewrite.h"
+#include "classfile/class_instrument.h"
 
 #include <signal.h>
 #include <time.h>
@@ -11,12 +11,13 @@
 
 static FILE *left;
 
-static struct sp_rewrite_want want(void *ctx, struct sp_text name, struct sp_text descriptor)
+static struct sp_class_instrument_want want(
+	void *ctx, struct sp_class_text name, struct sp_class_text descriptor)
 {
-	return (struct sp_rewrite_want){1, 2};
+	return (struct sp_class_instrument_want){1, 2};
 }
 
-static void left_out(void *ctx, struct sp_text name, const char *why)
+static void left_out(void *ctx, struct sp_class_text name, const char *why)
 {
 	if (left)
 		fprintf(left, "%s %.*s %s\n", (const char *)ctx, (int)name.len, name.s, why);
@@ -25,13 +26,13 @@ static void left_out(void *ctx, struct sp_text name, const char *why)
 /* Of its own length, for the sanitizer to watch the end. */
 static int rewrite(const char *path, const uint8_t *data, size_t len, struct sp_buf *out)
 {
-	struct sp_rewrite rw = {want, left_out, (void *)path};
+	struct sp_class_instrument rw = {want, left_out, (void *)path};
 	uint8_t *own = malloc(len ? len : 1);
 	int r = -ENOMEM;
 
 	if (own) {
 		memcpy(own, data, len);
-		r = sp_rewrite_class(&rw, own, len, out);
+		r = sp_class_instrument_class(&rw, own, len, out);
 	}
 	free(own);
 	return r;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "change.h"
-#include "in/in.h"
+#include "in/input.h"
 #include "out/out.h"
 
 /* Reads what is in @fd and writes reports of it. */
@@ -25,14 +25,14 @@ static void read_one(int fd)
 	struct sp_load_opts opts = {.tasks = true, .dict_cap = 64 << 20};
 	struct sp_err err = {{0}}, note = {{0}};
 	struct sp_profile *p = NULL;
-	enum sp_in_kind kind;
+	enum sp_input_kind kind;
 	int own;
 
-	if (sp_in_open(fd, &own, &kind, &note, &err) < 0)
+	if (sp_input_open(fd, &own, &kind, &note, &err) < 0)
 		return;
 	opts.readers = 1 + (unsigned)rnd(2);
 	opts.timeless = rnd(2);
-	if (sp_in_read(own, kind, &opts, NULL, &p, &err) == 0) {
+	if (sp_input_read(own, kind, &opts, NULL, &p, &err) == 0) {
 		struct sp_sink sink;
 
 		sp_sink_init(&sink, -1);

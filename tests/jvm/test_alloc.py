@@ -70,7 +70,7 @@ def test_what_other_threads_allocate_is_not_added(sparkprof, target, tmp_path):
     file = tmp_path / "x.jfr"
     t = target("Alloc", 1, "beside", jvm=[f"-agentpath:{parts.ROOT}/build/libsparkprof.so=start,event=alloc,interval=64k,thread=main,file={file}"])
     t.wait_for("done")
-    t.proc.wait(30)
+    t.proc.wait(100)
     mine = int(re.search(r"mine (\d+)", t.stdout())[1])
     weights = collapsed(sparkprof, file, "alloc")
     assert not [s for s in weights if "Alloc.beside" in s]

@@ -131,7 +131,7 @@ def test_environment_words_and_directories(target, sparkprof, tmp_path):
                env={**os.environ, "SPARKPROF_OPTS": opts})
     wait_until(lambda: state(sparkprof, t)["samples"] > 50)
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=30) == 0
+    assert t.proc.wait(timeout=100) == 0
     [path] = tmp_path.glob("new/*/*.jfr")
     assert path.name == f"{t.pid}.jfr" and path.parent.name == f"jvm-{os.uname().nodename}-{t.pid}"
     r = Recording(path)
@@ -155,6 +155,7 @@ def test_a_directory_that_comes_later(target, sparkprof, tmp_path):
 @pytest.mark.parametrize("mode", [0o666, 0o644])
 def test_what_another_user_has_laid_there_is_not_written_to(target, tmp_path, mode):
     """Also where it may be written to, and could be read and changed by him: names like /tmp/sparkprof-4711.1.jfr can be guessed."""
+    parts.needs_other_users("lay a file there")
     with tempfile.TemporaryDirectory() as there:  # pytest's own are nobody's but ours
         os.chmod(there, 0o777)
         laid = pathlib.Path(there, "own.jfr")
@@ -163,7 +164,7 @@ def test_what_another_user_has_laid_there_is_not_written_to(target, tmp_path, mo
         laid.chmod(mode)
         t = target("Idle", jvm=[recording.option(laid, event="wall")], user=185, cwd="/")
         t.proc.stdin.close()
-        assert t.proc.wait(timeout=30) == 0 and t.stderr() == ""
+        assert t.proc.wait(timeout=100) == 0 and t.stderr() == ""
         assert laid.read_bytes() == b"FLR\0" and Recording(pathlib.Path(there, f"own-{t.pid}.jfr")).wall()
 
 
@@ -171,7 +172,7 @@ def test_pieces_that_nobody_took_are_told_where_they_lie(target, tmp_path):
     """With no Spark there is nobody to send them; what is in localdir= is read as any other."""
     t = target("Idle", jvm=[recording.option("hdfs:///profiles", event="wall", localdir=tmp_path)])
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=60) == 0
+    assert t.proc.wait(timeout=100) == 0
     [piece] = tmp_path.glob("*.jfr")
     assert piece.name == f"sparkprof-{t.pid}.1.jfr" and Recording(piece).wall()
     assert t.stderr() == f"sparkprof: 1 piece of the recording could not be sent: see {tmp_path}/sparkprof-{t.pid}.*.jfr on this host\n"
@@ -213,7 +214,7 @@ def test_what_was_written_for_other_formats_records_jfr(target, tmp_path, words,
     """Options as they stand in people's configurations; one line tells the name that the recording has."""
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=start,event=wall,{words}"], cwd=tmp_path)
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=30) == 0
+    assert t.proc.wait(timeout=100) == 0
     assert t.stderr().count("\n") == 1 and "file: a JVM is recorded as JFR: " in t.stderr(), t.stderr()
     assert [f.name for f in tmp_path.iterdir()] == [file] and Recording(tmp_path / file).wall()
 
@@ -251,13 +252,13 @@ def test_a_wrong_word_is_named_and_the_jvm_runs_on(target, tmp_path, words, env,
     assert t.stderr().endswith("; nothing is recorded\n"), t.stderr()
     assert not our_threads(t) and not list(tmp_path.iterdir())
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=30) == 0
+    assert t.proc.wait(timeout=100) == 0
 
 
 def test_a_file_for_each_loop(target, sparkprof, tmp_path):
     """Files that follow each other without a gap; a launcher asks, dumps, stops and starts as anywhere else."""
     t = target("Idle", jvm=[recording.option(tmp_path / "own-%n.jfr", event="wall", loop="1s", flush="200ms")])
-    wait_until(lambda: (tmp_path / "own-3.jfr").exists(), 30)
+    wait_until(lambda: (tmp_path / "own-3.jfr").exists())
     assert state(sparkprof, t)["recording"]
     r = sparkprof("dump", "-f", tmp_path / "dump.collapsed", t.pid)
     assert r.returncode == 0 and "Idle.main" in (tmp_path / "dump.collapsed").read_text(), r.stderr
@@ -276,7 +277,7 @@ def test_a_file_for_each_loop(target, sparkprof, tmp_path):
 
 def test_the_oldest_file_goes_when_the_disk_is_used_up(target, sparkprof, tmp_path):
     t = target("Idle", jvm=[recording.option(tmp_path / "own.jfr", event="wall", maxdisk="64k", flush="100ms")])
-    wait_until(lambda: (tmp_path / "own.7.jfr").exists() and not (tmp_path / "own.1.jfr").exists(), 30)
+    wait_until(lambda: (tmp_path / "own.7.jfr").exists() and not (tmp_path / "own.1.jfr").exists())
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
     files = list(tmp_path.glob("own.*.jfr"))
@@ -316,7 +317,7 @@ def test_spark_that_comes_up_later_is_named(target, sparkprof, tmp_path):
     t = target("org.apache.spark.SparkEnv", jvm=[recording.option(file, event="wall")],
                classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar")
     applications = lambda: Recording(file).others["sparkprof.Application"]
-    wait_until(lambda: file.exists() and len(applications()) == 2, 60)
+    wait_until(lambda: file.exists() and len(applications()) == 2)
     assert "came later" not in applications()[0] and "app-late" in applications()[1] and "came later" in applications()[1]
     assert sparkprof("stop", t.pid).returncode == 0
     r = sparkprof("report", file, "-f", tmp_path / "x.txt")
@@ -326,9 +327,9 @@ def test_spark_that_comes_up_later_is_named(target, sparkprof, tmp_path):
 @pytest.mark.parametrize("main, told", [("org.apache.spark.api.python.BasePythonRunner", 1), ("Idle", 0)])
 def test_python_workers_that_are_not_sampled_are_told_of_in_every_piece(target, sparkprof, tmp_path, main, told):
     t = target(main, jvm=[recording.option(tmp_path / "%n.jfr", event="wall", loop="1s")])
-    wait_until(lambda: len(list(tmp_path.glob("*.jfr"))) > 2, 30)
+    wait_until(lambda: len(list(tmp_path.glob("*.jfr"))) > 2)
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=30) == 0 and t.stderr() == ""
+    assert t.proc.wait(timeout=100) == 0 and t.stderr() == ""
     for file in tmp_path.glob("*.jfr"):
         text = " ".join(sparkprof("report", "--all-threads", file).stdout.split())
         assert text.count("Python workers are not in this recording") == told, text[:2000]
@@ -351,7 +352,7 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
     assert nowhere.returncode == 1 and "nothing passes the filters; there are 3 (node-3), 4 (node-4)" in nowhere.stderr, nowhere
     assert sparkprof("report", tmp_path / "all", "-f", tmp_path / "merged.jfr").returncode == 0
     merged = sparkprof("report", tmp_path / "merged.jfr", "--all-threads").stdout
-    assert "several executors of app-1" in merged and "does not tell its executors apart" in merged, merged
-    assert "[several executors];" in sparkprof("report", tmp_path / "merged.jfr", "--all-threads", "--by", "executor", "-o", "collapsed").stdout
+    assert "2 executors of app-1" in merged and "does not tell its executors apart" in merged, merged
+    assert "[2 executors];" in sparkprof("report", tmp_path / "merged.jfr", "--all-threads", "--by", "executor", "-o", "collapsed").stdout
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))

@@ -182,10 +182,11 @@ def test_a_storm_of_calls_is_thinned(sparkprof, target, tmp_path):
     found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
     times = stacks(sparkprof, tmp_path / "x.jfr", "trace")
     # 3,200 objects in a call of ten(). Of n samples, each for as many as the limit said at that time, six standard deviations (the
-    # factor doubles and halves meanwhile, hence twice the variance).
+    # factor doubles and halves meanwhile, hence twice the variance); and a call at either end that was recorded in part.
     n = calls(stacks(sparkprof, tmp_path / "x.jfr", "calls"), "Alloc$Small.<init>")
+    expected = 3200 * calls(times, "Alloc.ten")
     assert n > 100
-    assert calls(found, "Alloc$Small.<init>") == pytest.approx(3200 * calls(times, "Alloc.ten"), rel=0.02 + 6 * (2 / n) ** 0.5), n
+    assert abs(calls(found, "Alloc$Small.<init>") - expected) <= (0.02 + 6 * (2 / n) ** 0.5) * expected + 2 * 3200, (n, expected, found)
 
 
 def verify(jar, keep, tmp_path):

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from kit.traces import wait_until
+
 
 def collapsed(path):
     """{first named frame or thread: samples} of a collapsed file with threads."""
@@ -24,15 +26,19 @@ def tid(t, name):
 @pytest.mark.parametrize("event", ["cpu", "wall"])
 def test_threads_by_name(sparkprof, waits, tmp_path, event):
     out = tmp_path / "x.collapsed"
-    done = sparkprof("-e", event, "-d", "1", "-t", "--thread", "spinner-[1]", "-f", out, waits.pid)
-    assert done.returncode == 0, done.stderr
-    assert collapsed(out) and all("spinner-1" in s.split(";")[0] for s in collapsed(out)), collapsed(out)
+
+    def something():
+        done = sparkprof("-e", event, "-d", "1", "-t", "--thread", "spinner-[1]", "-f", out, waits.pid)
+        assert done.returncode == 0, done.stderr
+        return collapsed(out)
+    wait_until(something)  # beside others it may not have a core for a second
+    assert all("spinner-1" in s.split(";")[0] for s in collapsed(out)), collapsed(out)
 
 
 def test_threads_by_number(sparkprof, waits, tmp_path):
     out = tmp_path / "x.collapsed"
     wanted = [tid(waits, "sleeper"), tid(waits, "spinner-0")]
-    done = sparkprof("-e", "wall", "-d", "1", "-t", "--filter", ",".join(map(str, wanted)), "-f", out, waits.pid)
+    done = sparkprof("-e", "wall", "-d", "3", "-t", "--filter", ",".join(map(str, wanted)), "-f", out, waits.pid)
     assert done.returncode == 0, done.stderr
     assert {s.split(";")[0].split(" ")[0].strip("[]") for s in collapsed(out)} == {"sleeper", "spinner-0"}, collapsed(out)
 

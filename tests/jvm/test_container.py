@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kit import container, parts
+from kit import container, jvm, parts
 from kit.parts import SPARKPROF
 
 
@@ -128,8 +128,10 @@ def test_bubblewrap_from_the_host(sparkprof):
 
 
 def test_private_tmp_on_the_same_root(target, sparkprof):
-    private = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh"]
-    t = target("Idle", wrap=private)
+    parts.needs_root("mount a /tmp")
+    # The classes may lie below the /tmp that is hidden: they are shown elsewhere.
+    private = ["unshare", "-m", "sh", "-ec", 'mount --bind "$0" /mnt; mount -t tmpfs -o mode=1777 none /tmp; exec "$@"', jvm.compiled()]
+    t = target("Idle", wrap=private, classes="/mnt", cwd="/")
     assert not os.path.exists(f"/tmp/hsperfdata_root/{t.pid}")
     r = sparkprof("status", t.pid)
     assert r.returncode == 0, r.stderr

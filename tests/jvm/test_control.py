@@ -1,4 +1,5 @@
 """The agent's end of the control socket against launchers that misbehave: it hangs up, and the JVM does not notice."""
+import collections
 import ctypes
 import os
 import random
@@ -10,7 +11,8 @@ import pytest
 from kit.control import Control, message, texts
 from kit.traces import our_threads, wait_until
 
-HELLO, PROBE, START, STOP, FLUSH, DETACH, STATUS, PERF = 1, 4, 7, 10, 12, 14, 16, 20
+HELLO, BUSY, LOG, PROBE, ROW, START, STARTED, PROGRESS, STOP, STOPPED = 1, 2, 3, 4, 5, 7, 8, 9, 10, 11
+FLUSH, DETACH, DETACHED, STATUS, STATE, FAILED, PERF = 12, 14, 15, 16, 17, 18, 20
 
 
 @pytest.fixture
@@ -56,25 +58,30 @@ def test_malformed_bytes_close_the_connection(talk, junk):
     assert c.closed()
 
 
+def added(t, before):
+    """Descriptors that are there now and were not before. Those of an earlier connection may have gone meanwhile."""
+    return collections.Counter(t.fds().values()) - collections.Counter(before)
+
+
 def test_uninvited_descriptors_close_the_connection_and_do_not_stay(talk):
     t, connect = talk
-    before = sorted(t.fds().values())
+    before = t.fds().values()
     c = connect()
     c.recv()
     with open("/etc/hostname") as f:
         c.send(message(STATUS), [f.fileno()])
         assert c.closed()
-        wait_until(lambda: sorted(t.fds().values()) == before)
+        wait_until(lambda: not added(t, before))
         c = connect()
         c.recv()
         c.send(message(START, texts(b"start", b"me", b"")), [f.fileno()] * 9)
         assert c.closed()
-        wait_until(lambda: sorted(t.fds().values()) == before)
+        wait_until(lambda: not added(t, before))
 
 
 def test_perf_events_that_are_none_or_not_wanted_do_not_stay(talk):
     t, connect = talk
-    before = sorted(t.fds().values())
+    before = t.fds().values()
     answer = message(PERF, struct.pack("<5Q", t.pid, 1, t.pid, t.pid, 0))
     with open("/etc/hostname") as f:
         c = connect()
@@ -89,7 +96,7 @@ def test_perf_events_that_are_none_or_not_wanted_do_not_stay(talk):
     c.send(message(STATUS))
     assert c.recv()[3] == 17
     c.sock.close()
-    wait_until(lambda: sorted(t.fds().values()) == before)
+    wait_until(lambda: not added(t, before))
 
 
 def perf_clock():
@@ -111,7 +118,7 @@ def wrong_outputs():
 
 def test_outputs_of_the_wrong_kind_are_refused(talk):
     t, connect = talk
-    before = sorted(f for f in t.fds().values() if not f.startswith("socket:"))
+    before = t.fds().values()
     c = connect()
     c.recv()
     for what, fd in wrong_outputs():
@@ -121,7 +128,7 @@ def test_outputs_of_the_wrong_kind_are_refused(talk):
         assert reply[3] == 18 and b"not a file or pipe" in reply, what
     c.send(message(START, texts(b"start", b"me", b"")))
     assert c.recv()[3] == 18, "no output at all"
-    assert sorted(f for f in t.fds().values() if not f.startswith("socket:")) == before
+    assert not [f for f in added(t, before) if not f.startswith("socket:")]
 
 
 def test_requests_without_a_recording(talk):
@@ -129,7 +136,75 @@ def test_requests_without_a_recording(talk):
     c.recv()
     for kind in (STOP, FLUSH, DETACH):
         c.send(message(kind))
-        assert c.recv()[3] == 18, kind
+        reply = c.recv()
+        assert reply[3] == FAILED and (b"nothing is being recorded" in reply or b"this launcher records nothing" in reply), kind
+
+
+def begin(c, path, options=b"start,event=wall,interval=10ms"):
+    with open(path, "w+b") as f:
+        c.send(message(START, texts(options, b"me", b"")), [f.fileno()])
+    return answer(c)
+
+
+def answer(c):
+    """The next message that is neither a sentence nor progress."""
+    while (reply := c.recv())[3] in (LOG, PROGRESS):
+        pass
+    return reply
+
+
+def test_a_launcher_that_ends_before_it_knows_leaves_no_recording(talk, sparkprof, tmp_path):
+    """It has asked that the recording goes on without it, and is killed before it reads the answer: its caller has seen a
+    command that failed, so nothing may go on."""
+    t, connect = talk
+    for n in range(5):
+        c = connect()
+        c.recv()
+        assert begin(c, tmp_path / f"{n}.jfr")[3] == STARTED
+        c.send(message(DETACH))
+        c.sock.close()
+        wait_until(lambda: not our_threads(t))
+    assert "nothing is being recorded" in sparkprof("stop", t.pid).stderr
+
+
+def test_a_recording_goes_on_once_that_is_confirmed(talk, sparkprof, tmp_path):
+    t, connect = talk
+    c = connect()
+    c.recv()
+    assert begin(c, tmp_path / "x.jfr")[3] == STARTED
+    c.send(message(DETACH))
+    assert answer(c)[3] == DETACHED
+    c.send(message(DETACH))
+    c.sock.close()
+    wait_until(lambda: "recording wall" in sparkprof("status", t.pid).stdout)
+    r = sparkprof("stop", "-f", tmp_path / "y.jfr", t.pid)
+    assert r.returncode == 0, r.stderr
+
+
+def test_who_is_gone_does_not_bar_the_next(talk, tmp_path):
+    """The recording of a launcher that was killed may still be under way when the next one asks."""
+    t, connect = talk
+    for n in range(20):
+        first, second = connect(), connect()
+        first.recv(), second.recv()
+        assert begin(first, tmp_path / "first.jfr")[3] == STARTED
+        first.sock.close()
+        reply = begin(second, tmp_path / "second.jfr")
+        assert reply[3] == STARTED, (n, reply)
+        second.sock.close()
+        wait_until(lambda: not our_threads(t))
+
+
+def test_who_is_there_bars_the_next(talk, tmp_path):
+    t, connect = talk
+    first, second = connect(), connect()
+    first.recv(), second.recv()
+    assert begin(first, tmp_path / "first.jfr")[3] == STARTED
+    assert begin(second, tmp_path / "second.jfr")[3] == BUSY
+    second.send(message(STOP))
+    assert answer(second)[3] == BUSY
+    first.send(message(STOP))
+    assert answer(first)[3] == STOPPED
 
 
 def test_random_messages(talk):
@@ -142,4 +217,17 @@ def test_random_messages(talk):
         for _ in range(rng.randint(1, 4)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         c.send(bytes(data))
+        # Refused and hung up, or taken for what it is: never left without an answer.
+        try:
+            reply = c.recv()
+        except ConnectionError:
+            reply = b""
+        if reply:
+            assert reply[:3] == b"SP\x01" and reply[3] in (BUSY, LOG, ROW, STARTED, STOPPED, PROGRESS, STATE, FAILED), (data, reply)
+            assert struct.unpack_from("<I", reply, 4)[0] == len(reply), (data, reply)
         c.sock.close()
+    c = talk[1]()
+    assert c.proved and c.recv()[3] == HELLO
+    c.send(message(STATUS))
+    reply = c.recv()
+    assert reply[3] == STATE and struct.unpack_from("<Q", reply, 8)[0] == 0, "nothing is recorded"

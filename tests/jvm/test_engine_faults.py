@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import signal
-import statistics
 import struct
 import subprocess
 import time
@@ -25,40 +24,62 @@ def test_leaving(target, tmp_path, event, how, code):
 
 
 @pytest.mark.parametrize("event", ["cpu", "wall"])
-def test_exit_is_delayed_by_less_than_a_tenth_of_a_second(target, tmp_path, event):
-    """HotSpot waits 300 ms at exit for threads in native code: ours must be gone. Beside JVMs that nobody records, in
-    turns: what the machine does meanwhile comes to both."""
+def test_exit_does_not_wait_for_our_threads(target, tmp_path, event):
+    """HotSpot waits 300 ms at exit for threads in native code: ours must be gone. The best against the best of those that nobody
+    records, in turns, 20 at most: such a wait would be in all of them, what a busy machine takes is not."""
     took = {True: [], False: []}
-    for recorded in [True, False] * 5:
+    for recorded in [True, False] * 20:
         options = [recording.option(tmp_path / f"{len(took[True])}.jfr", event=event)] if recorded else []
         t = target("Leave", 0.3, "exit", 3, wait=False, jvm=options)
-        assert t.proc.wait(timeout=60) == 3
+        assert t.proc.wait(timeout=100) == 3
         left = next(int(x.split()[1]) for x in t.stdout().splitlines() if x.startswith("leaving"))
         took[recorded].append(time.time() * 1000 - left)
-    assert min(took[True]) - statistics.median(took[False]) < 100, took
+        if not recorded and len(took[False]) >= 3 and min(took[True]) - min(took[False]) < 200:
+            break
+    assert min(took[True]) - min(took[False]) < 200, took
 
 
 def test_kill_loses_at_most_the_last_flush(target, tmp_path):
     file = tmp_path / "x.jfr"
-    t = target("Split", 30, jvm=[recording.option(file, event="ctimer", interval="5ms")])
-    time.sleep(3)
+    t = target("Split", 60, jvm=[recording.option(file, event="ctimer", interval="5ms", flush="300ms")])
+
+    def now():
+        copy = tmp_path / "copy.jfr"
+        copy.write_bytes(file.read_bytes())
+        return recording.Recording(copy)
+    wait_until(lambda: len(now().others["sparkprof.Counts"]) >= 6, 60)
+    before, killed = now(), time.time_ns()
     t.proc.kill()
     t.proc.wait()
     r = recording.Recording(file)
-    times = [s.time for s in r.cpu()]
-    assert max(times) - min(times) > 500_000_000
+    kept = {(s.time, s.tid) for s in r.cpu()}
+    assert {(s.time, s.tid) for s in before.cpu()} <= kept, "what was durable is there"
+    # Each flush writes its counts: how late they come on this machine is in the recording.
+    flushes = sorted(r.times["sparkprof.Counts"])
+    late = max(b - a for a, b in zip(flushes, flushes[1:]))
+    times = sorted(at for at, _ in kept)
+    late += max(b - a for a, b in zip(times, times[1:]))  # so long none of its threads ran
+    took = max(time.time_ns() - killed, 1)  # the time of the look before and of the kill
+    assert killed - max(at for at, _ in kept) < 2 * late + took, "no more than one flush is missing"
+    # No sample in between is missing either: 5 ms of CPU time each.
+    spun = [at for at, tid in kept if tid == next(s.tid for s in r.cpu() if s.thread == "main")]
+    assert len(spun) >= 20 and r.counts()["lost"] == 0
 
 
 def test_stop_and_continue(target, tmp_path):
     file = tmp_path / "x.jfr"
-    t = target("Split", 4, jvm=[recording.option(file, event="cpu", interval="1ms")])
+    t = target("Split", 2, jvm=[recording.option(file, event="cpu", interval="1ms")])
     for _ in range(5):
         t.proc.send_signal(signal.SIGSTOP)
         time.sleep(0.2)
         t.proc.send_signal(signal.SIGCONT)
         time.sleep(0.2)
-    assert t.proc.wait(timeout=60) == 0
-    assert recording.Recording(file).cpu()
+    assert t.proc.wait(timeout=100) == 0
+    # By its own clock it has used 4 s, and a stop of the process costs no sample: at most one interval at either end.
+    r = recording.Recording(file)
+    spun = sum(s.thread == "main" for s in r.cpu())
+    used = int(t.stdout().split("done ")[1]) / 1e6
+    assert used - 0.03 * used - 2 < spun + r.counts()["lost"] < used + 0.03 * used + 2, (spun, used)
 
 
 def chunks(path):
@@ -97,7 +118,7 @@ def test_steps_of_the_clock_as_a_preloaded_library_shows_them(target, tmp_path):
 def test_nothing_is_left_after_stop(target, tmp_path, event, more):
     file = tmp_path / "x.jfr"
     t = target("Waits", 60, 2, jvm=[recording.option(file, event=event, interval="5ms", timeout="2s", **more)])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while any(n.startswith("sparkprof") for n in t.threads().values()):
         assert time.monotonic() < deadline, t.threads()
         time.sleep(0.1)
@@ -119,7 +140,7 @@ def test_fork_in_a_loop_makes_progress_and_children_are_not_sampled(target, tmp_
     lib = recording.native("strangers")
     for event, more in [("cpu", {"capture": "ring"}), ("cpu", {"capture": "signal"}), ("ctimer", {})]:
         out = tmp_path / f"counts-{event}-{more}"
-        _, r = record(target, tmp_path, "Waits", 3, 1, event=event, interval="1ms", **more,
+        _, r = record(target, tmp_path, "Waits", 2, 1, event=event, interval="1ms", **more,
                       jvm=[f"-agentpath:{lib}=fork"], env={"STRANGER": str(out)})
         forks, _, failed = map(int, out.read_text().split()[:3])
         assert forks > 20 and failed == 0
@@ -156,14 +177,16 @@ def test_users_of_sigsegv_are_served(target, tmp_path, event, neighbour):
 
 def test_a_heap_dump_in_mid_recording(target, tmp_path):
     file, dump = tmp_path / "x.jfr", tmp_path / "x.hprof"
-    t = target("Unload", 5, jvm=[recording.option(file, event="wall", interval="10ms"), "-Xmx64m"])
-    time.sleep(1)
+    t = target("Unload", 200, jvm=[recording.option(file, event="wall", interval="10ms", flush="200ms"), "-Xmx64m"])
+    wait_until(lambda: b"Unload" in file.read_bytes())
     done = subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "GC.heap_dump", dump], capture_output=True, text=True)
     dumped = time.time_ns()
     assert dump.exists() and dump.stat().st_size > 100_000, done.stdout + done.stderr
-    assert t.proc.wait(timeout=60) == 0
+    time.sleep(1)  # what it goes on with
+    t.proc.terminate()
+    assert t.proc.wait(timeout=100) == 143
     times = [s.time for s in recording.Recording(file).wall() if s.thread == "main"]
-    assert min(times) < dumped and max(times) > dumped + 500_000_000
+    assert min(times) < dumped < max(times)
 
 
 def test_a_handler_over_ours_that_calls_us(target, sparkprof, tmp_path):
@@ -174,15 +197,14 @@ def test_a_handler_over_ours_that_calls_us(target, sparkprof, tmp_path):
         r = sparkprof("-e", "ctimer", "-d", "1", "-f", tmp_path / "x.jfr", t.pid)
         assert r.returncode == 0 and t.alive(), r.stderr
         before = int(out.read_text().split()[0])
-    time.sleep(0.5)
-    assert int(out.read_text().split()[0]) > before > 0
+    wait_until(lambda: int(out.read_text().split()[0]) > before > 0)
 
 
 @pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
 def test_xcheck_jni_is_silent(target, tmp_path, event):
     t, _ = record(target, tmp_path, "Churn", 1.5, jvm=["-Xcheck:jni"], event=event, interval="5ms")
     bare = target("Churn", 0.5, jvm=["-Xcheck:jni"], wait=False)
-    bare.proc.wait(timeout=60)
+    bare.proc.wait(timeout=100)
     warnings = [l for l in t.stdout().splitlines() + t.stderr().splitlines() if "WARN" in l or "FATAL" in l]
     expected = [l for l in bare.stdout().splitlines() + bare.stderr().splitlines() if "WARN" in l or "FATAL" in l]
     assert len(warnings) <= len(expected), warnings
@@ -190,7 +212,7 @@ def test_xcheck_jni_is_silent(target, tmp_path, event):
 
 @pytest.mark.parametrize("event", ["cpu", "wall"])
 def test_classes_that_come_and_go(target, tmp_path, event):
-    t, r = record(target, tmp_path, "Unload", 6, event=event, interval="1ms", jvm=["-Xmx128m"])
+    t, r = record(target, tmp_path, "Unload", 4, event=event, interval="1ms", jvm=["-Xmx128m"])
     assert t.proc.returncode == 0
     callers = set()
     for s in r.samples:
@@ -234,24 +256,27 @@ def test_disk_full(target, sparkprof, tmp_path):
     """Somebody else fills the disk in mid-recording. The JVM's stderr says nothing; who asks, and the recording, do."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
-        pytest.skip("needs root, to mount a small disk")
+    parts.needs_root("mount a small disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], check=True)
     try:
         file = disk / "x.jfr"
-        t = target("Unload", 9, jvm=[recording.option(file, event="cpu", interval="500us", flush="300ms")])
-        time.sleep(2.5)
+        t = target("Unload", 200, jvm=[recording.option(file, event="cpu", interval="500us", flush="300ms")])
+        flushes = set()
+        wait_until(lambda: flushes.add(file.stat().st_mtime_ns) or len(flushes) > 3)
+        sampled = time.time_ns()  # two flushes later, of a few writes each, all until now is in the file
+        wait_until(lambda: flushes.add(file.stat().st_mtime_ns) or len(flushes) > 10)
         with open(disk / "filler", "wb", buffering=0) as f, pytest.raises(OSError):
             while True:
                 f.write(bytes(4096))
-        full = time.time_ns()
         assert os.statvfs(disk).f_bavail == 0
         wait_until(lambda: "no space left" in (json.loads(sparkprof("status", "--json", t.pid).stdout) or [{}])[0].get("note", ""))
         assert "no space left" in sparkprof("status", t.pid).stdout
-        assert t.proc.wait(timeout=60) == 0
+        t.proc.terminate()
+        assert t.proc.wait(timeout=100) == 143
         assert t.stderr() == ""
         assert "the recording ends early: it could not be written (no space left on its disk)" in sparkprof("report", file).stdout.replace("\n          ", "")
         times = [s.time for s in recording.Recording(file).cpu()]
-        assert min(times) < full - 1_000_000_000 and max(times) > full - 1_000_000_000  # all flushes before are there
+        assert min(times) < sampled < max(times)  # all flushes before are there
     finally:
         subprocess.run(["umount", "-l", disk])
 
@@ -260,20 +285,20 @@ def test_a_recording_goes_on_when_its_disk_has_room_again(target, sparkprof, tmp
     """Twice, beside the file before, and within the limits that were given to the whole."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
-        pytest.skip("needs root, to mount a small disk")
+    parts.needs_root("mount a small disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], check=True)
     status = lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0]
     try:
         t = target("Idle", jvm=[recording.option(disk / "x.jfr", event="wall", flush="100ms", timeout="10m")])
         for file in ("x.jfr", "x.2.jfr", "x.3.jfr"):
-            wait_until(lambda: (disk / file).exists() and status()["samples"] > 100, 30)
+            wait_until(lambda: (disk / file).exists() and status()["samples"] > 100)
             assert "no space" not in status().get("note", "")
             if file == "x.3.jfr":
                 break
             with open(disk / "filler", "wb", buffering=0) as f, pytest.raises(OSError):
                 while True:
                     f.write(bytes(4096))
-            wait_until(lambda: "no space left" in status().get("note", ""), 30)
+            wait_until(lambda: "no space left" in status().get("note", ""))
             (disk / "filler").unlink()
         assert status()["ends"]
         assert sparkprof("stop", t.pid).returncode == 0
@@ -288,8 +313,8 @@ def test_a_recording_goes_on_when_its_disk_has_room_again(target, sparkprof, tmp
 def test_a_disk_that_is_full_at_the_start_is_waited_for(target, sparkprof, tmp_path):
     disk, older = tmp_path / "disk", b"FLR\0" + bytes(5000)
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]).returncode:
-        pytest.skip("needs root, to mount a small disk")
+    parts.needs_root("mount a small disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], check=True)
     try:
         (disk / "filler").write_bytes(bytes(3 << 19))
         (disk / "x.jfr").write_bytes(older)
@@ -298,7 +323,7 @@ def test_a_disk_that_is_full_at_the_start_is_waited_for(target, sparkprof, tmp_p
         time.sleep(1.5)
         assert (disk / "x.jfr").read_bytes() == older  # not given up for nothing
         (disk / "filler").unlink()
-        wait_until(lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0].get("samples", 0) > 0, 30)
+        wait_until(lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0].get("samples", 0) > 0)
         assert t.stderr().count("\n") == 1
     finally:
         subprocess.run(["umount", "-l", disk])
@@ -308,8 +333,8 @@ def test_a_disk_that_is_nearly_full_keeps_what_fits(target, sparkprof, tmp_path)
     """The first flush alone is larger than the disk."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk]).returncode:
-        pytest.skip("needs root, to mount a small disk")
+    parts.needs_root("mount a small disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], check=True)
     try:
         t = target("Mixture", 60)
         r = sparkprof("-e", "cpu", "-i", "200us", "-d", 2, "-f", disk / "x.jfr", t.pid)
@@ -330,7 +355,9 @@ def test_flight_recorder_beside(target, tmp_path):
     t, r = record(target, tmp_path, "Split", 3, event="ctimer", interval="5ms",
                   jvm=[f"-XX:StartFlightRecording=filename={theirs},settings=profile", "-Xlog:disable"])
     assert t.proc.returncode == 0
-    assert len(r.cpu()) > 50
+    used = int(t.stdout().split("done ")[1]) / 5e6
+    spun = sum(s.thread == "main" for s in r.cpu())
+    assert abs(spun + r.counts()["lost"] - used) < 0.03 * used + 2, (spun, used)
     assert theirs.stat().st_size > 0
 
 
@@ -339,7 +366,7 @@ def test_async_profiler_beside_is_named(target, tmp_path, event, more):
     file = tmp_path / "x.jfr"
     theirs = f"-agentpath:{parts.async_profiler()}=start,event=itimer,file={tmp_path}/theirs.jfr"
     t = target("Leave", 1, "exit", 5, wait=False, jvm=[theirs, recording.option(file, event=event, **more)])
-    assert t.proc.wait(timeout=60) == 5
+    assert t.proc.wait(timeout=100) == 5
     assert "async-profiler is sampling this JVM" in t.stderr()
     assert not file.exists()
 
@@ -357,14 +384,14 @@ def test_async_profiler_that_comes_second_does_not_end_the_jvm(target, tmp_path,
         blocked = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
         assert not [s for s in own if blocked >> (s - 1) & 1] and blocked >> (signal.SIGPROF - 1) & 1, status
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=30) == 0
+    assert t.proc.wait(timeout=100) == 0
     assert recording.Recording(tmp_path / "x.jfr").wall()
 
 
 def test_ring_beside_async_profiler(target, tmp_path):
     theirs = f"-agentpath:{parts.async_profiler()}=start,event=itimer,file={tmp_path}/theirs.jfr"
-    t, r = record(target, tmp_path, "Leave", 2, "exit", 5, jvm=[theirs], event="cpu", capture="ring", interval="5ms")
-    assert t.proc.returncode == 5
+    t, r = record(target, tmp_path, "Split", 1, jvm=[theirs], event="cpu", capture="ring", interval="5ms")  # a second of CPU
+    assert t.proc.returncode == 0
     assert len(r.cpu()) > 20
     assert (tmp_path / "theirs.jfr").stat().st_size > 0
 
@@ -380,6 +407,32 @@ def test_nobody_writes_into_memory_the_host_has_freed(target, sparkprof, tmp_pat
         assert r.returncode == 0, r.stderr
         t.send("")
         t.wait_for(f"turn {turn}")
+    time.sleep(1)  # for the last look at what is kept
+    assert t.alive()
+    assert not said.exists(), said.read_text()
+
+
+@pytest.mark.parametrize("jdk", [17, 21, 25])
+def test_native_threads_that_attached_during_a_recording_end_after_another(target, sparkprof, tmp_path, jdk):
+    """JDK 21 makes two JVMTI states for a thread whose Thread object was sampled as an allocation, and forgets one of them."""
+    said = tmp_path / "said"
+    env = {**os.environ, "LD_PRELOAD": str(recording.native("quarantine")), "QUARANTINE": str(said)}
+    t = target("Attachers", recording.native("attachers"), jdk=jdk, env=env)
+
+    def turn(n):
+        t.send("")
+        t.wait_for(f"turn {n}")
+
+    def recorded(*words):
+        r = sparkprof(*words, "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+
+    recorded("start", "-q", "-e", "alloc", "-i", 1)
+    turn(1)  # they come
+    assert sparkprof("stop", "-q", t.pid).returncode == 0
+    recorded("-q", "-e", "cpu", "-d", 0.1)
+    turn(2)  # they go
+    recorded("-q", "-e", "cpu", "-d", 0.1)
     time.sleep(1)  # for the last look at what is kept
     assert t.alive()
     assert not said.exists(), said.read_text()

@@ -2,16 +2,15 @@
 import collections
 
 import pytest
-from kit import deny, recording
+from kit import chance, deny, recording, spinners
 from test_engines import record
 
 
 def spans(r):
-    """Nanoseconds by thread and state, up to the spinners' last words: for those they wait for each other."""
+    """Nanoseconds by thread and state."""
     out = collections.defaultdict(collections.Counter)
     for s in r.wall():
-        if not any(f.startswith(("java.nio.file.Files.", "java.io.PrintStream.")) for f in s.stack):
-            out[s.thread][s.state] += s.span
+        out[s.thread][s.state] += s.span
     return out
 
 
@@ -19,22 +18,19 @@ def spans(r):
 def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
     t, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
     by = spans(r)
-    truth = {w[0]: (int(w[1]), int(w[2])) for w in map(str.split, t.stdout().splitlines()) if w[0].startswith("spinner")}
     for thread, state in [("sleeper", "STATE_SLEEPING"), ("locker", "STATE_LOCK"), ("parker", "STATE_LOCK"),
                           ("reader", "STATE_NET")]:
         blocked = sum(v for k, v in by[thread].items() if k != "STATE_WAITING_FOR_CPU")
         assert by[thread][state] / blocked > 0.97, (thread, by[thread])
     # Three spinners on two cores: running or waiting for a core, but for the JVM's safepoints.
-    for i in range(3):
-        got = by[f"spinner-{i}"]
-        busy = got["STATE_RUNNABLE"] + got["STATE_WAITING_FOR_CPU"]
-        assert busy / sum(got.values()) > 0.95, got
-        ran, waited = truth[f"spinner-{i}"]
-        assert got["STATE_RUNNABLE"] / (ran + waited) == pytest.approx(ran / (ran + waited), abs=0.03)
-        assert got["STATE_WAITING_FOR_CPU"] / (ran + waited) == pytest.approx(waited / (ran + waited), abs=0.03)
-    # Every thread weighs the same.
-    totals = [sum(by[t].values()) for t in ("sleeper", "locker", "parker", "reader", "spinner-0", "spinner-1")]
-    assert min(totals) > 0.9 * max(totals), totals
+    for thread, spun in spinners.said(t, 3).items():
+        assert spun.ran_so(by[thread]["STATE_RUNNABLE"]) and spun.waited_so(by[thread]["STATE_WAITING_FOR_CPU"]), (thread, by[thread])
+    # Every thread weighs the same: those that lived until the end, and those that ended with the spinning; they began one after the
+    # other, and how long that took the target says.
+    late = next(int(line.split()[1]) for line in t.stdout().splitlines() if line.startswith("began "))
+    for same in (("parker", "reader", "spinner-0", "spinner-1", "spinner-2"), ("sleeper", "locker")):
+        totals = [sum(by[t].values()) for t in same]
+        assert min(totals) > 0.95 * max(totals) - 3 * spun.longest - late, (totals, late)
 
 
 def test_spans_of_a_thread_follow_each_other(target, tmp_path):
@@ -54,10 +50,14 @@ def test_spans_of_a_thread_follow_each_other(target, tmp_path):
 def stand_in_their_methods(r):
     for thread, method in [("locker", "Waits.locked"), ("parker", "Waits.parked"), ("sleeper", "Waits.sleeping"),
                            ("reader", "Waits.reading"), ("owner", "Waits.main")]:
-        mine = [s for s in r.wall() if s.thread == thread]
-        assert mine, thread
-        have = sum(s.span for s in mine if any(f.startswith(method + " ") for f in s.stack))
-        assert have > 0.97 * sum(s.span for s in mine), thread
+        mine = sorted((s for s in r.wall() if s.thread == thread), key=lambda s: s.time)
+        there = [any(f.startswith(method + " ") for f in s.stack) for s in mine]
+        assert any(there), thread
+        # from the first to the last: how long a thread takes to get there, and to end, the machine decides
+        first, last = there.index(True), len(there) - there[::-1].index(True)
+        have = sum(s.span for s, ok in zip(mine, there) if ok)
+        assert have > 0.97 * sum(s.span for s in mine[first:last]), thread
+        assert have > 400_000_000, thread
 
 
 @pytest.mark.parametrize("rules", [[], ["process_vm_readv=EPERM"]])
@@ -91,5 +91,6 @@ def test_poll_is_not_interrupted(target, tmp_path, capture):
                   jvm=[f"-agentpath:{lib}=poll"], env={"STRANGER": str(out)})
     calls, interrupted = map(int, out.read_text().split()[:2])
     assert calls > 20
-    assert interrupted <= (0 if capture == "ring" else 0.05 * calls)
+    # A signal for a thread that ran may find it in its next call; one in twenty is allowed, which was not measured.
+    assert interrupted == 0 if capture == "ring" else chance.at_most(interrupted, calls, 0.05)
     assert any(s.state == "STATE_POLL" for s in r.wall())

@@ -3,7 +3,8 @@ import collections
 import os
 
 import pytest
-from kit import deny, recording
+from kit import chance, deny, parts, recording
+from kit.traces import open_to_all
 
 ENGINES = {"ring": ("cpu", "ring"), "perf-signal": ("cpu", "signal"), "ctimer": ("ctimer", None), "itimer": ("itimer", None)}
 
@@ -12,10 +13,8 @@ def record(target, tmp_path, main, *args, jvm=(), wait=120, user=None, jdk=17, e
     """Runs the target to its end; returns it and its recording."""
     file = tmp_path / "x.jfr"
     if user:
-        tmp_path.chmod(0o777)
-        for p in tmp_path.parents:
-            if p.stat().st_mode & 0o005 != 0o005:
-                p.chmod(p.stat().st_mode | 0o005)
+        parts.needs_other_users("start a JVM")
+        open_to_all(tmp_path)
     t = target(main, *args, jvm=[recording.option(file, **options), *jvm], wait=False, user=user, jdk=jdk, env=env, wrap=wrap)
     t.proc.wait(timeout=wait)
     return t, recording.Recording(file)
@@ -29,8 +28,8 @@ def test_known_split_of_cpu(target, tmp_path, engine):
     assert t.proc.returncode == 0
     spun = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Split.main ") for f in s.stack)]
     assert len(spun) > 300
-    shares = r.share(spun, "Split.half", "Split.third", "Split.fifth")
-    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.06 if len(spun) < 2000 else 0.03)
+    for share, p in zip(r.share(spun, "Split.half", "Split.third", "Split.fifth"), (0.5, 0.3, 0.2)):
+        assert chance.within(round(share * len(spun)), len(spun), p, slack=0.01)
     assert r.counts()["lost"] == 0
     assert r.counts()["unknown"] <= 0.01 * r.counts()["samples"] + 2
 
@@ -45,6 +44,7 @@ def test_other_jdks(target, tmp_path, jdk):
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
 
 
+@pytest.mark.alone  # what is read after the sample is right where the collector has a core soon
 @pytest.mark.parametrize("jdk,gc,capture", [(21, "G1", "ring"), (25, "G1", "signal"), (25, "Serial", "ring")])
 def test_virtual_threads_have_their_names(target, tmp_path, jdk, gc, capture):
     """Carried by two threads, moved by the collector all the time, with and without a name."""
@@ -92,6 +92,7 @@ def test_stacks_of_code_that_is_deoptimised_all_the_time(target, tmp_path, jdk):
     assert r.counts()["unknown"] <= 0.005 * len(mine) + 2
 
 
+@pytest.mark.alone  # what is read after the sample is right where the collector has a core soon
 @pytest.mark.parametrize("mode", ["-Xint", "-Xmixed"])
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, mode):
@@ -105,6 +106,7 @@ def test_stacks_deeper_than_the_window_are_completed(target, tmp_path, capture, 
     assert max(depths) == 901 and depths.count(901) >= 0.9 * len(depths)
 
 
+@pytest.mark.alone  # what is read after the sample is right where the collector has a core soon
 @pytest.mark.parametrize("mode", ["-Xint", "-Xmixed"])
 def test_two_ways_down_the_same_recursion_are_not_mixed_up(target, tmp_path, mode):
     """What is read of a long stack after its sample may be the other's, taken since then."""
@@ -113,8 +115,9 @@ def test_two_ways_down_the_same_recursion_are_not_mixed_up(target, tmp_path, mod
     whole = [s for s in r.cpu() if on(s, "main") and on(s, "down")]
     assert len(whole) > 100
     mixed = [s for s in whole if on(s, "leftEnd") and on(s, "right") or on(s, "rightEnd") and on(s, "left")]
-    # What lies beyond the window is read later: where the thread has come back by then, by the other way, nothing tells.
-    assert len(mixed) * 50 <= len(whole), (len(mixed), len(whole))
+    # What lies beyond the window is read later: where the thread has come back by then, by the other way, nothing tells. One in
+    # fifty is allowed; how many there really are was not measured.
+    assert chance.at_most(len(mixed), len(whole), 0.02)
 
 
 @pytest.mark.parametrize("capture", ["ring", "signal"])
@@ -141,19 +144,19 @@ def test_long_system_calls_weigh_what_they_take(target, tmp_path, engine, interv
     assert inside > 0.35 and inside / (inside + outside) == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.parametrize("user", [None, 12345])
+@pytest.mark.parametrize("user", [None, 12347])
 def test_system_time_is_not_lost(target, tmp_path, user):
     # Not a divisor of the program's own 10 ms: samples in step with it would see 40 or 60 %.
     _, r = record(target, tmp_path, "Syscalls", 2.5, user=user, event="cpu", interval="1700us")
     mine = [s for s in r.cpu() if s.thread == "main" and any(f.startswith("Syscalls.main ") for f in s.stack)]
     assert len(mine) > 300
-    assert r.share(mine, "Syscalls.kernel", "Syscalls.user") == pytest.approx([0.5, 0.5], abs=0.06)
+    for share in r.share(mine, "Syscalls.kernel", "Syscalls.user"):
+        assert chance.within(round(share * len(mine)), len(mine), 0.5, slack=0.02)
 
 
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 def test_kernel_frames_where_allowed(target, tmp_path, capture):
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    parts.needs_root("see the kernel's frames")
     _, r = record(target, tmp_path, "Syscalls", 1.5, event="cpu", interval="1ms", capture=capture)
     kernel = [s for s in r.cpu() if s.stack and s.stack[0].endswith("[Kernel]")]
     assert len(kernel) > 0.2 * len(r.cpu())
@@ -176,7 +179,7 @@ def test_denied_by_seccomp(target, tmp_path, rule, event):
     if rule.startswith("perf"):  # of wall, only a part is done in another way
         said = "; for threads that run, using ctimer instead" if event == "wall" else "; using ctimer instead"
         assert any(said in n for n in notes), notes
-        assert any(("seccomp" if "EPERM" in rule else "no perf events") in n for n in notes), notes
+        assert any("seccomp" in n for n in notes), notes
 
 
 def test_without_perf_and_timers_itimer_is_left(target, tmp_path):
@@ -186,7 +189,7 @@ def test_without_perf_and_timers_itimer_is_left(target, tmp_path):
     assert any("using itimer instead" in s for s in r.others["jdk.ActiveSetting"])
     t = target("Leave", 0.1, "exit", 3, wait=False, wrap=rules,
                jvm=[recording.option(tmp_path / "y.jfr", event="ctimer")])
-    assert t.proc.wait(timeout=60) == 3
+    assert t.proc.wait(timeout=100) == 3
     assert "timer_create" in t.stderr()
 
 
@@ -206,7 +209,7 @@ def test_wrong_options_are_one_line_and_the_job_runs_on(target, tmp_path):
                       ("start,event=cpu,file=%q.jfr", "'%q' is not known"),
                       ("event=cpu,file=x.jfr", "write start,")]:
         t = target("Leave", 0.1, "exit", 3, jvm=[f"-agentpath:{recording.AGENT}={bad}"], wait=False, cwd=tmp_path)
-        assert t.proc.wait(timeout=60) == 3
+        assert t.proc.wait(timeout=100) == 3
         lines = t.stderr().splitlines()
         assert len(lines) == 1 and lines[0].startswith("sparkprof: ") and says in lines[0], t.stderr()
 

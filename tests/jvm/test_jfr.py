@@ -8,7 +8,6 @@ import pytest
 
 from kit import native, parts, peers
 
-JMC = ["org.openjdk.jmc:flightrecorder:9.1.2", "org.openjdk.jmc:common:9.1.2", "org.lz4:lz4-java:1.8.0"]
 SAMPLE = "jdk.ExecutionSample"
 
 
@@ -28,7 +27,7 @@ def script(path, *args):
 def java_readers():
     """Counts of events as other readers see them: {(file, reader): {type: count}}."""
     out = parts.ROOT / "build/readers"
-    jars = ":".join(str(parts.maven(j)) for j in JMC)
+    jars = ":".join(str(parts.maven(j)) for j in peers.JMC)
     subprocess.run([parts.jdk(17) / "bin/javac", "-cp", jars, "-d", out,
                     parts.ROOT / "tests/jvm/readers/Readers.java"], check=True)
 
@@ -97,7 +96,7 @@ def test_stream_is_a_chunk_per_flush(tmp_path, java_readers):
     with open(path, "wb") as f:
         p = subprocess.Popen([native.jfr_script(), "-", "5", "50", "10"], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
-        f.write(p.communicate(timeout=60)[0])
+        f.write(p.communicate(timeout=100)[0])
     mine = ours(path)
     assert mine[SAMPLE] == 250
     found = java_readers(path)

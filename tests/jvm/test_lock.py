@@ -1,5 +1,6 @@
 """-e lock: every kind of Java lock with its class and time, as the waiting thread itself measured it; idle threads apart."""
 import json
+import math
 import re
 import subprocess
 
@@ -80,13 +81,16 @@ def test_every_kind_of_lock_with_its_class_and_time(sparkprof, target, tmp_path,
 
 
 def test_threads_of_a_foreign_pool_are_idle(sparkprof, target, tmp_path):
-    """Those of Jetty, which serves Spark's web pages, wait in a queue of its own."""
+    """Those of Jetty, which serves Spark's web pages, wait in a queue of its own. Two of them that wake at once wait for its lock, for
+    microseconds: that is no idleness."""
     t = target("IdlePool", classes=spark.bare_classes())
     r = sparkprof("-e", "lock", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
     poll = "org/sparkproject/jetty/util/BlockingArrayQueue.poll"
-    assert waited(stacks(sparkprof, tmp_path / "x.jfr", "idle"), poll) > 300_000
-    assert "BlockingArrayQueue" not in sparkprof("report", "-e", "lock", "-o", "collapsed", tmp_path / "x.jfr").stdout
+    idle = stacks(sparkprof, tmp_path / "x.jfr", "idle")
+    assert waited(idle, poll, CLASSES["condition"]) > 300_000 and waited(idle, poll) == waited(idle, poll, CLASSES["condition"]), idle
+    lines = sparkprof("report", "-e", "lock", "-o", "collapsed", tmp_path / "x.jfr").stdout.splitlines()  # most often none
+    assert all(f";{CLASSES['reentrant']} " in line for line in lines if "BlockingArrayQueue" in line), lines
 
 
 @pytest.mark.parametrize("jdk", [21, 25])
@@ -127,6 +131,17 @@ def test_short_waits_are_sampled_and_sum_up(sparkprof, target, tmp_path):
     assert least - 6 * least ** 0.5 < told < most + 6 * most ** 0.5, (told, least, most)
 
 
+def most_told(file, times):
+    """5,000 a second are told, in turns of 2^26 ns: of n waits in a turn the first q, and of those that follow every other one
+    until q more are told, then one in four … A concave function of n, so the most for all turns is that of equal ones. What is
+    told beyond q is drawn: six standard deviations of that on top."""
+    at = recording.Recording(file).times["jdk.JavaMonitorEnter"]
+    turns = (max(at) - min(at)) / 2**26 + 2
+    q, n = 5000 * 2**26 // 10**9, times / turns
+    each = n if n <= q else q * (1 + math.log2(n / q))
+    return turns * each + 6 * (turns * each) ** 0.5
+
+
 def test_a_storm_is_thinned_and_sums_up(sparkprof, target, tmp_path):
     """More contended monitors than are told: the sum is still what the JVM itself has counted, and the events are few."""
     t = target("LockStorm")
@@ -139,8 +154,7 @@ def test_a_storm_is_thinned_and_sums_up(sparkprof, target, tmp_path):
     found = stacks(sparkprof, tmp_path / "x.jfr", "lock")
     counted = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "x.jfr"], capture_output=True, text=True).stdout
     told = int(re.search(r"jdk.JavaMonitorEnter\s+(\d+)", counted)[1])
-    # On a machine that has other things to do the threads may meet less often than the limit allows.
-    assert told < times / 2 or times < 30_000, (told, times)
+    assert told <= most_told(tmp_path / "x.jfr", times), (told, times)
     assert told == times or "lock: more than 5000 samples a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
     # A wait that is told with probability p counts 1/p of it: its square is the most that it adds to the variance of the sum.
     spread = sum(int(e.rsplit("= ", 1)[1]) ** 2 for e in recording.Recording(tmp_path / "x.jfr").others["jdk.JavaMonitorEnter"]) ** 0.5

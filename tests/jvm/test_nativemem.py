@@ -127,7 +127,7 @@ def test_a_library_that_is_loaded_later(sparkprof, target, tmp_path, lib):
     t.wait_for(f"did load {lib}")
     t.send(f"load {recording.native('ownalloc')}")
     t.wait_for("ownalloc.so")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 100
     while not entries_of_ours(t, "libmallocs"):  # libraries are looked for every 20 ms
         assert time.monotonic() < end
         time.sleep(0.05)

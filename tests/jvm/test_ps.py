@@ -245,7 +245,7 @@ def test_pid_namespace_is_seen_from_outside(ps):
     """Its own number in there is in nspid; hsperfdata is found by it, through its own /tmp."""
     home = parts.jdk(17)
     p = subprocess.Popen(["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-                          "--tmpfs", "/tmp", home / "bin/java", "-cp", jvm.compiled(), "Idle"],
+                          "--tmpfs", "/tmp", "--ro-bind", jvm.compiled(), "/mnt", home / "bin/java", "-cp", "/mnt", "Idle"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         if p.stdout.readline() != b"ready\n":

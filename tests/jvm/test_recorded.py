@@ -42,7 +42,7 @@ def test_async_profilers_converter_keeps_cpu_and_wall_apart(target, tmp_path):
     for what in ("--cpu", "--wall"):
         subprocess.run([*peers.converter(), what, "-o", "collapsed", r.path, tmp_path / "out"], check=True)
         text[what] = (tmp_path / "out").read_text()
-    assert "Waits.spinning" in text["--cpu"] and "Waits.parked" not in text["--cpu"]
+    assert "Spinners.spin" in text["--cpu"] and "Waits.parked" not in text["--cpu"]
     assert "Waits.parked" in text["--wall"]
 
 
@@ -85,7 +85,7 @@ def test_stacks_deeper_than_asked_for_are_told_from_others(target, sparkprof, tm
 def test_what_is_said_after_the_start_is_in_the_recording(target, tmp_path):
     """More threads than there may be timers, but only once it records."""
     tmp_path.chmod(0o777)
-    _, r = record(target, tmp_path, "Waits", 2, 40, event="ctimer", interval="4ms", user=4242,
+    _, r = record(target, tmp_path, "Waits", 2, 40, event="ctimer", interval="4ms", user=4244,
                   wrap=["prlimit", "--sigpending=8", "--"])
     notes = settings(r, "note")
     assert [n for n in notes if "refuses timers" in n], notes

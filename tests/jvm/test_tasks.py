@@ -1,9 +1,11 @@
 """Names of threads and spans of tasks at the very moment, against a program that renames its threads as Spark does."""
+import json
 import re
 import statistics
 
 import pytest
 from kit import recording
+from kit.traces import wait_until
 
 NAME = re.compile(r"task (\d+)\.0 in stage (\d+)\.0 \(TID (\d+)\)")
 
@@ -27,6 +29,11 @@ def spans(r):
         fields = dict(re.findall(r"(\w+) = (\S+)", text))
         found[int(fields["taskId"])] = {**fields, "from": begin, "to": begin + int(fields["ns"])}
     return found
+
+
+def java_names(sparkprof, t):
+    """Names of threads, by `stack`."""
+    return re.findall(r'^  thread \d+ "(.*)", ', sparkprof("stack", "--all", t.pid).stdout, re.M)
 
 
 def misnamed(r):
@@ -72,6 +79,22 @@ def test_a_dump_of_a_stage_that_is_not_there_fails(target, sparkprof, tmp_path):
     r = sparkprof("dump", "--stage", "99", "-f", out, t.pid)
     assert r.returncode == 1 and "--stage 99: no samples of it" in r.stderr and not out.exists(), r.stderr
     assert sparkprof("stop", "--stage", "99", "-f", out, t.pid).returncode == 0 and (tmp_path / "x.jfr").stat().st_size
+
+
+def test_a_dump_has_the_tasks_that_run(target, sparkprof, tmp_path):
+    """Two tasks that go on: a dump has both, as far as they have come; after the end each is there once."""
+    t = target("Tasks", 2, 600_000, "idle", "wait")
+    assert sparkprof("start", "-e", "wall", "-i", "10ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    t.proc.stdin.write(b"\n")
+    t.proc.stdin.flush()
+    wait_until(lambda: sum("TID" in n for n in java_names(sparkprof, t)) == 2)
+    for dump in ("1.jfr", "2.jfr"):
+        assert sparkprof("dump", "-f", tmp_path / dump, t.pid).returncode == 0
+        found = spans(recording.Recording(tmp_path / dump))
+        assert set(found) == {0, 1} and all(f["ended"] == "false" for f in found.values()), found
+    assert sparkprof("stop", t.pid).returncode == 0
+    stages = json.loads(sparkprof("report", "-o", "json", tmp_path / "x.jfr").stdout)["events"][0]["stages"]
+    assert [s["tasks"] for s in stages] == [1, 1], stages
 
 
 @pytest.mark.parametrize("jdk", [11, 17, 25])

@@ -15,8 +15,7 @@ PUPPETEER = "24.10.0"
 def puppeteer():
     """A directory whose node_modules has puppeteer-core."""
     def make(tmp):
-        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", tmp, f"puppeteer-core@{PUPPETEER}"],
-                       check=True, stdout=subprocess.DEVNULL)
+        parts.fetch(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", tmp, f"puppeteer-core@{PUPPETEER}"], stdout=subprocess.DEVNULL)
     return parts._once(f"puppeteer-core-{PUPPETEER}", make)
 
 

@@ -96,6 +96,7 @@ class Pod(Boxed):
 
     def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, java=None, options=(),
                  command=None):
+        parts.needs_root("start a container")
         self._begin("spod")
         d = self.dir.name
         self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
@@ -165,8 +166,7 @@ def spark_pod(jdk=17, job="busy.py", **kw):
     start = f"mkdir /tmp/spark && ln -s {links} /tmp/spark/ && exec python3 /jobs/{job}"
     # Hadoop wants a user with a name; Spark's own image adds one to /etc/passwd as it starts.
     passwd = parts.ROOT / "build/targets/passwd"
-    passwd.parent.mkdir(parents=True, exist_ok=True)
-    passwd.write_text("root:x:0:0::/root:/bin/sh\nspark:x:185:185::/tmp:/bin/sh\n")
+    parts.fresh(passwd, [], lambda: passwd.write_text("root:x:0:0::/root:/bin/sh\nspark:x:185:185::/tmp:/bin/sh\n"))
     return Pod(command=["sh", "-c", start], options=[*options, "-v", f"{passwd}:/etc/passwd:ro"], **kw)
 
 

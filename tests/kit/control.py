@@ -4,9 +4,9 @@ import os
 import pathlib
 import shutil
 import socket
-import struct
 
 from . import parts
+from .liar import message, texts  # noqa: F401
 
 
 class Control:
@@ -65,11 +65,3 @@ class Control:
     def close(self):
         self.sock.close()
         self.lib.unlink(missing_ok=True)
-
-
-def message(kind, body=b""):
-    return b"SP" + bytes([1, kind]) + struct.pack("<I", 8 + len(body)) + body
-
-
-def texts(*values):
-    return b"".join(struct.pack("<H", len(v)) + v + b"\0" for v in values)

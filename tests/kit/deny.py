@@ -1,6 +1,7 @@
 """Runs a command on an older or stricter kernel: deny.py RULE… -- COMMAND…
   RULE   3.10              every system call that came after Linux 3.10 is unknown (ENOSYS)
          name=ENOSYS       that call fails so; also name=EPERM
+         name=KILL         that call ends the process, as systemd's SystemCallFilter= does
 By seccomp, for the command and all it starts. x86-64 only."""
 import ctypes
 import errno
@@ -14,7 +15,7 @@ NUMBERS = {"process_vm_readv": 310, "perf_event_open": 298, "setns": 308, "sched
            "pidfd_send_signal": 424, "pidfd_open": 434, "clone3": 435, "close_range": 436, "openat2": 437,
            "pidfd_getfd": 438, "faccessat2": 439, "prctl": 157, "unshare": 272, "ptrace": 101, "kcmp": 312, "timer_create": 222}
 LOAD_NR, LOAD_ARCH, RET, ALLOW = 0x20, 0x20, 0x06, 0x7FFF0000
-JEQ, JGT, ARCH_X86_64, ERRNO = 0x15, 0x25, 0xC000003E, 0x00050000
+JEQ, JGT, ARCH_X86_64, ERRNO, KILL = 0x15, 0x25, 0xC000003E, 0x00050000, 0x80000000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
 
 
@@ -26,7 +27,7 @@ def program(rules):
             ops += [(JGT, 0, 1, LAST_OF_3_10), (RET, 0, 0, ERRNO | errno.ENOSYS)]
         else:
             name, code = rule.split("=")
-            ops += [(JEQ, 0, 1, NUMBERS[name]), (RET, 0, 0, ERRNO | getattr(errno, code))]
+            ops += [(JEQ, 0, 1, NUMBERS[name]), (RET, 0, 0, KILL if code == "KILL" else ERRNO | getattr(errno, code))]
     return ops + [(RET, 0, 0, ALLOW)]
 
 

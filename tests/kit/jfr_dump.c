@@ -67,9 +67,13 @@ static int event(void *ctx, const struct sp_jfr_event *e)
 	return 0;
 }
 
-static const char *name_of(void *ctx, const char *module, uint64_t offset, const char *build_id)
+static const char *name_of(
+	void *ctx, const char *module, uint64_t offset, const char *build_id, const char *has)
 {
 	static char text[64];
+
+	if (has)
+		return NULL;
 
 	snprintf(text, sizeof(text), "fn_%llx", (unsigned long long)offset);
 	return text;
@@ -81,7 +85,7 @@ static int rewrite(const char *from, const char *to)
 	SP_AUTO_CLOSE int out = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	struct sp_jfr_rewrite_stats st;
 	struct sp_err err;
-	int r = sp_jfr_rewrite(in, out, name_of, NULL, &st, &err);
+	int r = sp_jfr_rewrite(in, out, SP_JFR_REWRITE_REDACT, name_of, NULL, &st, &err);
 
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.text);

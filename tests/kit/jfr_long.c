@@ -88,7 +88,7 @@ static void second(struct sp_jfrw *w, struct sp_dict *d, uint64_t at, struct sha
 			(const union sp_jfr_val[]){{at - TASK_NS / 2}, {TASK_NS - 1},
 				{name(d, s, t)}, {s->task / 200}, {0},
 				{s->task % 200 + s->executor * 200}, {0},
-				{s->task + s->executor * 1000000}, {1}, {1}, {0}});
+				{s->task + s->executor * 1000000}, {1}, {1}, {0}, {0}});
 }
 
 static int write_one(const char *path, struct shape s, struct sp_jfrw_cfg cfg)

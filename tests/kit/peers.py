@@ -6,6 +6,8 @@ import tarfile
 
 from . import jvm, parts
 
+JMC = ["org.openjdk.jmc:flightrecorder:9.1.2", "org.openjdk.jmc:common:9.1.2", "org.lz4:lz4-java:1.8.0"]
+
 
 def recording(path, options, main="Mixture", *args, jdk=17):
     """A real recording of a Java target: options as async-profiler's agent takes them, "event=cpu,interval=1ms"."""
@@ -23,7 +25,7 @@ def pprof():
     """Google's pprof, built by go."""
     def make(tmp):
         env = dict(os.environ, GOPATH=str(tmp / "go"), GOBIN=str(tmp), GOFLAGS="-modcacherw")
-        subprocess.run(["go", "install", "github.com/google/pprof@latest"], check=True, env=env, cwd=tmp)
+        parts.fetch(["go", "install", "github.com/google/pprof@latest"], env=env, cwd=tmp)
         subprocess.run(["rm", "-rf", tmp / "go"], check=True)
     return parts._once("pprof", make) / "pprof"
 
@@ -31,7 +33,7 @@ def pprof():
 def speedscope():
     """The npm package speedscope, unpacked."""
     def make(tmp):
-        subprocess.run(["npm", "pack", "--silent", "speedscope@1.25.0"], check=True, cwd=tmp,
+        parts.fetch(["npm", "pack", "--silent", "speedscope@1.25.0"], cwd=tmp,
                        stdout=subprocess.DEVNULL)
         archive = next(tmp.glob("*.tgz"))
         with tarfile.open(archive) as t:

@@ -1,7 +1,7 @@
 /* pymem_record PID FILE: what the Python reader reads of a process, for tests that read it again
  * without one. FILE: minor version and address of _PyRuntime, then blocks of memory. */
-#include "py/find.h"
-#include "py/task.h"
+#include "py/find_runtime.h"
+#include "py/pyspark_task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,14 +42,14 @@ int main(int argc, char **argv)
 {
 	struct sp_pymem mem = {read_and_keep, NULL};
 	struct sp_pyreader r;
-	struct sp_pyplace place;
+	struct sp_pyruntime place;
 	struct sp_err err = {""};
 	static struct sp_pystack stack;
 	uint64_t head[2];
 	FILE *f;
 
 	process.pid = atoi(argv[1]);
-	if (sp_pyfind(&process, &place, &err) < 0 ||
+	if (sp_pyruntime_find(&process, &place, &err) < 0 ||
 		sp_pyreader_init(&r, &mem, place.runtime, place.minor) < 0 ||
 		sp_pyreader_threads(&r) < 0) {
 		fprintf(stderr, "%s\n", err.text);

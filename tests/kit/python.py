@@ -21,8 +21,7 @@ def sid():
 def installed():
     """version → command, of pyenv and Debian; pyenv's are shared libraries, Debian's are one stripped program."""
     found = {}
-    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-    for python in sorted(pyenv.glob("versions/3.*/bin/python3.*[0-9]")):
+    for python in parts.pyenv("3.*/bin/python3.*[0-9]"):
         minor = int(python.name.split(".")[1])
         if minor >= 8:
             found[f"3.{minor}"] = [str(python)]
@@ -37,8 +36,7 @@ def standalone(version):
     """What uv installs (python-build-standalone: clang, LTO, no distribution's): a Go module carries it, each file packed."""
     def make(tmp):
         env = {**os.environ, "GOPATH": str(tmp / "go"), "GOFLAGS": "-modcacherw"}
-        subprocess.run(["go", "mod", "download", f"github.com/kluctl/go-embed-python@v0.0.0-{STANDALONE[version]}"], cwd=tmp, env=env,
-                       check=True, capture_output=True)
+        parts.fetch(["go", "mod", "download", f"github.com/kluctl/go-embed-python@v0.0.0-{STANDALONE[version]}"], cwd=tmp, env=env, capture_output=True)
         files = next(tmp.glob("go/pkg/mod/github.com/kluctl/go-embed-python@*")) / "python/internal/data/linux-amd64"
         for packed in files.rglob("*"):
             if packed.is_file():
@@ -62,15 +60,15 @@ def run(*_):
 """
 
 
-def musl():
+def musl_parts():
     """A 3.11 linked with musl, in one program: what cx_Freeze puts before frozen programs, with the library of another 3.11 and
-    Debian's musl. The loader is named by a path that is as long as there is room for."""
+    Debian's musl."""
     def make(tmp):
-        subprocess.run(["python3", "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--platform", "musllinux_1_1_x86_64",
-                        "--python-version", "311", "-d", tmp, "cx_Freeze==6.15.16"], check=True, capture_output=True)
+        parts.fetch(["python3", "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--platform", "musllinux_1_1_x86_64",
+                        "--python-version", "311", "-d", tmp, "cx_Freeze==6.15.16"], capture_output=True)
         with zipfile.ZipFile(next(tmp.glob("*.whl"))) as wheel:
             wheel.extractall(tmp / "wheel")
-        subprocess.run(["apt-get", "download", "-q", "musl"], cwd=tmp, check=True, capture_output=True)
+        parts.fetch(["apt-get", "download", "-q", "musl"], cwd=tmp, capture_output=True)
         subprocess.run(["dpkg", "-x", next(tmp.glob("*.deb")), tmp / "musl"], check=True)
         bases = tmp / "wheel/cx_Freeze/bases"
         library = subprocess.run(["/usr/bin/python3.11", "-c", "import os; print(os.__file__)"], capture_output=True, text=True, check=True)
@@ -79,7 +77,12 @@ def musl():
             shutil.copy(module, tmp / "lib")
         (tmp / "lib/__startup__.py").write_text(MUSL_START)
         shutil.copy(bases / "console-cpython-311-x86_64-linux-musl", tmp / "python")
-    made = parts._once("python-musl-3.11", make)
+    return parts._once("python-musl-3.11", make)
+
+
+def musl():
+    """Its command. The loader is named by a path that is as long as there is room for."""
+    made = musl_parts()
     old, new = b"/lib/ld-musl-x86_64.so.1\0", f"/tmp/.musl-{os.getpid()}".encode()
     program = pathlib.Path(f"/tmp/.musl-{os.getpid()}.d/python")
     program.parent.mkdir(exist_ok=True)
@@ -103,6 +106,7 @@ class Process:
         self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
         script = pathlib.Path(script)
         if root:  # the script goes in by a place that the root has
+            parts.needs_root("call chroot")
             inside = pathlib.Path(root, "tmp", f"{os.getpid()}-{script.name}")
             inside.write_bytes(script.read_bytes())
             command = ["chroot", str(root), *python, f"/tmp/{inside.name}", *args]

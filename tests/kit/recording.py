@@ -17,16 +17,14 @@ def option(file, event="cpu", interval="10ms", agent=AGENT, **more):
     return f"-agentpath:{agent}=start,event={event},interval={interval},file={file}{words}"
 
 
-def native(name):
-    """Compiles tests/jvm/native/NAME.c as a JVM agent of its own; returns its path."""
+def native(name, *flags):
+    """Compiles tests/jvm/native/NAME.c as a JVM agent of its own, or a library for its native methods; returns its path."""
     source = parts.ROOT / f"tests/jvm/native/{name}.c"
     out = parts.ROOT / f"build/targets/lib{name}.so"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
-        include = parts.jdk(17) / "include"
-        subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-g", "-shared", "-fPIC", "-pthread", "-isystem", include, "-isystem",
-                        include / "linux", "-o", out, source], check=True)
-    return out
+    include = parts.jdk(17) / "include"
+    command = ["gcc", "-O1", "-fno-omit-frame-pointer", "-g", "-shared", "-fPIC", "-pthread", *flags, "-isystem", include, "-isystem", include / "linux",
+               "-o", out, source]
+    return parts.fresh(out, [source], lambda: subprocess.run(command, check=True))
 
 
 class Recording:

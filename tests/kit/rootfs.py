@@ -19,10 +19,9 @@ def mirror():
 def debian(name, suite, packages, variant, arch="amd64"):
     """PARTS/name with these packages; "minbase" is a whole small system, "extract" only the unpacked files."""
     def make(tmp):
-        subprocess.run(["mmdebstrap", "--quiet", f"--variant={variant}", f"--include={','.join(packages)}",
+        parts.fetch(["mmdebstrap", "--quiet", f"--variant={variant}", f"--include={','.join(packages)}",
                         f"--arch={arch}", "--skip=check/qemu",
-                        "--aptopt=Acquire::Check-Valid-Until \"false\"", suite, tmp, mirror()],
-                       check=True, stdout=subprocess.DEVNULL)
+                        "--aptopt=Acquire::Check-Valid-Until \"false\"", suite, tmp, mirror()], stdout=subprocess.DEVNULL)
         finish(tmp)
     return parts._once(name, make)
 

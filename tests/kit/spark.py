@@ -51,11 +51,11 @@ def bare_classes(version="4.3.0"):
     """Compiles tests/spark/java against Spark; returns a class path with all of Spark's jars."""
     jars = next(parts.pyspark(version).glob("lib/python*/site-packages/pyspark/jars"))
     sources, out = sorted((parts.ROOT / "tests/spark/java").glob("*.java")), parts.ROOT / "build/targets/spark"
-    out.mkdir(parents=True, exist_ok=True)
-    stamp = out / "stamp"
-    if not stamp.exists() or any(x.stat().st_mtime > stamp.stat().st_mtime for x in sources):
+
+    def make():
         subprocess.run([parts.jdk(17) / "bin/javac", "-nowarn", "-cp", f"{jars}/*", "-d", out, *sources], check=True)
-        stamp.touch()
+        (out / "stamp").touch()
+    parts.fresh(out / "stamp", sources, make)
     return f"{out}:{jars}/*"
 
 
@@ -144,7 +144,9 @@ class App:
     that executes what follows it, as slow_network() is one."""
 
     def __init__(self, master="local-cluster[1,2,1024]", job="busy.py", args=(), name="sparkprof test", conf=None,
-                 jdk=17, version="4.3.0", env=None, timeout=120, jvm="", user=None, within=()):
+                 jdk=17, version="4.3.0", env=None, timeout=280, jvm="", user=None, within=()):
+        if user:
+            parts.needs_other_users("start Spark as another user")
         venv = parts.pyspark(version)
         self.id = None
         self.dir = tempfile.TemporaryDirectory(prefix="sparkapp", ignore_cleanup_errors=True)

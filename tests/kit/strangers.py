@@ -43,34 +43,43 @@ class Stranger(container.Boxed):
 def jdk8():
     """Debian sid's real JDK 8, in a bubblewrap around its own libc; its classes are compiled for 8."""
     classes = pathlib.Path(rootfs.jdk8()) / "work/Idle.class"
-    if not classes.exists():
-        subprocess.run([parts.jdk(17) / "bin/javac", "--release", "8", "-nowarn", "-Xlint:-options", "-d", classes.parent,
-                        jvm.TARGETS / "Idle.java"], check=True)
+    source = jvm.TARGETS / "Idle.java"
+    parts.fresh(classes, [source], lambda: subprocess.run([parts.jdk(17) / "bin/javac", "--release", "8", "-nowarn", "-Xlint:-options", "-d",
+                                                           classes.parent, source], check=True))
     return container.Bubble("Idle", root=rootfs.jdk8(), classes=classes.parent, options=("--unshare-pid",))
+
+
+def arm64():
+    return rootfs.debian("rootfs-arm64-jdk17", "bookworm", ["openjdk-17-jre-headless"], "extract", arch="arm64")
+
+
+def qemu():
+    def make(tmp):
+        parts.fetch(["apt-get", "download", "-q", "qemu-user-static"], cwd=tmp, capture_output=True)
+        subprocess.run(["dpkg", "-x", next(tmp.glob("*.deb")), tmp], check=True)
+    return parts._once("qemu-user", make) / "usr/bin/qemu-aarch64-static"
 
 
 def aarch64():
     """Debian's real JDK 17 for arm64, run by qemu's user emulation."""
-    root = rootfs.debian("rootfs-arm64-jdk17", "bookworm", ["openjdk-17-jre-headless"], "extract", arch="arm64")
-
-    def make(tmp):
-        subprocess.run(["apt-get", "download", "-q", "qemu-user-static"], check=True, cwd=tmp, capture_output=True)
-        subprocess.run(["dpkg", "-x", next(tmp.glob("*.deb")), tmp], check=True)
-    qemu = parts._once("qemu-user", make) / "usr/bin/qemu-aarch64-static"
+    root = arm64()
     java = next(root.glob("usr/lib/jvm/java-17-*/bin/java"))
-    return Stranger([qemu, "-L", root, java, "-Xint", "-cp", jvm.compiled(), "Idle"])
+    return Stranger([qemu(), "-L", root, java, "-Xint", "-cp", jvm.compiled(), "Idle"])
+
+
+def closure_compiler():
+    def make(tmp):
+        parts.fetch(["npm", "pack", "--silent", "google-closure-compiler-linux"], cwd=tmp,
+                       stdout=subprocess.DEVNULL)
+        with tarfile.open(next(tmp.glob("*.tgz"))) as t:
+            t.extractall(tmp)
+        (tmp / "package/compiler").chmod(0o755)
+    return parts._once("native-image", make) / "package/compiler"
 
 
 def native_image():
     """A real program that GraalVM's native-image made: npm's Closure Compiler, waiting for its input."""
-    def make(tmp):
-        subprocess.run(["npm", "pack", "--silent", "google-closure-compiler-linux"], check=True, cwd=tmp,
-                       stdout=subprocess.DEVNULL)
-        with tarfile.open(next(tmp.glob("*.tgz"))) as t:
-            t.extractall(tmp)
-    program = parts._once("native-image", make) / "package/compiler"
-    program.chmod(0o755)
-    return Stranger([program, "--js", "-"], says="waiting for input")
+    return Stranger([closure_compiler(), "--js", "-"], says="waiting for input")
 
 
 def _compile(out, *flags):
@@ -88,11 +97,15 @@ def fake_openj9(tmp):
     return Stranger([java, *libs, "-Xshareclasses", "Main"])
 
 
+def musl():
+    return rootfs.debian("rootfs-musl", "bookworm", ["musl", "musl-dev"], "extract")
+
+
 def fake_musl(tmp):
     """A process called java whose loader and libc are musl's, with a libjvm.so that needs musl's libc."""
     if platform.machine() != "x86_64":
         pytest.skip("the musl look-alike is built for x86-64")
-    root = rootfs.debian("rootfs-musl", "bookworm", ["musl", "musl-dev"], "extract")
+    root = musl()
     lib = root / MUSL.format("lib")
     flags = ["-nostdinc", "-isystem", root / MUSL.format("include"), "-nostdlib", "-fno-stack-protector"]
     home = pathlib.Path(tmp) / "jdk"

@@ -1,33 +1,30 @@
-"""Adds up JUnit files, names what was skipped or failed, and ends with one line of counts. What x.xml
-has and x_again.xml too counts as there: what failed and was run again alone is named, whatever came of it."""
+"""Adds up JUnit files: names what was skipped or failed and the slowest tests, and ends with one line of counts."""
 import sys
 import xml.etree.ElementTree as ET
 
+SLOWEST = 20
+
 
 def cases(path):
+    """Name, result, why and seconds of each test."""
     for case in ET.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname') or ''}::{case.get('name')}".lstrip(":")
+        result, why = "passed", ""
         for kind in ("failure", "error", "skipped"):
             found = case.find(kind)
             if found is not None:
-                yield name, "skipped" if kind == "skipped" else "failed", found.get("message") or ""
+                result, why = "skipped" if kind == "skipped" else "failed", found.get("message") or ""
                 break
-        else:
-            yield name, "passed", ""
+        yield name, result, " ".join(why.split())[:200], float(case.get("time") or 0)
 
 
 def main(paths):
-    results, listed = {}, []
-    for path in paths:
-        for name, result, why in cases(path):
-            key = path.replace("_again.xml", ".xml"), name
-            if result == "passed" and results.get(key, ("",))[0] == "failed":
-                listed.append(f"PASSED ALONE {name}: {results[key][1]}")
-            results[key] = result, " ".join(why.split())[:200]
-    listed += [f"{result.upper()} {name}: {why}" for (_, name), (result, why) in results.items() if result != "passed"]
-    counts = {kind: sum(result == kind for result, _ in results.values()) for kind in ("passed", "failed", "skipped")}
-    print("\n".join(sorted(listed)))
-    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    found = [case for path in paths for case in cases(path)]
+    slowest = sorted(found, key=lambda case: -case[3])[:SLOWEST]
+    print(f"The slowest {len(slowest)}:", *(f"{seconds:7.1f} s  {name}" for name, _, _, seconds in slowest), sep="\n")
+    print(*sorted(f"{result.upper()} {name}: {why}" for name, result, why, _ in found if result != "passed"), sep="\n")
+    counts = {kind: sum(result == kind for _, result, _, _ in found) for kind in ("passed", "failed", "skipped")}
+    print(", ".join(f"{n} {kind}" for kind, n in counts.items()))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
 

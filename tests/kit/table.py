@@ -1,11 +1,11 @@
-"""launcher/options.def and events.def as Python data, for the tests that compare other things with them.
+"""launcher/cli/options.def and events.def as Python data, for the tests that compare other things with them.
 Standard library only: lint tests use it without a venv."""
 import dataclasses
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEF = ROOT / "launcher/options.def"
+DEF = ROOT / "launcher/cli/options.def"
 MASKS = {
     "PRINTING": {"collect", "stop", "dump", "report", "diff"},
     "RECORDING": {"collect", "start", "resume"},
@@ -67,5 +67,5 @@ def foreign():
 
 
 def events(built=True):
-    rows = re.findall(r'^EVENT\("([^"]+)",\s*\w+,\s*(\w+),', (ROOT / "launcher/events.def").read_text(), re.M)
+    rows = re.findall(r'^EVENT\("([^"]+)",\s*\w+,\s*(\w+),', (ROOT / "launcher/cli/events.def").read_text(), re.M)
     return [name for name, state in rows if (state == "true") == built]

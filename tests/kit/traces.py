@@ -12,16 +12,28 @@ def build_id():
     return re.search(r"Build ID: (\w+)", notes.stdout)[1][:12]
 
 
-def droppings(pid, nspid=None, root=""):
-    """Names of ours, or of an attach, in the places that a target can see. Other runs' files are not counted."""
-    ours = re.compile(rf"\.sparkprof-({nspid or pid}[.-]|{build_id()}-).*|\.attach_pid{nspid or pid}")
+def _named(pid, pattern):
     found = set()
-    for place in [f"{root}/tmp", f"{root}/dev/shm", f"{root}/var/tmp", f"/proc/{pid}/cwd"]:
+    for place in ["/tmp", "/dev/shm", "/var/tmp", f"/proc/{pid}/cwd"]:
         try:
-            found.update(f for f in os.listdir(place) if ours.fullmatch(f))
+            found.update(f for f in os.listdir(place) if re.fullmatch(pattern, f))
         except FileNotFoundError:
             pass
-    return sorted(found)
+    return found
+
+
+def present(pid):
+    """Names at this moment that have the target's number: of an attach, its lock and its socket."""
+    return _named(pid, rf"\.sparkprof-{pid}[.-].*|\.attach_pid{pid}")
+
+
+def droppings(pid):
+    """What is left behind: those, and libraries of this build. One that another test loads at this moment goes soon."""
+    images, end = _named(pid, rf"\.sparkprof-{build_id()}-.*"), time.monotonic() + 60
+    while images and time.monotonic() < end:
+        time.sleep(0.05)
+        images &= _named(pid, rf"\.sparkprof-{build_id()}-.*")
+    return sorted(present(pid) | images)
 
 
 def our_threads(target):
@@ -32,8 +44,18 @@ def mapped(target):
     return [line for line in target.maps() if ".sparkprof-" in line]
 
 
-def wait_until(what, seconds=10):
+def open_to_all(path):
+    """Lets other users into a directory and write there; pytest makes it for nobody but us."""
+    path.chmod(0o1777)
+    for p in path.parents:
+        if p.stat().st_mode & 0o005 != 0o005:
+            p.chmod(p.stat().st_mode | 0o005)
+
+
+def wait_until(what, seconds=100):
+    """What @what gives once it is something."""
     end = time.monotonic() + seconds
-    while not what():
+    while not (got := what()):
         assert time.monotonic() < end, "not in time"
         time.sleep(0.02)
+    return got

@@ -12,7 +12,7 @@ from . import parts
 def kernel():
     """Its program, out of the package, which is not installed."""
     def make(tmp):
-        subprocess.run(["apt-get", "download", "-q", "user-mode-linux"], cwd=tmp, check=True, capture_output=True)
+        parts.fetch(["apt-get", "download", "-q", "user-mode-linux"], cwd=tmp, capture_output=True)
         subprocess.run(["dpkg", "-x", next(tmp.glob("*.deb")), tmp], check=True)
         next(tmp.glob("*.deb")).unlink()
     return parts._once("user-mode-linux", make) / "usr/bin/linux.uml"

@@ -7,6 +7,7 @@ Hadoop's minicluster jar. Spark talks to them with master "yarn".
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -35,12 +36,17 @@ log4j.appender.out.layout.ConversionPattern=%d %p %c{2}: %m%n
 
 
 def free_ports(n):
-    """Numbers nobody listens on now; held together so that they differ."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
+    """Numbers that follow each other and nobody listens on now. They lie below those that the kernel gives to connections, and two tests
+    that run beside each other have different ones."""
+    half = 10000 * (1 + (os.environ.get("PYTEST_XDIST_WORKER") == "gw1"))
+    while True:
+        first = half + random.randrange(0, 10000, n)
+        try:
+            for port in range(first, first + n):
+                socket.create_server(("127.0.0.1", port)).close()
+            return list(range(first, first + n))
+        except OSError:
+            pass  # somebody does
 
 
 class Cluster:

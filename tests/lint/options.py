@@ -1,4 +1,4 @@
-"""Man page, completions and README say what launcher/options.def says; a difference is named with its place."""
+"""Man page, completions and README say what launcher/cli/options.def says; a difference is named with its place."""
 import re
 import sys
 
@@ -13,7 +13,7 @@ findings = []
 
 
 def say(path, line, text):
-    findings.append(f"{path}:{line}: {text} (launcher/options.def)")
+    findings.append(f"{path}:{line}: {text} (launcher/cli/options.def)")
 
 
 def compare(path, line, what, got, want):
@@ -105,7 +105,7 @@ def check_bash(path="completions/sparkprof.bash"):
 def check_events(path, text, match):
     line = text[:match.start()].count("\n") + 1
     for name in sorted(set(match[1].replace("\\", "").split()) ^ set(table.events())):
-        findings.append(f"{path}:{line}: event {name} is in one place only (launcher/events.def)")
+        findings.append(f"{path}:{line}: event {name} is in one place only (launcher/cli/events.def)")
 
 
 def check_rows(path, pattern, read):
@@ -166,11 +166,11 @@ def check_actions(path, got):
 
 def check_perf(path="src/probe/perf_table.c"):
     """Every perf event that -e takes can be opened, and the other way round."""
-    rows = re.findall(r'^EVENT\("([^"]+)",\s*(\w+),', (ROOT / "launcher/events.def").read_text(), re.M)
+    rows = re.findall(r'^EVENT\("([^"]+)",\s*(\w+),', (ROOT / "launcher/cli/events.def").read_text(), re.M)
     want = {name for name, group in rows if group not in ("ENGINE", "HOOK")}
     got = set(re.findall(r'^\s*\w+\("([^"]+)", ', (ROOT / path).read_text(), re.M))
     for name in sorted(want ^ got):
-        findings.append(f"{path}:1: event {name} is in one place only (launcher/events.def)")
+        findings.append(f"{path}:1: event {name} is in one place only (launcher/cli/events.def)")
 
 
 check_perf()

@@ -1,4 +1,4 @@
-"""The frames that threads start with: src/out/starts.c has the list of src/page/starts.js."""
+"""The frames that threads start with: src/out/thread_entry_frames.c has the list of src/page/starts.js."""
 import re
 
 from lint import ROOT, end
@@ -14,7 +14,7 @@ def unquoted(text, quote):
     return "".join(re.findall(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", text)).replace("\\\\", "\\")
 
 
-page, c = (ROOT / "src/page/starts.js").read_text(), (ROOT / "src/out/starts.c").read_text()
+page, c = (ROOT / "src/page/starts.js").read_text(), (ROOT / "src/out/thread_entry_frames.c").read_text()
 items = re.search(r"JAVA_STARTS = new RegExp\('\^\(' \+ \[(.*?)\n\]", page, re.S)[1]
 items = re.sub(r"',\n\t'", "|", items)  # between items; within one, strings are joined
 wanted = {
@@ -26,5 +26,5 @@ for name, regex in wanted.items():
     found = re.search(rf"char {name}\[\] =\n(.*?);\n", c, re.S)
     line = c[:found.start()].count("\n") + 1
     if unquoted(found[1], '"') != regex:
-        findings.append(f"src/out/starts.c:{line}: '{name}' is not what src/page/starts.js has: {regex}")
+        findings.append(f"src/out/thread_entry_frames.c:{line}: '{name}' is not what src/page/starts.js has: {regex}")
 end(findings)

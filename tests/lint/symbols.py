@@ -27,7 +27,7 @@ def check_agent(path):
         findings.append(f"{path}: no symbol versions found; is it the agent?")
     for symbol, version in versions:
         if version == "PRIVATE" or tuple(map(int, version.split("."))) > NEWEST:
-            findings.append(f"{path}: {symbol} needs GLIBC_{version}; bind an older one in agent/glibc217.h")
+            findings.append(f"{path}: {symbol} needs GLIBC_{version}; bind an older one in agent/host/glibc217.h")
     for number in re.findall(r"Name: GLIBC_([\d.]+)", readelf("-V", path)):
         if tuple(map(int, number.split("."))) > NEWEST:
             findings.append(f"{path}: needs GLIBC_{number}")

@@ -3,6 +3,7 @@
  *   page-make FORMAT load FILE
  *   page-make FORMAT generate SAMPLES STACKS THREADS SECONDS DEPTH
  *   page-make FORMAT overlap THREADS
+ *   page-make FORMAT repeated
  *   page-make FORMAT hostile
  * The report goes to stdout. The same arguments make the same profile. */
 #include <errno.h>
@@ -13,9 +14,9 @@
 #include <unistd.h>
 
 #include "out/out.h"
-#include "prof/load.h"
-#include "prof/tasks.h"
-#include "prof/timeline.h"
+#include "prof/load/load.h"
+#include "prof/model/tasks.h"
+#include "prof/model/timeline.h"
 
 #define START_NS 1790000000000000000ull
 
@@ -289,6 +290,59 @@ static void overlap(struct sp_profile *p, uint32_t threads)
 	}
 }
 
+/* A stage of one task of a second, whose method ran in all ways that HotSpot has. */
+static struct sp_stage *run_stage(struct sp_profile *p, int stage, const char *name)
+{
+	static const enum sp_frame_type ways[] = {
+		SP_FRAME_INTERPRETED, SP_FRAME_C1, SP_FRAME_C2, SP_FRAME_C2, SP_FRAME_INLINED};
+	struct sp_task_run run = {.name = {stage, stage, 0, 0, 0},
+		.start_ns = START_NS + (uint64_t)stage * 1000000000,
+		.begun = true,
+		.ended = true};
+	char thread[64];
+
+	run.end_ns = run.start_ns + 1000000000;
+	sp_profile_add_task(p, &run);
+	for (uint32_t i = 0; i < 100; i++) {
+		enum sp_frame_type way = ways[i % 5];
+		struct sp_frame_ref f[] = {frame(p, "com/acme/Loop", "step", 9, SP_FRAME_C2),
+			frame(p, "com/acme/Loop", "work", 7, way),
+			frame(p, "com/acme/Main", "go", 3, SP_FRAME_C1)};
+
+		snprintf(thread, sizeof(thread), "shuffle-client-4-%d", stage % 8 + 1);
+		sp_profile_add_at(p,
+			&(struct sp_sample){sp_dict_stack(p->dict, f, 3, 0),
+				sp_dict_thread(p->dict,
+					&(struct sp_thread){.tid = 50 + (uint32_t)stage % 8,
+						.name_id = str(p, thread)}),
+				str(p, "running"), 0, 1, 10000000, .task = (uint32_t)p->task_count},
+			run.start_ns + i * 10000000ull, 10000000);
+	}
+	sp_profile_stage(p, 0, stage, 0)->name = str(p, name);
+	return sp_profile_stage(p, 0, stage, 0);
+}
+
+/* Ten iterations, and then 14 batches of a streaming query with three stages each. */
+static void repeated(struct sp_profile *p)
+{
+	char text[64];
+
+	sp_profile_event(p, "wall", SP_UNIT_NS, 10000000, true);
+	for (int i = 0; i < 10; i++)
+		run_stage(p, i, "collectAsMap at KMeans.scala:302")->job = i;
+	for (int i = 0; i < 42; i++) {
+		struct sp_stage *a =
+			run_stage(p, 10 + i, "start at NativeMethodAccessorImpl.java:0");
+
+		a->query = str(p, "6c2f8d4e-0000-1111-2222-333344445555");
+		snprintf(text, sizeof(text), "%d", i / 3);
+		a->batch = str(p, text);
+		snprintf(text, sizeof(text), "orders<br/>id = 6c2f8d4e<br/>batch = %d", i / 3);
+		a->description = str(p, text);
+	}
+	run_stage(p, 52, "count at Report.scala:7");
+}
+
 /* Names that would break out of markup, script, JSON or XML if anything let them. */
 static void hostile(struct sp_profile *p)
 {
@@ -356,6 +410,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[2], "hostile") == 0)
 		hostile(p);
+	if (strcmp(argv[2], "repeated") == 0)
+		repeated(p);
 	if (strcmp(argv[2], "overlap") == 0 && argc == 4)
 		overlap(p, number(argv[3]));
 	if (strcmp(argv[2], "generate") == 0 && argc == 8) {

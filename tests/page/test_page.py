@@ -339,14 +339,15 @@ def test_hostile_names_stay_text(browser, make):
     assert "<script>alert(1)" in text and "]]>" in text and "\u2028" in text and "\ufffd" in text
     assert browser.eval("document.title") == "</title><script>alert(4)</script> – sparkprof"
     assert "<b>ring</b> full" in browser.eval("document.getElementById('foot').textContent")
-    # the tip and the facts of every frame: one bold name, two lines
+    # the tip and the facts of every frame: one bold name, two lines, and the rows of its table of source lines
     told = browser.eval(f"""{FLAME}.layout.rows[1].items.map((item) => {{
         sparkprof.current = {FLAME};
         sparkprof.hover({FLAME}, item, {{clientX: 9, clientY: 9}});
         sparkprof.tellItem(item);
-        return ['#tip *', '#facts *'].map((all) => document.querySelectorAll(all).length).join();
+        return ['#tip *', '#facts > :not(.lines)', '.lines *:not(:is(summary, caption, table, thead, tbody, tr, th, td))']
+            .map((all) => document.querySelectorAll(all).length).join();
     }})""")
-    assert len(told) > 10 and set(told) == {"1,2"}
+    assert len(told) > 10 and set(told) == {"1,2,0"}
     quiet(browser, page)
 
 
@@ -520,7 +521,7 @@ def lane_point(browser, kind, index):
                     for (let x = 0, seen = -1, last; x < s.width; x += 3) {{
                         const hit = s.laneAt(x, y + dy);
                         if (hit && hit.word !== last && ++seen === {index})
-                            return {{x: box.left + x + 3, y: box.top + y + dy, word: hit.word}};
+                            return {{x: box.left + s.gutter + x + 3, y: box.top + y + dy, word: hit.word}};
                         last = hit ? hit.word : last;
                     }}
                 }}
@@ -772,7 +773,7 @@ def test_heat_map_of_seconds_selects_less_than_a_second(browser, small):
     browser.open(small, "by=second")
     box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
     column = browser.eval("sparkprof.strip.perColumn() * sparkprof.strip.width / sparkprof.strip.buckets")
-    x = box["x"] + 20.5 * column
+    x = box["x"] + browser.eval("sparkprof.strip.gutter") + 20.5 * column
     browser.ask("drag", **{"from": [x, box["y"] + 74 * 0.2], "to": [x, box["y"] + 74 * 0.7]})
     browser.ask("wait", code="sparkprof.strip.range && !sparkprof.awaited")
     low, high = browser.eval("sparkprof.strip.range.map((b) => b * sparkprof.seconds)")
@@ -826,3 +827,128 @@ def test_rows_are_laid_out_in_pieces(browser, small):
         return [JSON.stringify(whole.rows.map((r) => r.x)) === JSON.stringify(cut.rows.map((r) => r.x)), pieces];
     }})()""")
     assert same and pieces > browser.eval(f"{FLAME}.layout.depth")
+
+
+def test_findings_come_first_and_lead_to_what_they_are_about(browser, small):
+    """What stands out is above the stages; a click shows the stage, or the straggler beside the median task."""
+    browser.open(small)
+    says = browser.eval("[...document.querySelectorAll('#findings .says')].map((s) => s.textContent)")
+    assert len(says) == 2 and says[0].startswith("Garbage collection stops tasks for ") and "TID 1040 took 15 s" in says[1]
+    assert browser.eval("document.getElementById('findings').getBoundingClientRect().bottom <= document.getElementById('stages').getBoundingClientRect().top + 1")
+    browser.eval("document.querySelectorAll('#findings .says')[0].click()")
+    browser.ask("wait", code="document.querySelector('.stages .current')?.dataset.stage === 'stage 4.0'")
+    browser.eval("document.querySelectorAll('#findings .says')[1].click()")
+    browser.ask("wait", code="document.getElementById('chips').textContent.includes('TID 1040 beside TID')")
+    assert "<b>orders</b>" in says[0]  # names stay text
+    quiet(browser, small)
+
+
+@pytest.fixture
+def repeated(make):
+    return make("html", "repeated")
+
+
+@pytest.mark.parametrize("width, height, rows", [(1024, 700, 15), (1600, 900, 18)])
+def test_the_graph_has_rows_in_a_low_window(browser, small, width, height, rows):
+    """And its root is in sight, nothing is wider than the window, and no legend ends within a word."""
+    browser.open(small, width=width, height=height)
+    flame, root = browser.eval(f"[{FLAME}.height / ROW, {FLAME}.rowTop(0) + ROW - {FLAME}.height]")
+    assert flame >= rows and abs(root) < 5
+    assert browser.eval("document.documentElement.scrollWidth") <= width and browser.eval("document.documentElement.scrollHeight") <= height
+    cut = browser.eval("""['#legend', '#facts .legend'].flatMap((s) => {
+        const box = document.querySelector(s), {left, right} = box.getBoundingClientRect();
+        return [...box.children].filter((i) => i.getBoundingClientRect().right > right + 1 || i.getBoundingClientRect().left < left - 1 || i.scrollWidth > i.clientWidth + 1);
+    }).length""")
+    assert cut == 0 and browser.eval("document.querySelectorAll('#legend span').length") > 5
+    before = browser.eval(f"{FLAME}.height")
+    browser.keys("l")
+    browser.ask("wait", code=f"{FLAME}.height > {before}")
+    assert browser.eval("sparkprof.strip.lanes.length") == 0 and "lanes=" in browser.eval("location.hash")
+    assert abs(browser.eval(f"{FLAME}.rowTop(0) + ROW - {FLAME}.height")) < 5
+    quiet(browser, small)
+
+
+def test_search_scrolls_to_its_first_match(browser, small):
+    browser.open(small, "starts=1", width=1024, height=700)
+    browser.eval(f"{FLAME}.host.scrollTop = 0")
+    top = browser.eval(f"{FLAME}.rowTop(1)")
+    assert top > browser.eval(f"{FLAME}.height")  # the root is out of sight
+    browser.keys("Control+f")
+    browser.ask("type", text="Thread.run$")
+    assert 0 <= browser.eval(f"{FLAME}.rowTop(1)") <= browser.eval(f"{FLAME}.height - ROW")
+    quiet(browser, small)
+
+
+def test_executors_have_names_beside_their_bars(browser, small):
+    """Bars, samples and axis share one scale, which begins right of the names."""
+    browser.open(small)
+    gutter, width, whole = browser.eval("[sparkprof.strip.gutter, sparkprof.strip.width, sparkprof.strip.host.clientWidth]")
+    assert gutter > 60 and width + gutter == whole
+    drawn = browser.eval("""(() => {
+        const s = sparkprof.strip, c = s.context, texts = [], fill = c.fillText;
+        c.fillText = (text, x, y) => texts.push([text, x + c.measureText(text).width]);
+        s.draw();
+        c.fillText = fill;
+        return texts.filter(([t]) => /^executor /.test(t));
+    })()""")
+    assert [t for t, end in drawn] == ["executor 3", "executor 4"] and all(end <= 0 for t, end in drawn)
+    box = browser.eval("JSON.parse(JSON.stringify(document.querySelector('#strip canvas').getBoundingClientRect()))")
+    browser.ask("drag", **{"from": [box["x"] + gutter + width / 4, box["y"] + 20], "to": [box["x"] + gutter + width / 2, box["y"] + 20]})
+    browser.ask("wait", code="sparkprof.strip.range && !sparkprof.awaited")
+    low, high = browser.eval("sparkprof.strip.range.map((b) => b / sparkprof.strip.buckets)")
+    assert low == pytest.approx(0.25, abs=0.01) and high == pytest.approx(0.5, abs=0.01)
+
+
+def test_repeated_stages_are_one_row_that_opens_sorts_and_filters(browser, repeated):
+    browser.open(repeated)
+    names = "[...document.querySelectorAll('.stages tbody')].map((b) => b.querySelector('th').textContent + ' ' + (b.querySelector('.name')?.textContent || ''))"
+    assert browser.eval(names) == ['▸×42 streaming query "orders", batches 0 to 13', "▸×10 collectAsMap at KMeans.scala:302", "52.0 count at Report.scala:7"]
+    browser.eval("document.querySelectorAll('.stages .open')[1].click()")
+    assert len(browser.eval(names)) == 13
+    browser.eval("document.querySelectorAll('.stages .open')[1].click()")
+    # a group can be looked at as a whole
+    browser.eval("document.querySelector('[data-stage=\"~0\"]').click()")
+    assert browser.eval("sparkprof.model.whole") == pytest.approx(42e9) and browser.eval("document.querySelector('.stages .current').dataset.stage") == "~0"
+    assert browser.eval("document.getElementById('stage').selectedOptions[0].text").startswith("×42 streaming query")
+    browser.eval("document.querySelector('.stages thead .stage button').click()")
+    assert [n.split()[0] for n in browser.eval(names)] == ["▸×10", "▸×42", "52.0"]
+    assert browser.eval("document.querySelector('.stages thead [aria-sort]').className") == "stage"
+    browser.eval("document.querySelector('.stages thead .run button').click()")
+    assert [n.split()[0] for n in browser.eval(names)] == ["▸×42", "▸×10", "52.0"]
+    for text, found in (("kmeans", ["▸×10"]), ("52.0 count", ["52.0"]), ("orders 17.0", ["17.0"]), ("nothing", [])):
+        browser.eval(f"(() => {{ const i = sparkprof.stages.filter; i.value = '{text}'; i.dispatchEvent(new Event('input')); }})()")
+        assert [n.split()[0] for n in browser.eval(names)] == found, text
+    quiet(browser, repeated)
+
+
+def test_a_long_table_of_stages_has_the_room_there_is(browser, repeated):
+    browser.open(repeated)
+    few = browser.eval("document.getElementById('stages').clientHeight")
+    browser.eval("document.querySelector('.stages .open').click()")
+    many, methods = browser.eval("['stages', 'methods'].map((i) => document.getElementById(i).clientHeight)")
+    assert many > few and methods >= 90
+    assert browser.eval("getComputedStyle(document.getElementById('stages')).resize") == "vertical"
+
+
+def test_a_method_is_one_frame_however_it_ran(browser, repeated, make):
+    browser.open(repeated, "colour=type")
+    rows = browser.eval(f"{FLAME}.layout.rows.map((r) => r.items.map((i) => sparkprof.model.name(i.name)))")
+    assert rows == [["all"], ["com/acme/Main.go"], ["com/acme/Loop.work"], ["com/acme/Loop.step"]]
+    assert browser.eval(f"TYPE_NAMES[sparkprof.model.nodes.type[{FLAME}.tree.heaviest({FLAME}.layout.rows[2].items[0])]]") == "C2 compiled"
+    svg = make("svg", "repeated").read_text()
+    work = re.findall(r"<title>com/acme/Loop.work [^<]*</title><rect[^>]* fill=\"([^\"]+)\"", svg)
+    assert work == ["#b7dbc3"]  # C2, which two of five samples say
+
+
+def test_threads_of_a_pool_are_one_entry(browser, repeated, make):
+    browser.open(repeated)
+    options = "[...document.getElementById('thread').options].map((o) => o.text)"
+    assert browser.eval(options) == ["all (8)", "shuffle-client-4-# (8)"]
+    browser.eval("(() => { const t = document.getElementById('thread'); t.value = t.options[1].value; t.dispatchEvent(new Event('change')); })()")
+    assert browser.eval("sparkprof.model.whole") == pytest.approx(53e9)
+    assert len(browser.eval(options)) == 10 and browser.eval(options)[2].strip() == "shuffle-client-4-1"
+    browser.eval("sparkprof.set({thread: 'shuffle-client-4-2'})")
+    assert browser.eval("document.getElementById('thread').selectedOptions[0].text").strip() == "shuffle-client-4-2"
+    assert browser.eval("sparkprof.model.whole") == pytest.approx(7e9)
+    text = make("text", "repeated").read_text()
+    assert re.search(r"100.0 %\s+shuffle-client-4-# \(8 threads\)", text) and "shuffle-client-4-1" not in text

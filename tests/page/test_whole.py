@@ -28,7 +28,7 @@ def test_page_of_a_real_jvm(browser, target, tmp_path):
     assert browser.eval("sparkprof.model.nodes.line.some((l) => l > 0)")
     assert browser.eval("sparkprof.strip.lanes.map((l) => l.label).includes('Memory')")
     ET.parse(svg)
-    run = lambda *args: subprocess.run([SPARKPROF, *map(str, args)], check=True, capture_output=True, timeout=60)
+    run = lambda *args: subprocess.run([SPARKPROF, *map(str, args)], check=True, capture_output=True, timeout=120)
     run("-e", "wall", "-i", "10ms", "-d", "1", "-f", tmp_path / "new.jfr", t.pid)
     run("diff", jfr, tmp_path / "new.jfr", "-f", tmp_path / "d.html", "-f", tmp_path / "d.json")
     compared(browser, tmp_path)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kit import parts, python
+from kit import parts, python, recording
 
 PYTHONS = python.installed()
 
@@ -41,6 +41,17 @@ def test_who_has_no_core_does_not_run(sparkprof, tmp_path, interval):
         text = sparkprof("report", "--state", state, "-o", "collapsed", tmp_path / "o.jfr").stdout
         shown.append(sum(int(line.rpartition(" ")[2]) for line in text.splitlines()))
     assert waited > ran and abs(shown[0] / sum(shown) - ran / (ran + waited)) < 0.05, (shown, ran, waited)
+
+
+def test_a_child_is_sampled_for_as_long_as_its_jvm(target, tmp_path):
+    """On a busy machine a JVM may take a second to end its recording: what it waits for until then is what its child does."""
+    t = target("Parent", "setpriv", "--pdeathsig", "KILL", *PYTHONS["debian"], python.TARGETS / "spin.py")  # ends with the JVM
+    collect(tmp_path, t.pid, "-e", "wall", "-i", "10ms", "--python", "on", seconds=1)
+    ends = {True: 0, False: 0}
+    for s in recording.Recording(tmp_path / "o.jfr").wall():
+        child = s.thread.startswith("python")
+        ends[child] = max(ends[child], s.time + s.span)
+    assert ends[True] >= ends[False] > 0, ends[True] - ends[False]
 
 
 def test_one_that_executes_another_is_followed(tmp_path):

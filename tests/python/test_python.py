@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kit import cgroup, deny, peers, python, recording
+from kit import cgroup, chance, deny, peers, python, recording
 
 WHERE = python.TARGETS / "where.py"
 PYTHONS = python.installed()
@@ -28,7 +28,7 @@ def stacks(text):
 
 def look(sparkprof, pid):
     """What `stack` prints once both threads stand where they will stay."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 100
     while True:
         out = sparkprof("stack", pid)
         assert out.returncode == 0, out.stderr
@@ -174,7 +174,7 @@ def test_a_known_split_of_a_process_and_its_children(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], python.TARGETS / "work.py", "2") as p:
         children = sorted(map(int, open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()))
         try:
-            record(sparkprof, tmp_path, 600, "-e", "cpu", "-i", "2ms", "-t", p.pid)
+            record(sparkprof, tmp_path, 1500, "-e", "cpu", "-i", "2ms", "-t", p.pid)
         finally:
             for child in children:
                 os.kill(child, signal.SIGKILL)
@@ -184,17 +184,18 @@ def test_a_known_split_of_a_process_and_its_children(sparkprof, tmp_path):
     total = sum(found.values())
     for name, share in (("a", 50), ("b", 30), ("c", 20)):
         part = sum(n for stack, n in found.items() if f"{name} (work.py)" in stack)
-        assert abs(100 * part / total - share) < 8, found
+        assert chance.within(part, total, share / 100, slack=0.02), found
     text = sparkprof("report", tmp_path / "o.jfr").stdout
     assert re.search(r"^Runtime +CPython 3\.11\.", text, re.M) and re.search(r"^Lost +0 ", text, re.M), text
 
 
 def test_cpu_time_is_not_where_a_thread_waits(sparkprof, tmp_path):
     with python.Process(PYTHONS["debian"], python.TARGETS / "bursts.py") as p:
-        record(sparkprof, tmp_path, 60, "-e", "cpu", p.pid)
+        record(sparkprof, tmp_path, 200, "-e", "cpu", p.pid)
     found = collapsed(tmp_path / "o.collapsed")
     waits = sum(n for stack, n in found.items() if "wait (bursts.py)" in stack)
-    assert waits <= 0.3 * sum(found.values()), found  # a burst that ends while its stack is read stands in wait
+    # A burst that ends while its stack is read stands in wait: 13 of 78 were seen on a busy machine, 84 % before it was minded.
+    assert chance.at_most(waits, sum(found.values()), 0.25), found
 
 
 UNREAD = "[frames not read]"
@@ -226,7 +227,7 @@ def test_no_stack_that_never_was(sparkprof, tmp_path, script, name, how):
         assert p.proc.poll() is None and "TracerPid:\t0" in pathlib.Path(f"/proc/{p.pid}/status").read_text()
     found = collapsed(tmp_path / "o.collapsed")
     # In step with such a program two copies may still agree on what never was: 1 of some 4,000 was seen, while rules that lacked gave 17.
-    assert impossible(found) <= 1 and len(found) > 4, [stack for stack in found if impossible({stack: 1})] or found
+    assert chance.at_most(impossible(found), sum(found.values()), 1 / 4000) and len(found) > 4, [stack for stack in found if impossible({stack: 1})] or found
     notes = sparkprof("report", "-f", "-", tmp_path / "o.jfr").stdout
     assert bool(how) == bool(re.search(r"--blocking stopped Python threads [\d,]+ times, for \d+ us on average", notes)), notes
     assert "without stopping" not in notes, notes
@@ -249,7 +250,7 @@ def test_a_killed_launcher_leaves_no_thread_stopped(sparkprof, tmp_path):
             status = pathlib.Path(f"/proc/{p.pid}/status").read_text()
             assert "TracerPid:\t0" in status and "State:\tt" not in status, status
         rounds = p.stdout().count(b"round")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 100
         while p.stdout().count(b"round") < rounds + 2:  # it says so once a second of its own
             assert time.monotonic() < end and p.proc.poll() is None
             time.sleep(0.1)
@@ -268,12 +269,12 @@ def test_a_process_that_ends_is_written_until_then(sparkprof, tmp_path):
         run = subprocess.Popen([str(python.parts.SPARKPROF), "-e", "wall", "-i", "5ms", "-d", "60", "-f",
                                 str(tmp_path / "o.collapsed"), str(p.pid)], stderr=subprocess.PIPE, text=True)
         recording = tmp_path / "o.collapsed.jfr"
-        end = time.monotonic() + 30
+        end = time.monotonic() + 100
         while time.monotonic() < end and sum_of(sparkprof, recording) < 50:
             time.sleep(0.2)
         p.proc.kill()
         p.proc.wait()
-        assert run.wait(20) == 4
+        assert run.wait(100) == 4
         assert f"pid {p.pid} has ended; what was recorded until then is written" in run.stderr.read()
     assert sum(collapsed(tmp_path / "o.collapsed").values()) >= 50
     assert not recording.exists()
@@ -303,7 +304,7 @@ def test_five_hundred_that_live_briefly(sparkprof, tmp_path):
         while b"all" not in p.stdout() and run.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        said = run.communicate(timeout=60)[1]
+        said = run.communicate(timeout=100)[1]
         assert run.returncode == 0 and b"all" in p.stdout() and p.proc.poll() is None, said
     found = collapsed(tmp_path / "o.collapsed")
     children = {stack[0] for stack in found if "work (brief.py)" in stack}
@@ -343,15 +344,19 @@ def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
         assert {e for e, state in rows.items() if state != "no"} == {"cpu", "ctimer", "itimer", "wall"} and "alloc" in rows
         out = sparkprof("status", p.pid)
         assert out.returncode == 3 and "is a Python" in out.stderr and "not a JVM" not in out.stderr
-        denied = subprocess.run([str(python.parts.SPARKPROF), "-e", "wall", "-d", "1", str(p.pid)], capture_output=True,
-                                text=True, user=65534, group=65534, extra_groups=[], cwd="/")
-        assert denied.returncode == 3 and "use sudo" in denied.stderr, denied.stderr
-        assert denied.stderr.count("\n") == 1 and p.proc.poll() is None
+        assert p.proc.poll() is None
     quiet = subprocess.Popen(["sleep", "60"])
     out = sparkprof("stack", quiet.pid)
     quiet.kill()
     quiet.wait()
     assert out.returncode == 3 and "is no Python" in out.stderr
+
+
+def test_another_user_is_refused_in_one_line(sparkprof):
+    with python.Process(PYTHONS["debian"], WHERE) as p:
+        denied = sparkprof("-e", "wall", "-d", "1", p.pid, user=65534, group=65534, extra_groups=[], cwd="/")
+        assert denied.returncode == 3 and "use sudo" in denied.stderr, denied.stderr
+        assert denied.stderr.count("\n") == 1 and p.proc.poll() is None
 
 
 def test_where_a_filter_denies_the_call_it_is_read_by_its_file(sparkprof, tmp_path):
@@ -367,7 +372,7 @@ def test_where_a_filter_denies_the_call_it_is_read_by_its_file(sparkprof, tmp_pa
                              text=True)
         assert out.returncode == 0 and p.proc.poll() is None, out.stderr
     found = collapsed(tmp_path / "o.collapsed")
-    assert sum(found.values()) > 50 and impossible(found) == 0, found
+    assert sum(found.values()) > 50 and chance.at_most(impossible(found), sum(found.values()), 1 / 4000), found
 
 
 def test_async_profilers_converter_reads_it(sparkprof, tmp_path):

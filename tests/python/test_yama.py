@@ -51,7 +51,7 @@ def test_the_jvm_that_started_them_reads_them_for_us(said):
 def test_stack_sees_them_too(said):
     """This kernel does not tell what system calls threads are in, so that it shows no thread of the JVM."""
     scopes, text = said
-    shown = scopes["1"].partition("Hot stacks")[2]
+    shown = scopes["1"].partition("From the top down")[2]
     assert re.search(r"^python3\.11-\d+, Python 3\.11.*\n  thread \d+, running.*\n    burn \(.*work\.py:\d+\)$", shown, re.M), text
 
 

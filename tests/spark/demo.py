@@ -1,5 +1,5 @@
 """What ./build.sh demo shows: a real Spark executor (or, where PyPI is out of reach, a small Java workload that says so), found,
-asked, entered and left alone again. What it writes lies in build/demo
+entered and left alone again, and the page of a wall profile of it, with its path as the last line. What it writes lies in build/demo
 (or in $SPARKPROF_DEMO_DIR)."""
 import contextlib
 import os
@@ -17,7 +17,6 @@ from kit.parts import SPARKPROF  # noqa: E402
 
 OUT = pathlib.Path(os.environ.get("SPARKPROF_DEMO_DIR", parts.ROOT / "build/demo"))
 BOLD, DIM, PLAIN = ("\033[1m", "\033[2m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
-WRONG_CALL = 2  # also what the launcher says of things that are not built yet
 
 
 def say(text):
@@ -28,7 +27,7 @@ def note(text):
     print(f"{DIM}  {text}{PLAIN}", flush=True)
 
 
-def run(*args, shown=30, may_refuse=False):
+def run(*args, shown=30):
     """Shows one command of the launcher and the head of what it prints."""
     words = [str(a) if not isinstance(a, pathlib.Path) else os.path.relpath(a, parts.ROOT) for a in args]
     say("$ build/sparkprof " + " ".join(words))
@@ -38,9 +37,8 @@ def run(*args, shown=30, may_refuse=False):
         print("  " + line)
     if len(lines) > shown:
         note(f"… and {len(lines) - shown} lines more")
-    if r.returncode != 0 and not (may_refuse and r.returncode == WRONG_CALL):
+    if r.returncode != 0:
         sys.exit(f"demo: that ended with exit code {r.returncode}")
-    return r.returncode == 0
 
 
 @contextlib.contextmanager
@@ -82,15 +80,12 @@ def visit(pid):
 
 
 def profile(pid):
-    files = [OUT / "cpu.txt", OUT / "cpu.collapsed"]
-    if not run("-e", "cpu", "-d", 5, *(x for f in files for x in ("-f", f)), pid, may_refuse=True):
-        note("this version cannot sample yet")
-        return
-    for line in files[0].read_text().splitlines()[:40]:
+    """Records ten seconds of wall time, as README's first example does; returns the page."""
+    files = [OUT / "wall.html", OUT / "wall.txt", OUT / "wall.jfr"]
+    run("-e", "wall", "-d", 10, *(x for f in files for x in ("-f", f)), pid)
+    for line in files[1].read_text().splitlines()[:40]:
         print("  " + line)
-    say("The profile lies in")
-    for f in files:
-        print(f"  {os.path.relpath(f, parts.ROOT)}  ({f.stat().st_size} bytes)")
+    return files[0]
 
 
 def main():
@@ -101,10 +96,12 @@ def main():
         run("ps")
         run("list", pid, shown=20)
         visit(pid)
-        profile(pid)
+        page = profile(pid)
         if not os.path.exists(f"/proc/{pid}"):
             sys.exit("demo: the target did not survive")
     say("Done. On your own machine: build/sparkprof ps")
+    say("The page of this profile, for a browser:")
+    print(page.resolve())
 
 
 if __name__ == "__main__":

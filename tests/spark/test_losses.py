@@ -63,7 +63,7 @@ def test_an_application_that_the_resource_manager_kills(hadoop, sparkprof, tmp_p
     there = f"/profiles/{app}"
     wait_until(lambda: sum(n > 0 for n in hadoop.ls(there).values()) >= 2, 240)
     hadoop.kill_app(app)
-    wait_until(lambda: not hadoop.executors(app), 60)
+    wait_until(lambda: not hadoop.executors(app))
     hadoop.fetch(there, tmp_path / "got")
     (tmp_path / "got/profile-exec-9.jfr").touch()  # as one that was killed between the name and the first piece has it
     found, said = told(sparkprof, tmp_path, "executor", tmp_path / "got")

@@ -1,9 +1,25 @@
-"""sparkprof ps on a real Spark application: who is who."""
+"""sparkprof ps on a real Spark application: who is who. Its executors are recorded from their start by an agent whose path has spaces."""
 import json
+import shutil
 
 import pytest
 
-from kit import spark
+from kit import recording, spark
+from kit.traces import wait_until
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("places") / "a b \u00fcml\u00e4ut"
+
+
+@pytest.fixture(scope="module")
+def spark_app(place):
+    """Spark divides options at spaces, but not between double quotes."""
+    place.mkdir()
+    agent = shutil.copy(recording.AGENT, place)
+    with spark.App(master="local-cluster[2,1,1024]", jvm=f'"-agentpath:{agent}=start,event=wall,interval=50ms,file={place}/%p.jfr"') as app:
+        yield app
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +62,10 @@ def test_spark_comes_first(sparkprof, spark_app, target):
 def test_local_mode_driver(sparkprof, local_app):
     j = next(j for j in listed(sparkprof) if j["pid"] == local_app.driver)
     assert (j["role"], j["app_name"], j["spark_version"], j["jdk"]) == ("driver", 'räum auf "x"', "4.3.0", 25)
+
+
+def test_an_agent_whose_path_has_spaces_records_executors(sparkprof, spark_app, place):
+    files = [place / f"{pid}.jfr" for pid in spark_app.executors()]
+    assert len(files) == 2
+    for file in files:
+        wait_until(lambda: "org/apache/spark/executor/Executor$TaskRunner.run" in sparkprof("report", "-o", "collapsed", file).stdout)

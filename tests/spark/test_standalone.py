@@ -111,7 +111,7 @@ def test_samples_of_one_attempt_alone(run, tmp_path):
     spent = collections.Counter()
     for line in (tmp_path / "x.collapsed").read_text().splitlines():
         spent[line.split(";")[0]] += int(line.rsplit(" ", 1)[1])
-    assert spent.most_common(1)[0][0] == "[Python wait]", spent
+    assert spent.most_common(1)[0][0] == "[JVM waits for Python]", spent
 
 
 @pytest.mark.parametrize("executor", [0, 1], ids=["found", "told"])
@@ -132,6 +132,17 @@ def test_stages_of_a_streaming_query_tell_it(run, tmp_path):
     mine = [r for r in rows if r.get("query") == run.query]
     assert mine and {r["batch"] for r in mine} >= {"1", "2"}, rows
     assert all("query" not in r for r in rows if r.get("job_group") in ("attempts", "join"))
+
+
+def test_a_table_of_what_the_driver_worked_on(run, tmp_path):
+    """Threads that wait for work are left out; test_driver.py compares the seconds."""
+    call("report", run.files[2], "-f", tmp_path / "x.json", "-f", tmp_path / "x.txt")
+    driver = json.loads((tmp_path / "x.json").read_text())["events"][0]["driver"]
+    times = {p["phase"]: p["query_ns"] + p["beside_ns"] for p in driver["phases"]}
+    assert {"analysis", "planning", "job", "scheduler", "broadcast"} <= set(times), times
+    assert 0 <= driver["jobless_ns"] <= driver["covered_ns"] and all(g["took_ns"] > 0 for g in driver["gaps"])
+    text = (tmp_path / "x.txt").read_text()
+    assert "What the driver worked on" in text and "waiting for jobs" in text and "ThreadPoolExecutor.getTask" not in text
 
 
 def test_what_the_drivers_threads_do(run, tmp_path):

@@ -115,7 +115,7 @@ def test_launchers_and_a_recording_that_goes_to_hdfs(hadoop, app, executor, spar
     assert len(unnamed) < 0.1 * len(libjvm), (unnamed, len(libjvm))
     r = sparkprof("start", "-e", "wall", "-f", tmp_path / "next.jfr", executor)
     assert r.returncode == 0, r.stderr
-    wait_until(lambda: json.loads(sparkprof("status", "--json", executor).stdout)[0]["samples"] > 0, 60)
+    wait_until(lambda: json.loads(sparkprof("status", "--json", executor).stdout)[0]["samples"] > 0)
     assert sparkprof("stop", executor).returncode == 0 and Recording(tmp_path / "next.jfr").wall()
 
 
@@ -208,7 +208,7 @@ def test_cluster_mode_with_no_ui_in_reach(hadoop, sparkprof, tmp_path):
 
 def rest(hadoop, app, number, cwd, pid, tmp_path):
     """After its end: the recording that HDFS has, and the pieces that did not get there."""
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
     hadoop.fetch(f"/profiles/{app.id}", tmp_path / f"got-{number}")
     return Recording(tmp_path / f"got-{number}/profile-exec-{number}.jfr"), [Recording(f) for f in cwd.glob("sparkprof-*.jfr")]
 

@@ -1,8 +1,8 @@
 /* The agent's option string. */
-#include "argnum.h"
-#include "args.h"
-#include "option_table.h"
+#include "options/args.h"
 #include "base/units.h"
+#include "cli/option_table.h"
+#include "options/arg_values.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -80,9 +80,9 @@ static uint64_t number(const struct sp_option *o, const char *text)
 {
 	uint64_t n = 0;
 
-	cr_assert_eq(o->kind == SP_KIND_SIZE	? sp_size_parse(text, &n)
-		     : o->kind == SP_KIND_COUNT ? sp_count_parse(text, &n)
-						: sp_duration_parse(text, 0, &n),
+	cr_assert_eq(o->kind == SP_OPTION_KIND_SIZE    ? sp_size_parse(text, &n)
+		     : o->kind == SP_OPTION_KIND_COUNT ? sp_count_parse(text, &n)
+						       : sp_duration_parse(text, 0, &n),
 		0, "%s", text);
 	return n;
 }
@@ -97,7 +97,7 @@ Test(args, bounds_are_those_of_the_launcher)
 	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
 		const struct sp_option *o = sp_option_find(both[i], strlen(both[i]));
 		uint64_t least = number(o, o->least), most = number(o, o->most);
-		const char *unit = o->kind == SP_KIND_DURATION ? "ns" : "";
+		const char *unit = o->kind == SP_OPTION_KIND_DURATION ? "ns" : "";
 		int beyond = i < 3 ? 0 : -EINVAL;
 		char said[64];
 
@@ -230,7 +230,7 @@ static uint64_t seconds_until(const char *loop)
 	sp_args_init(&a);
 	snprintf(text, sizeof(text), "loop=%s", loop);
 	cr_assert_eq(sp_args_parse(&a, text, &err), 0, "%s", err.text);
-	return sp_argnum_left(a.loop, mktime(&tm)) / 1000000000;
+	return sp_arg_value_left(a.loop, mktime(&tm)) / 1000000000;
 }
 
 Test(args, times_of_day)

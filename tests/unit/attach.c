@@ -1,7 +1,7 @@
-#include "attach.h"
-#include "agent_image.h"
-#include "event.h"
+#include "attach/attach.h"
+#include "attach/agent_image.h"
 #include "base/cleanup.h"
+#include "cli/event_names.h"
 #include "probe/perf_table.h"
 
 #include <criterion/criterion.h>
@@ -77,13 +77,13 @@ Test(probe, knows_every_event_of_the_command_line)
 	const struct sp_event_info *e;
 	size_t n, n_perf, seen = 0;
 
-	e = sp_event_table(&n);
+	e = sp_event_names_table(&n);
 	sp_perf_table(&n_perf);
 	for (size_t i = 0; i < n; i++) {
 		if (e[i].group == SP_EVENT_ENGINE || e[i].group == SP_EVENT_HOOK)
 			continue;
 		seen++;
-		cr_assert(sp_perf_find(e[i].name), "%s", e[i].name);
+		cr_assert(sp_perf_table_find(e[i].name), "%s", e[i].name);
 	}
 	cr_assert_eq(seen, n_perf);
 }

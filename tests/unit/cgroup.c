@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "cgroup.h"
+#include "proc/cgroup.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Class files with calls of ours put in: what was there stays, and jumps lead where they led. The
  * JVM's own verifier judges whole libraries in tests/jvm/test_calls.py. */
-#include "methods.h"
-#include "rewrite.h"
+#include "classfile/class_instrument.h"
+#include "options/method_patterns.h"
 
 #include "base/cleanup.h"
 
@@ -75,16 +75,17 @@ static void put_class(struct sp_buf *b, const struct method *m, uint32_t version
 }
 
 struct choice {
-	struct sp_rewrite_want want;
+	struct sp_class_instrument_want want;
 	char left[128];
 };
 
-static struct sp_rewrite_want want(void *ctx, struct sp_text name, struct sp_text descriptor)
+static struct sp_class_instrument_want want(
+	void *ctx, struct sp_class_text name, struct sp_class_text descriptor)
 {
 	return ((struct choice *)ctx)->want;
 }
 
-static void left_out(void *ctx, struct sp_text name, const char *why)
+static void left_out(void *ctx, struct sp_class_text name, const char *why)
 {
 	struct choice *c = ctx;
 
@@ -93,53 +94,54 @@ static void left_out(void *ctx, struct sp_text name, const char *why)
 
 static int rewrite(const struct sp_buf *in, struct choice *c, struct sp_buf *out)
 {
-	struct sp_rewrite rw = {want, left_out, c};
+	struct sp_class_instrument rw = {want, left_out, c};
 
-	return sp_rewrite_class(&rw, (const uint8_t *)in->data, in->len, out);
+	return sp_class_instrument_class(&rw, (const uint8_t *)in->data, in->len, out);
 }
 
 /* What the rewritten method's Code attribute says. */
 struct seen {
 	uint32_t max_stack, max_locals, len, n_handlers, n_attributes;
 	const uint8_t *code, *handlers;
-	struct sp_bytes attributes;
-	struct sp_classpool pool;
+	struct sp_class_bytes attributes;
+	struct sp_constant_pool pool;
 };
 
 static void look(const struct sp_buf *b, struct seen *s)
 {
-	struct sp_bytes in = {
+	struct sp_class_bytes in = {
 		(const uint8_t *)b->data + 8, (const uint8_t *)b->data + b->len, false};
 
-	cr_assert_eq(sp_classpool_read(&s->pool, &in), 0);
-	sp_bytes_skip(&in, 2 + 2 + 2 + 2 + 2 + 2); /* to the methods */
-	sp_bytes_skip(&in, 2 + 2 + 2 + 2);
-	cr_assert(sp_text_is(sp_classpool_utf8(&s->pool, sp_bytes_u2(&in)), "Code"));
-	sp_bytes_u4(&in);
-	s->max_stack = sp_bytes_u2(&in);
-	s->max_locals = sp_bytes_u2(&in);
-	s->len = sp_bytes_u4(&in);
-	s->code = sp_bytes_skip(&in, s->len);
-	s->n_handlers = sp_bytes_u2(&in);
-	s->handlers = sp_bytes_skip(&in, 8 * s->n_handlers);
-	s->n_attributes = sp_bytes_u2(&in);
+	cr_assert_eq(sp_constant_pool_read(&s->pool, &in), 0);
+	sp_class_bytes_skip(&in, 2 + 2 + 2 + 2 + 2 + 2); /* to the methods */
+	sp_class_bytes_skip(&in, 2 + 2 + 2 + 2);
+	cr_assert(
+		sp_class_text_is(sp_constant_pool_utf8(&s->pool, sp_class_bytes_u2(&in)), "Code"));
+	sp_class_bytes_u4(&in);
+	s->max_stack = sp_class_bytes_u2(&in);
+	s->max_locals = sp_class_bytes_u2(&in);
+	s->len = sp_class_bytes_u4(&in);
+	s->code = sp_class_bytes_skip(&in, s->len);
+	s->n_handlers = sp_class_bytes_u2(&in);
+	s->handlers = sp_class_bytes_skip(&in, 8 * s->n_handlers);
+	s->n_attributes = sp_class_bytes_u2(&in);
 	s->attributes = in;
 	cr_assert(!in.bad);
 }
 
 /* The attribute of that name, behind its length. */
-static struct sp_bytes attribute(const struct seen *s, const char *name)
+static struct sp_class_bytes attribute(const struct seen *s, const char *name)
 {
-	struct sp_bytes in = s->attributes;
+	struct sp_class_bytes in = s->attributes;
 
 	for (uint32_t i = 0; i < s->n_attributes; i++) {
-		struct sp_text t = sp_classpool_utf8(&s->pool, sp_bytes_u2(&in));
-		struct sp_bytes part = sp_bytes_part(&in, sp_bytes_u4(&in));
+		struct sp_class_text t = sp_constant_pool_utf8(&s->pool, sp_class_bytes_u2(&in));
+		struct sp_class_bytes part = sp_class_bytes_part(&in, sp_class_bytes_u4(&in));
 
-		if (sp_text_is(t, name))
+		if (sp_class_text_is(t, name))
 			return part;
 	}
-	return (struct sp_bytes){NULL, NULL, true};
+	return (struct sp_class_bytes){NULL, NULL, true};
 }
 
 /* static int m(int): a loop to the very beginning, a switch of each kind, and two returns. */
@@ -224,7 +226,7 @@ static int32_t far(const uint8_t *p)
 	return (int32_t)sp_be32(p);
 }
 
-Test(rewrite, jumps_and_switches_lead_where_they_led)
+Test(class_instrument, jumps_and_switches_lead_where_they_led)
 {
 	struct choice c = {.want = {-1, 3}};
 	SP_AUTO_BUF struct sp_buf in = {0}, out = {0};
@@ -258,41 +260,42 @@ Test(rewrite, jumps_and_switches_lead_where_they_led)
 	cr_assert_eq(s.n_handlers, 2);
 	cr_assert_eq(memcmp(s.handlers, "\x00\x0b\x00\x32\x00\x4c\x00\x00", 8), 0);
 	cr_assert_eq(memcmp(s.handlers + 8, "\x00\x08\x00\x5a\x00\x5a\x00\x00", 8), 0);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 }
 
-Test(rewrite, tables_of_the_code_move_with_it)
+Test(class_instrument, tables_of_the_code_move_with_it)
 {
 	struct choice c = {.want = {-1, 0}};
 	SP_AUTO_BUF struct sp_buf in = {0}, out = {0};
 	uint32_t at[] = {8, 36, 50, 76, 90}, last = 0;
-	struct sp_bytes map, lines, variables;
+	struct sp_class_bytes map, lines, variables;
 	struct seen s;
 
 	put_class(&in, &loops_method, 52);
 	cr_assert_eq(rewrite(&in, &c, &out), 1);
 	look(&out, &s);
 	map = attribute(&s, "StackMapTable");
-	cr_assert_eq(sp_bytes_u2(&map), 5);
+	cr_assert_eq(sp_class_bytes_u2(&map), 5);
 	for (int i = 0; i < 5; i++) {
-		cr_assert_eq(sp_bytes_u1(&map), 255);
-		last += sp_bytes_u2(&map) + (i > 0);
+		cr_assert_eq(sp_class_bytes_u1(&map), 255);
+		last += sp_class_bytes_u2(&map) + (i > 0);
 		cr_expect_eq(last, at[i], "frame %d at %u", i, last);
-		cr_assert_eq(sp_bytes_u2(&map), 2);
-		cr_expect_eq(sp_bytes_u1(&map), i < 4 ? 1 : 0); /* the argument; ours knows none */
-		cr_expect_eq(sp_bytes_u1(&map), 4);		/* the long */
-		cr_assert_eq(sp_bytes_u2(&map), i < 4 ? 0 : 1);
+		cr_assert_eq(sp_class_bytes_u2(&map), 2);
+		cr_expect_eq(
+			sp_class_bytes_u1(&map), i < 4 ? 1 : 0); /* the argument; ours knows none */
+		cr_expect_eq(sp_class_bytes_u1(&map), 4);	 /* the long */
+		cr_assert_eq(sp_class_bytes_u2(&map), i < 4 ? 0 : 1);
 	}
-	cr_expect_eq(sp_bytes_u1(&map), 7);
+	cr_expect_eq(sp_class_bytes_u1(&map), 7);
 	lines = attribute(&s, "LineNumberTable");
 	cr_assert_eq(memcmp(lines.p, "\x00\x02\x00\x00\x00\x05\x00\x4c\x00\x06", 10), 0);
 	variables = attribute(&s, "LocalVariableTable");
 	cr_assert_eq(memcmp(variables.p, "\x00\x01\x00\x08\x00\x52", 6), 0);
 	cr_expect(attribute(&s, "Mystery").bad);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 }
 
-Test(rewrite, counting_needs_no_variable_and_no_handler)
+Test(class_instrument, counting_needs_no_variable_and_no_handler)
 {
 	struct choice c = {.want = {258, -1}};
 	SP_AUTO_BUF struct sp_buf in = {0}, out = {0};
@@ -306,12 +309,12 @@ Test(rewrite, counting_needs_no_variable_and_no_handler)
 	cr_assert_eq(s.n_handlers, 1);
 	cr_assert_eq(memcmp(s.code, "\x00\x00\x11\x01\x02\xb8", 6), 0);
 	cr_assert_eq(memcmp(s.code + 8, loops, sizeof(loops)), 0);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 }
 
 /* What each kind of frame says is kept: long and double take two places, objects that are being
  * made are named by where. */
-Test(rewrite, frames_of_every_kind)
+Test(class_instrument, frames_of_every_kind)
 {
 	static const uint8_t code[24] = {[0] = 0xbb, [1] = 0, [2] = 2, [23] = 0xb1};
 	static const uint8_t attributes[] = {0, MAP, 0, 0, 0, 35, 0, 6, 252, 0, 3,
@@ -328,23 +331,23 @@ Test(rewrite, frames_of_every_kind)
 	static const uint8_t used[] = {9, 9, 7, 7, 3, 5}, stack[] = {0, 1, 0, 1, 2, 0};
 	struct choice c = {.want = {0, 0}};
 	SP_AUTO_BUF struct sp_buf in = {0}, out = {0};
-	struct sp_bytes map;
+	struct sp_class_bytes map;
 	struct seen s;
 
 	put_class(&in, &m, 61);
 	cr_assert_eq(rewrite(&in, &c, &out), 1);
 	look(&out, &s);
 	map = attribute(&s, "StackMapTable");
-	cr_assert_eq(sp_bytes_u2(&map), 7);
+	cr_assert_eq(sp_class_bytes_u2(&map), 7);
 	for (int i = 0; i < 6; i++) {
 		uint32_t n, said = tags[i][0];
 
-		cr_assert_eq(sp_bytes_u1(&map), 255);
-		sp_bytes_u2(&map);
-		n = sp_bytes_u2(&map);
+		cr_assert_eq(sp_class_bytes_u1(&map), 255);
+		sp_class_bytes_u2(&map);
+		n = sp_class_bytes_u2(&map);
 		cr_assert_eq(n, said + (12u - used[i]) + 1, "frame %d: %u", i, n);
 		for (uint32_t k = 0; k < n; k++) {
-			uint32_t tag = sp_bytes_u1(&map);
+			uint32_t tag = sp_class_bytes_u1(&map);
 
 			cr_expect_eq(tag,
 				k < said    ? tags[i][k + 1]
@@ -352,18 +355,18 @@ Test(rewrite, frames_of_every_kind)
 					    : 4u,
 				"frame %d, %u: %u", i, k, tag);
 			if (tag == 7)
-				sp_bytes_u2(&map);
+				sp_class_bytes_u2(&map);
 		}
-		cr_assert_eq(sp_bytes_u2(&map), stack[i]);
+		cr_assert_eq(sp_class_bytes_u2(&map), stack[i]);
 		for (uint32_t k = 0; k < stack[i]; k++)
-			if (sp_bytes_u1(&map) == 8)
-				cr_expect_eq(sp_bytes_u2(&map), 16);
+			if (sp_class_bytes_u1(&map) == 8)
+				cr_expect_eq(sp_class_bytes_u2(&map), 16);
 	}
 	cr_assert(!map.bad);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 }
 
-Test(rewrite, constructors_are_not_caught_and_old_classes_have_no_frames)
+Test(class_instrument, constructors_are_not_caught_and_old_classes_have_no_frames)
 {
 	static const uint8_t code[] = {0x2a, 0xb1};
 	struct method m = {"<init>", "()V", code, 2, NULL, 0, NULL, 0, 0, 0x0001, 1, 1};
@@ -376,17 +379,17 @@ Test(rewrite, constructors_are_not_caught_and_old_classes_have_no_frames)
 	look(&out, &s);
 	cr_expect_eq(s.n_handlers, 0);
 	cr_expect_eq(s.n_attributes, 0);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 	m.name = "m";
 	put_class(&old, &m, 49);
 	cr_assert_eq(rewrite(&old, &c, &old_out), 1);
 	look(&old_out, &s);
 	cr_expect_eq(s.n_handlers, 1);
 	cr_expect_eq(s.n_attributes, 0);
-	sp_classpool_done(&s.pool);
+	sp_constant_pool_done(&s.pool);
 }
 
-Test(rewrite, what_cannot_be_is_left_as_it_was)
+Test(class_instrument, what_cannot_be_is_left_as_it_was)
 {
 	static uint8_t code[65530];
 	struct method m = {"m", "()V", NULL, 0, NULL, 0, NULL, 0, 0, 0x0100, 0, 0};
@@ -417,7 +420,7 @@ Test(rewrite, what_cannot_be_is_left_as_it_was)
 	cr_expect_str_eq(c.left, "m is too large");
 }
 
-Test(rewrite, a_damaged_class_file_is_refused)
+Test(class_instrument, a_damaged_class_file_is_refused)
 {
 	struct choice c = {.want = {0, 0}};
 	SP_AUTO_BUF struct sp_buf in = {0};
@@ -455,10 +458,10 @@ Test(methods, names_and_amounts)
 		{"org/apache/spark/Foo", "bar", -1},
 		{"a/B", "<init>", 2},
 	};
-	struct sp_methods m = {.count = 0};
+	struct sp_method_patterns m = {.count = 0};
 	struct sp_err err = {{0}};
 
-	cr_assert_eq(sp_methods_parse(&m,
+	cr_assert_eq(sp_method_patterns_parse(&m,
 			     "java.util.HashMap.put:10ms;org.apache.spark.*.Foo.bar*;*.<init>:1us",
 			     true, 7, &err),
 		0, "%s", err.text);
@@ -466,9 +469,9 @@ Test(methods, names_and_amounts)
 	cr_expect_eq(m.names[0].amount, 10000000);
 	cr_expect_eq(m.names[1].amount, 7);
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_expect_eq(sp_methods_find(&m, cases[i].class_name, cases[i].method),
+		cr_expect_eq(sp_method_patterns_find(&m, cases[i].class_name, cases[i].method),
 			cases[i].found, "%s", cases[i].class_name);
-	cr_expect(sp_methods_of_class(&m, "any/Class"));
+	cr_expect(sp_method_patterns_of_class(&m, "any/Class"));
 }
 
 Test(methods, wrong_ones_are_refused)
@@ -477,11 +480,11 @@ Test(methods, wrong_ones_are_refused)
 		"put", ".put", "java.util.HashMap.", "a.b:", "a.b:0", "a.b:x", "a.[b]", ";"};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_methods m = {.count = 0};
+		struct sp_method_patterns m = {.count = 0};
 		struct sp_err err = {{0}};
 
-		cr_expect_eq(
-			sp_methods_parse(&m, cases[i], false, 1, &err), -EINVAL, "%s", cases[i]);
+		cr_expect_eq(sp_method_patterns_parse(&m, cases[i], false, 1, &err), -EINVAL, "%s",
+			cases[i]);
 		cr_expect(err.text[0]);
 	}
 }

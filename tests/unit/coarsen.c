@@ -2,10 +2,11 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "out/stages.h"
-#include "prof/fold.h"
-#include "prof/tasks.h"
-#include "prof/timeline.h"
+#include "out/stage_table.h"
+#include "prof/model/coarsen.h"
+#include "prof/model/rare_stacks.h"
+#include "prof/model/tasks.h"
+#include "prof/model/timeline.h"
 #include "sample_profile.h"
 
 enum { EXECUTORS = 4, STAGES = 3, TASKS = 10, STACKS = 20, SAMPLES = 50 };
@@ -62,11 +63,11 @@ static struct sp_profile *all(enum sp_fold before)
 {
 	struct sp_profile *p = executor(0);
 
-	cr_assert_eq(sp_profile_fold(p, before), 0);
+	cr_assert_eq(sp_profile_coarsen(p, before), 0);
 	for (unsigned i = 1; i < EXECUTORS; i++) {
 		struct sp_profile *next = executor(i);
 
-		cr_assert_eq(sp_profile_fold(next, before), 0);
+		cr_assert_eq(sp_profile_coarsen(next, before), 0);
 		cr_assert_eq(sp_profile_merge(p, next), 0);
 		sp_profile_free(next);
 	}
@@ -76,9 +77,9 @@ static struct sp_profile *all(enum sp_fold before)
 /* The table of stages is the same as of a profile that tells everything apart. */
 static void expect_stages(const struct sp_profile *p)
 {
-	struct sp_stages s;
+	struct sp_stage_table s;
 
-	cr_assert_eq(sp_stages_init(&s, p, 0, NULL), 0);
+	cr_assert_eq(sp_stage_table_init(&s, p, 0, NULL), 0);
 	cr_expect_eq(s.count, STAGES);
 	for (size_t i = 0; i < s.count; i++) {
 		const struct sp_stage_row *r = &s.rows[i];
@@ -88,10 +89,10 @@ static void expect_stages(const struct sp_profile *p)
 		cr_expect_eq(r->run_ns, EXECUTORS * TASKS * TOOK + (last ? 4 * TOOK : 0));
 		cr_expect_eq(r->weight, (uint64_t)EXECUTORS * TASKS * SAMPLES * 20000000);
 		cr_expect_eq(r->median_ns, TOOK);
-		cr_expect_eq(sp_stages_lags(r), last);
+		cr_expect_eq(sp_stage_table_lags(r), last);
 		cr_expect(!last || r->max_task == (EXECUTORS - 1) * 1000 + STAGES * TASKS - 1);
 	}
-	sp_stages_done(&s);
+	sp_stage_table_done(&s);
 }
 
 static uint64_t sum_of(const struct sp_profile *p)
@@ -103,7 +104,7 @@ static uint64_t sum_of(const struct sp_profile *p)
 	return sum;
 }
 
-Test(fold, sums_and_stages_stay)
+Test(coarsen, sums_and_stages_stay)
 {
 	static const enum sp_fold folds[] = {SP_FOLD_NOTHING, SP_FOLD_STAGES, SP_FOLD_EXECUTORS};
 
@@ -112,7 +113,7 @@ Test(fold, sums_and_stages_stay)
 			struct sp_profile *p = all(folds[before]);
 			size_t rows = p->row_count;
 
-			cr_assert_eq(sp_profile_fold(p, folds[after]), 0);
+			cr_assert_eq(sp_profile_coarsen(p, folds[after]), 0);
 			cr_expect(after == before || p->row_count <= rows);
 			cr_expect_eq(sum_of(p),
 				(uint64_t)EXECUTORS * STAGES * TASKS * SAMPLES * 20000000);
@@ -127,7 +128,7 @@ Test(fold, sums_and_stages_stay)
 	}
 }
 
-Test(fold, goes_on_until_the_rows_fit)
+Test(coarsen, goes_on_until_the_rows_fit)
 {
 	static const size_t limits[] = {100000, 4000, 1200, 300, 80};
 	size_t before = SIZE_MAX;
@@ -140,7 +141,7 @@ Test(fold, goes_on_until_the_rows_fit)
 		cr_expect_leq(p->row_count, limits[i]);
 		cr_expect_leq(p->row_count, before);
 		before = p->row_count;
-		sp_profile_tell_fold(p, text, sizeof(text));
+		sp_profile_tell_coarsened(p, text, sizeof(text));
 		cr_expect_eq(strlen(text) > 0, i > 0);
 		cr_expect_eq(sum_of(p), (uint64_t)EXECUTORS * STAGES * TASKS * SAMPLES * 20000000);
 		expect_stages(p);
@@ -148,7 +149,7 @@ Test(fold, goes_on_until_the_rows_fit)
 	}
 }
 
-Test(fold, what_cannot_be_told_less_apart_stays)
+Test(coarsen, what_cannot_be_told_less_apart_stays)
 {
 	struct sp_profile *p = all(SP_FOLD_NOTHING);
 
@@ -184,4 +185,102 @@ Test(join_tasks, one_that_went_on_in_another_file_is_one)
 	cr_expect_eq(p->tasks[STAGES * TASKS].name.task_id, -1);
 	cr_expect_eq(p->tasks[STAGES * TASKS + 1].name.task_id, 77, "nobody told when it was");
 	sp_profile_free(p);
+}
+
+enum { RARE = 1000, HOT = 10 };
+
+/* Different stacks of a common frame and three of their own; the last ones are hot. */
+static struct sp_profile *many_stacks(void)
+{
+	struct sp_profile *p;
+	int cpu;
+
+	cr_assert_eq(sp_profile_new(&p, 16u << 20), 0);
+	cpu = sp_profile_event(p, "cpu", SP_UNIT_NS, 1000, false);
+	for (int i = 0; i < RARE + HOT; i++) {
+		struct sp_frame_ref f[4];
+		char name[16];
+		struct sp_sample s = {.event = (uint32_t)cpu, .count = 1, .weight = 1000};
+
+		for (int k = 0; k < 4; k++) {
+			snprintf(name, sizeof(name), "m%d", k == 3 ? 0 : k == 2 ? i % 5 : i);
+			f[k] = java(p, "a/B", name, "()V", SP_FRAME_C2);
+			f[k].line = i + 1;
+		}
+		s.stack = sp_dict_stack(p->dict, f, 4, 0);
+		if (i >= RARE)
+			s.count = s.weight = 50000;
+		cr_assert_eq(sp_profile_add(p, &s), 0);
+	}
+	return p;
+}
+
+Test(coarsen, rare_stacks_are_cut_and_the_sums_stay)
+{
+	struct sp_profile *p = many_stacks();
+	uint64_t count = p->count, weight = p->events[0].weight, sum = 0;
+	size_t whole = 0;
+
+	cr_assert_eq(sp_profile_fold_rare(p, 40), 0);
+	cr_expect_leq(p->row_count, 40);
+	for (size_t i = 0; i < p->row_count; i++) {
+		const struct sp_stack *st = sp_dict_get_stack(p->dict, p->rows[i].stack);
+		const struct sp_method *leaf = sp_dict_get_method(p->dict, st->frames[0].method);
+		bool cut = strcmp(sp_dict_get_string(p->dict, leaf->name_id, NULL),
+				   SP_RARE_STACKS) == 0;
+
+		sum += p->rows[i].count;
+		whole += !cut;
+		if (p->rows[i].count == 50000)
+			cr_expect(!cut, "hot stacks stay");
+		else if (cut)
+			cr_expect_eq(st->count, 3, "two outermost frames fit: five and one");
+	}
+	cr_expect_eq(whole, 20);
+	cr_expect_eq(sum, count);
+	cr_expect_eq(p->count, count);
+	cr_expect_eq(p->events[0].weight, weight);
+	cr_assert_eq(p->note_count, 1);
+	cr_expect(strstr(
+		sp_dict_get_string(p->dict, p->notes[0].text_id, NULL), "1010 different stacks"));
+}
+
+Test(coarsen, few_stacks_are_left_alone)
+{
+	struct sp_profile *p = many_stacks();
+
+	cr_assert_eq(sp_profile_fold_rare(p, RARE + HOT), 0);
+	cr_expect_eq(p->row_count, RARE + HOT);
+	cr_expect_eq(p->note_count, 0);
+	sp_profile_free(p);
+}
+
+Test(join_tasks, several_executors_say_how_many)
+{
+	static const struct {
+		const char *target, *names, *says;
+	} cases[] = {
+		{"several of app-1 \"x\"", "12134", "4 executors of app-1 \"x\""},
+		{"several", "12", "2 executors"},
+		{"several of app-1", "1d2", "driver and 2 executors of app-1"},
+		{"several of app-1", "1", "several of app-1"},
+		{"severals", "12", "severals"},
+		{"pid 1", "12", "pid 1"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_profile *p;
+
+		cr_assert_eq(sp_profile_new(&p, 1u << 20), 0);
+		p->target_id = str(p, cases[i].target);
+		for (const char *s = cases[i].names; *s; s++) {
+			struct sp_task_run t = {.name = {s - cases[i].names, 0, 0, 0, 0}};
+
+			t.executor = *s == 'd' ? str(p, "driver") : sp_dict_string(p->dict, s, 1);
+			cr_assert_eq(sp_profile_add_task(p, &t), 0);
+		}
+		cr_assert_eq(sp_profile_join_tasks(p), 0);
+		cr_expect_str_eq(sp_dict_get_string(p->dict, p->target_id, NULL), cases[i].says);
+		sp_profile_free(p);
+	}
 }

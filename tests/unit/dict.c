@@ -1,5 +1,5 @@
+#include "dict/dict.h"
 #include "base/cleanup.h"
-#include "prof/dict.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

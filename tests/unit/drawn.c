@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "out/escape.h"
-#include "out/starts.h"
+#include "out/thread_entry_frames.h"
 #include "out/trie.h"
 
 #define FFFD "\xef\xbf\xbd"
@@ -19,7 +19,8 @@ Test(escape, only_utf8_comes_through)
 			"\"<a href=\\\"x\\\">&'\""},
 		{"]]>", "]]>", "]]&gt;", "\"]]>\""},
 		{"\x01\x1b\x7f", "\x01\x1b\x7f", FFFD FFFD FFFD, "\"\\u0001\\u001b\\u007f\""},
-		{"\xe2\x80\xa8", "\xe2\x80\xa8", "\xe2\x80\xa8", "\"\\u2028\""},
+		{"\xe2\x80\xa8", "\xe2\x80\xa8", FFFD, "\"\\u2028\""},
+		{"\xc2\x9b\xe2\x80\xae", "\xc2\x9b\xe2\x80\xae", FFFD FFFD, "\"\\u009b\\u202e\""},
 		{"\xff", FFFD, FFFD, "\"" FFFD "\""},
 		{"\xc0\xaf", FFFD FFFD, FFFD FFFD, "\"" FFFD FFFD "\""},
 		{"\xed\xa0\x80", FFFD FFFD FFFD, FFFD FFFD FFFD, "\"" FFFD FFFD FFFD "\""},
@@ -105,10 +106,11 @@ Test(starts, frames_that_threads_start_with)
 		{"Mine.run", false},
 		{"", false},
 	};
-	struct sp_starts *s;
+	struct sp_thread_entry_frames *s;
 
-	cr_assert_eq(sp_starts_new(&s), 0);
+	cr_assert_eq(sp_thread_entry_frames_new(&s), 0);
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_expect_eq(sp_starts_has(s, cases[i].name), cases[i].is, "%s", cases[i].name);
-	sp_starts_free(s);
+		cr_expect_eq(sp_thread_entry_frames_has(s, cases[i].name), cases[i].is, "%s",
+			cases[i].name);
+	sp_thread_entry_frames_free(s);
 }

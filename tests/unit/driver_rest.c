@@ -2,38 +2,38 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "rest_text.h"
+#include "spark/driver_rest_parse.h"
 
-Test(rest, addresses_to_try)
+Test(driver_rest, addresses_to_try)
 {
-	struct sp_identity id = {.app_id = "app-1/x", .driver_host = "h1"};
+	struct sp_spark_identity id = {.app_id = "app-1/x", .driver_host = "h1"};
 	char buf[SP_REST_URL];
 
 	for (unsigned n = 0; n < SP_REST_PORTS; n++) {
 		char want[64];
 
 		snprintf(want, sizeof(want), "http://h1:%u", 4040 + n);
-		cr_assert(sp_rest_base(&id, "", n, buf, sizeof(buf)));
+		cr_assert(sp_driver_rest_parse_base(&id, "", n, buf, sizeof(buf)));
 		cr_expect_str_eq(buf, want);
 	}
-	cr_expect_not(sp_rest_base(&id, "", SP_REST_PORTS, buf, sizeof(buf)));
-	cr_expect(sp_rest_base(&id, "https://gate/x//", 0, buf, sizeof(buf)));
+	cr_expect_not(sp_driver_rest_parse_base(&id, "", SP_REST_PORTS, buf, sizeof(buf)));
+	cr_expect(sp_driver_rest_parse_base(&id, "https://gate/x//", 0, buf, sizeof(buf)));
 	cr_expect_str_eq(buf, "https://gate/x");
-	cr_expect_not(sp_rest_base(&id, "https://gate/x", 1, buf, sizeof(buf)));
-	sp_rest_url("http://h1:4040", &id, "/stages/3", buf, sizeof(buf));
+	cr_expect_not(sp_driver_rest_parse_base(&id, "https://gate/x", 1, buf, sizeof(buf)));
+	sp_driver_rest_parse_url("http://h1:4040", &id, "/stages/3", buf, sizeof(buf));
 	cr_expect_str_eq(buf, "http://h1:4040/api/v1/applications/app-1%2Fx/stages/3");
 	id.ui_port = 65534;
 	snprintf(id.driver_host, sizeof(id.driver_host), "::1");
-	cr_expect(sp_rest_base(&id, "", 1, buf, sizeof(buf)));
+	cr_expect(sp_driver_rest_parse_base(&id, "", 1, buf, sizeof(buf)));
 	cr_expect_str_eq(buf, "http://[::1]:65535");
-	cr_expect_not(sp_rest_base(&id, "", 2, buf, sizeof(buf)));
+	cr_expect_not(sp_driver_rest_parse_base(&id, "", 2, buf, sizeof(buf)));
 	id.no_ui = true;
-	cr_expect_not(sp_rest_base(&id, "", 0, buf, sizeof(buf)));
-	cr_expect(sp_rest_base(&id, "http://elsewhere", 0, buf, sizeof(buf)));
-	cr_expect_not(sp_rest_base(&id, "none", 0, buf, sizeof(buf)));
+	cr_expect_not(sp_driver_rest_parse_base(&id, "", 0, buf, sizeof(buf)));
+	cr_expect(sp_driver_rest_parse_base(&id, "http://elsewhere", 0, buf, sizeof(buf)));
+	cr_expect_not(sp_driver_rest_parse_base(&id, "none", 0, buf, sizeof(buf)));
 }
 
-Test(rest, what_is_taken_of_answers)
+Test(driver_rest, what_is_taken_of_answers)
 {
 	static const char stages[] = "[ {\"status\":\"ACTIVE\", \"stageId\" : 5, \"attemptId\" : 0,"
 				     "\"name\" : \"no\" }, {\"stageId\":5,\"attemptId\":1,"
@@ -43,15 +43,43 @@ Test(rest, what_is_taken_of_answers)
 	static const char sql[] = "{\"id\":2,\"description\":\"SELECT 1\",\"nodes\":[]}";
 	struct sp_stage_about a = {.stage = 5, .attempt = 1, .job = -1};
 
-	cr_expect(sp_rest_stage(stages, sizeof(stages) - 1, &a));
+	cr_expect(sp_driver_rest_parse_stage(stages, sizeof(stages) - 1, &a));
 	cr_expect_str_eq(a.name, "collect at \"x\"");
-	cr_expect(sp_rest_job(jobs, sizeof(jobs) - 1, &a));
+	cr_expect(sp_driver_rest_parse_job(jobs, sizeof(jobs) - 1, &a));
 	cr_expect_eq(a.job, 7);
-	cr_expect(sp_rest_sql(sql, sizeof(sql) - 1, &a));
+	cr_expect(sp_driver_rest_parse_sql(sql, sizeof(sql) - 1, &a));
 	cr_expect_str_eq(a.sql_text, "SELECT 1");
 }
 
-Test(rest, answers_may_be_anything)
+Test(driver_rest, when_tasks_were_launched_and_how_long_others_took)
+{
+	static const char stages[] = "[{\"stageId\":5,\"attemptId\":1,\"numTasks\":12,"
+				     "\"numCompleteTasks\" : 11}]";
+	static const char median[] =
+		"{\"quantiles\":[0.5],\"duration\" : [ 4484.0 ],\"executorRunTime\" : [ 2803.0 ]}";
+	static const char old[] = "{\"quantiles\":[0.5],\"executorRunTime\":[12.0]}";
+	static const char tasks[] = "[ {\"taskId\" : 10, \"launchTime\" : "
+				    "\"2026-11-18T07:12:01.123GMT\"}, {\"taskId\":11}]";
+	struct sp_stage_about a = {.stage = 5, .attempt = 1};
+	uint64_t launch;
+	int64_t task;
+	size_t at = 0;
+
+	cr_expect(sp_driver_rest_parse_finished(stages, sizeof(stages) - 1, &a));
+	cr_expect_eq(a.finished, 11);
+	cr_expect(sp_driver_rest_parse_median(median, sizeof(median) - 1, &a));
+	cr_expect_eq(a.median_ms, 2803);
+	cr_expect(sp_driver_rest_parse_median(old, sizeof(old) - 1, &a));
+	cr_expect_eq(a.median_ms, 12);
+	cr_assert(sp_driver_rest_parse_launch(tasks, sizeof(tasks) - 1, &at, &task, &launch));
+	cr_expect_eq(task, 10);
+	cr_expect_eq(launch, 1794985921123ull);
+	cr_assert(sp_driver_rest_parse_launch(tasks, sizeof(tasks) - 1, &at, &task, &launch));
+	cr_expect_eq(launch, 0);
+	cr_expect_not(sp_driver_rest_parse_launch(tasks, sizeof(tasks) - 1, &at, &task, &launch));
+}
+
+Test(driver_rest, answers_may_be_anything)
 {
 	static const char *const texts[] = {"", "[", "{}", "[{}]", "null", "<html></html>",
 		"[{\"stageId\":5,\"attemptId\":1}]", "{\"description\":12}",
@@ -60,8 +88,8 @@ Test(rest, answers_may_be_anything)
 
 	for (size_t i = 0; i < SP_COUNT(texts); i++)
 		for (size_t n = 0; n <= strlen(texts[i]); n++) {
-			cr_expect_not(sp_rest_stage(texts[i], n, &a), "%s", texts[i]);
-			cr_expect_not(sp_rest_job(texts[i], n, &a), "%s", texts[i]);
-			cr_expect_not(sp_rest_sql(texts[i], n, &a), "%s", texts[i]);
+			cr_expect_not(sp_driver_rest_parse_stage(texts[i], n, &a), "%s", texts[i]);
+			cr_expect_not(sp_driver_rest_parse_job(texts[i], n, &a), "%s", texts[i]);
+			cr_expect_not(sp_driver_rest_parse_sql(texts[i], n, &a), "%s", texts[i]);
 		}
 }

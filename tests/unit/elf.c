@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/rootfs.h"
+#include "base/boot_id.h"
 #include "elf/kallsyms.h"
 #include "elf/symbols.h"
 #include "elf/symtab.h"
@@ -403,6 +404,47 @@ Test(elf, own_vdso_and_maps_by_last_part)
 	sp_symtab_free(t);
 	sp_symbols_free(s);
 	free((char *)src.path);
+}
+
+Test(elf, kernel_of_another_boot_has_no_names)
+{
+	static const char *const others[] = {NULL, "", "00112233445566778899aabbccddeeff"};
+	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char boot[SP_BOOT_ID];
+	const char *name = NULL, *why = NULL;
+	struct sp_symbols *s;
+
+	cr_assert(sp_boot_id(boot) == 0 && strlen(boot) == 32);
+	cr_assert(sp_symbols_new(&s, root, NULL) == 0);
+	for (size_t i = 0; i < SP_COUNT(others); i++) {
+		cr_expect_eq(sp_symbols_find(s, "[kernel]", others[i], 0xffffffff81000000, &name),
+			-ENOENT);
+		cr_expect(sp_symbols_refused(s, "[kernel]", others[i], &why) && why[0]);
+	}
+	cr_expect_not(sp_symbols_refused(s, "[kernel]", boot, &why)); /* shown or hidden, ours */
+	sp_symbols_free(s);
+}
+
+Test(elf, module_elsewhere_is_believed_by_build_id_only)
+{
+	SP_AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	SP_AUTO_CLOSE int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	SP_AUTO_BUF struct sp_buf maps;
+	const char *name = NULL, *why = NULL;
+	struct sp_symbols *s;
+
+	sp_buf_init(&maps);
+	cr_assert(sp_buf_read_fd(&maps, fd, 1 << 24) == 0);
+	cr_assert(sp_symbols_new(&s, root, NULL) == 0);
+	cr_assert(sp_symbols_add_maps(s, maps.data, maps.len) == 0);
+	sp_symbols_elsewhere(s);
+	cr_expect_eq(sp_symbols_find(s, "libc.so.6", NULL, 0x30000, &name), -ENOENT);
+	cr_expect(sp_symbols_refused(s, "libc.so.6", NULL, &why) && strstr(why, "build id"));
+	cr_expect_eq(sp_symbols_find(s, "libc.so.6", "dead", 0x30000, &name), -ENOENT);
+	cr_expect(sp_symbols_refused(s, "libc.so.6", "dead", &why) && strstr(why, "another file"));
+	cr_expect_not(
+		sp_symbols_refused(s, "libnone.so", "dead", &why)); /* it is not there at all */
+	sp_symbols_free(s);
 }
 
 Test(elf, kallsyms_hidden_and_shown)

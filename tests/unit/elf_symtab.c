@@ -1,5 +1,5 @@
 /* Names of functions from a file's symbol table: of this very program. */
-#include "funcnames.h"
+#include "collect/elf_symtab.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 static __attribute__((noinline)) int nobody_exports_me(int n)
@@ -30,16 +31,16 @@ static uint64_t offset_of(const void *function)
 
 static int find(const struct sp_module *m, uint64_t offset, char *ret, size_t size)
 {
-	struct sp_funcnames *f;
+	struct sp_elf_symtab *f;
 	int r;
 
-	cr_assert_eq(sp_funcnames_new(&f), 0);
-	r = sp_funcnames_find(f, m, offset, ret, size);
-	sp_funcnames_free(f);
+	cr_assert_eq(sp_elf_symtab_new(&f), 0);
+	r = sp_elf_symtab_find(f, m, offset, ret, size);
+	sp_elf_symtab_free(f);
 	return r;
 }
 
-Test(funcnames, a_static_function_has_its_name)
+Test(elf_symtab, a_static_function_has_its_name)
 {
 	struct sp_module m = {.path = "/proc/self/exe", .id = 7};
 	char name[64] = "", cut[8] = "";
@@ -53,7 +54,7 @@ Test(funcnames, a_static_function_has_its_name)
 	cr_expect_eq(find(&m, 0, name, sizeof(name)), -ENOENT);
 }
 
-Test(funcnames, another_build_or_no_file_gives_none)
+Test(elf_symtab, another_build_or_no_file_gives_none)
 {
 	struct sp_module m = {.path = "/proc/self/exe", .build_id_len = 20};
 	struct sp_module gone = {.path = "/no/such/file"};
@@ -67,7 +68,7 @@ Test(funcnames, another_build_or_no_file_gives_none)
 }
 
 /* Cut at many places, and with bytes turned: it may find less, and must not read beyond. */
-Test(funcnames, a_damaged_file_is_survived)
+Test(elf_symtab, a_damaged_file_is_survived)
 {
 	char path[] = "/tmp/funcnames-XXXXXX", name[64];
 	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
@@ -88,6 +89,28 @@ Test(funcnames, a_damaged_file_is_survived)
 	}
 	unlink(path);
 	free(all);
+	close(from);
+	close(to);
+}
+
+/* As strip and cp do with a library that is in use: its code stays, its symbols go. */
+Test(elf_symtab, a_file_that_is_cut_while_it_is_in_use)
+{
+	char path[] = "/tmp/funcnames-XXXXXX", name[64];
+	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
+	struct sp_module m = {.path = path, .id = 3};
+	uint64_t at = offset_of((void *)nobody_exports_me);
+	struct sp_elf_symtab *f;
+
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	cr_assert_eq(sp_elf_symtab_new(&f), 0);
+	cr_assert_eq(sp_elf_symtab_find(f, &m, at, name, sizeof(name)), 0);
+	cr_expect_str_eq(name, "nobody_exports_me");
+	cr_assert_eq(ftruncate(to, 4096), 0);
+	cr_expect_eq(sp_elf_symtab_find(f, &m, at, name, sizeof(name)), -ENOENT);
+	sp_elf_symtab_free(f);
+	unlink(path);
 	close(from);
 	close(to);
 }

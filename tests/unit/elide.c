@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "out/fit.h"
+#include "out/elide.h"
 
-Test(fit, what_is_lost_first)
+Test(elide, what_is_lost_first)
 {
 	static const struct {
 		const char *name;
@@ -31,19 +31,22 @@ Test(fit, what_is_lost_first)
 		{"aaaaaaaaaaaaaaaaaaaaaaaa", 10, "...aaaaaaa"},
 		{"äöüäöüäöüäöü", 10, "...üäöüäöü"},
 		{"a\tb", 10, "a b"},
+		{"a\xc2\x9b\xe2\x80\xae\xe2\x81\xa6"
+		 "b\xff",
+			10, "a   b\xef\xbf\xbd"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		SP_AUTO_BUF struct sp_buf b;
 
 		sp_buf_init(&b);
-		sp_fit(cases[i].name, cases[i].width, &b);
+		sp_elide(cases[i].name, cases[i].width, &b);
 		cr_assert_str_eq(
 			sp_buf_str(&b), cases[i].want, "%s: %s", cases[i].name, sp_buf_str(&b));
 	}
 }
 
-Test(fit, of_words_both_ends_stay)
+Test(elide, of_words_both_ends_stay)
 {
 	static const struct {
 		const char *name, *want;
@@ -59,7 +62,7 @@ Test(fit, of_words_both_ends_stay)
 		SP_AUTO_BUF struct sp_buf b;
 
 		sp_buf_init(&b);
-		sp_fit_middle(cases[i].name, cases[i].width, &b);
+		sp_elide_middle(cases[i].name, cases[i].width, &b);
 		cr_assert_str_eq(
 			sp_buf_str(&b), cases[i].want, "%s: %s", cases[i].name, sp_buf_str(&b));
 	}

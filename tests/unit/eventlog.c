@@ -8,38 +8,39 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "in/eventlog.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "in/eventlog.h"
-#include "in/jsontext.h"
-#include "in/unpack.h"
-#include "out/stages.h"
-#include "prof/tasks.h"
+#include "base/json_reader.h"
+#include "in/decompress.h"
+#include "out/stage_table.h"
+#include "prof/model/tasks.h"
 #include "sample_profile.h"
 
-static struct sp_json json(const char *s)
+static struct sp_json_reader json(const char *s)
 {
-	return sp_json_value(s, s + strlen(s));
+	return sp_json_reader_value(s, s + strlen(s));
 }
 
 Test(jsontext, finds_values_where_they_stand)
 {
-	struct sp_json e = json(
+	struct sp_json_reader e = json(
 		" {\"a\": {\"b\":[1, \"x\", {\"c\":-7}]}, \"t\":\"q\\\"\\u00e9\\ud83d\\ude00\\n\", "
 		"\"n\":\"12\",\"e\":[]}");
-	struct sp_json list = sp_json_get(sp_json_get(e, "a"), "b");
-	SP_AUTO_FREE char *text = sp_json_text(sp_json_get(e, "t"));
+	struct sp_json_reader list = sp_json_reader_get(sp_json_reader_get(e, "a"), "b");
+	SP_AUTO_FREE char *text = sp_json_reader_text(sp_json_reader_get(e, "t"));
 	size_t at = 0, none = 0;
 
-	cr_expect_eq(sp_json_int(sp_json_next(list, &at), 0), 1);
-	cr_expect_null(sp_json_next(sp_json_get(e, "e"), &none).p);
-	sp_json_next(list, &at);
-	cr_expect_eq(sp_json_int(sp_json_get(sp_json_next(list, &at), "c"), 0), -7);
-	cr_expect_null(sp_json_next(list, &at).p);
+	cr_expect_eq(sp_json_reader_int(sp_json_reader_next(list, &at), 0), 1);
+	cr_expect_null(sp_json_reader_next(sp_json_reader_get(e, "e"), &none).p);
+	sp_json_reader_next(list, &at);
+	cr_expect_eq(
+		sp_json_reader_int(sp_json_reader_get(sp_json_reader_next(list, &at), "c"), 0), -7);
+	cr_expect_null(sp_json_reader_next(list, &at).p);
 	cr_expect_str_eq(text, "q\"é😀\n");
-	cr_expect_eq(sp_json_int(sp_json_get(e, "n"), 0), 12);
-	cr_expect_null(sp_json_get(e, "z").p);
-	cr_expect_null(sp_json_text(sp_json_get(e, "a")));
+	cr_expect_eq(sp_json_reader_int(sp_json_reader_get(e, "n"), 0), 12);
+	cr_expect_null(sp_json_reader_get(e, "z").p);
+	cr_expect_null(sp_json_reader_text(sp_json_reader_get(e, "a")));
 }
 
 Test(jsontext, broken_text_has_no_values)
@@ -49,8 +50,8 @@ Test(jsontext, broken_text_has_no_values)
 
 	for (size_t n = 0; n < strlen(whole); n++) {
 		SP_AUTO_FREE char *cut = strndup(whole, n);
-		struct sp_json v = sp_json_value(cut, cut + n);
-		SP_AUTO_FREE char *text = sp_json_text(sp_json_get(v, "t"));
+		struct sp_json_reader v = sp_json_reader_value(cut, cut + n);
+		SP_AUTO_FREE char *text = sp_json_reader_text(sp_json_reader_get(v, "t"));
 
 		cr_expect_null(v.p);
 		cr_expect_null(text);
@@ -66,7 +67,7 @@ static char *unpacked(const void *data, size_t n, int *ret)
 	char *s = calloc(1, 1 << 16);
 	struct sp_err err = {0};
 
-	*ret = sp_unpack(data, n, fd, &err);
+	*ret = sp_decompress(data, n, fd, &err);
 	cr_assert(*ret == 0 || (*ret == -EBADMSG && err.text[0]), "%d", *ret);
 	cr_assert(pread(fd, s, (1 << 16) - 1, 0) >= 0);
 	close(fd);
@@ -192,6 +193,38 @@ static const char log_text[] =
 		STAGE("Completed", 7, 1,
 			"count again") "{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":7";
 
+#define TASK(kind, id, launch, finish, failed)                                                    \
+	"{\"Event\":\"SparkListenerTask" kind "\",\"Stage ID\":7,\"Stage Attempt ID\":0,"         \
+	"\"Task Info\":{\"Task ID\":" #id ",\"Launch Time\":" #launch ",\"Finish Time\":" #finish \
+	",\"Failed\":" #failed ",\"Killed\":false}}\n"
+
+Test(eventlog, knows_when_tasks_ran)
+{
+	static const char text[] = TASK("Start", 1, 1000, 0, false) TASK("Start", 2, 1000, 0, false)
+		TASK("Start", 3, 1000, 0, false) TASK("End", 2, 1000, 1300, false)
+			TASK("End", 3, 1000, 9000, true) TASK("Start", 4, 1400, 0, false)
+				TASK("End", 4, 1400, 1900, false);
+	struct sp_stage_names names = {0};
+	struct sp_profile *p = sample_profile();
+	struct sp_err err;
+	uint32_t missing;
+
+	p->task_count = 0;
+	cr_assert_eq(read_log(text, &names, &err), 0, "%s", err.text);
+	for (int i = 1; i <= 5; i++)
+		cr_assert_eq(
+			sp_profile_add_task(p, &(struct sp_task_run){.name = {i, 7, 0, 0, 0}}), 0);
+	cr_assert(sp_stage_names_apply(&names, p, &missing) >= 0);
+	cr_expect_eq(p->tasks[0].launch_ns, 1000000000);
+	cr_expect_eq(p->tasks[0].finish_ns, 0);
+	cr_expect_eq(p->tasks[1].finish_ns, 1300000000);
+	cr_expect_eq(p->tasks[4].launch_ns, 0);
+	cr_expect_eq(p->stages[0].finished, 2, "one runs, one failed");
+	cr_expect_eq(p->stages[0].median_ns, 500000000);
+	sp_profile_free(p);
+	sp_stage_names_done(&names);
+}
+
 Test(eventlog, names_stages_of_the_same_application)
 {
 	struct sp_stage_names names = {0};
@@ -216,7 +249,7 @@ Test(eventlog, names_stages_of_the_same_application)
 	cr_expect_eq(s->sql, 12);
 	cr_expect_str_eq(sp_dict_get_string(p->dict, s->name, NULL), "count at A.scala:1");
 	cr_expect_str_eq(sp_dict_get_string(p->dict, s->description, NULL), "the join");
-	cr_expect_str_eq(sp_stages_name(p, &(struct sp_stage_row){.about = s}), "the join");
+	cr_expect_str_eq(sp_stage_table_name(p, &(struct sp_stage_row){.about = s}), "the join");
 	s = sp_profile_find_stage(p, p->tasks[0].app, 8, 0);
 	cr_expect_eq(s->job, 4, "the first job ran it");
 	p->task_count = 0;

@@ -1,8 +1,8 @@
 #include "tree.h"
 
+#include "proc/hsperf.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "hsperf.h"
 
 #include <errno.h>
 

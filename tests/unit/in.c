@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "in/in.h"
+#include "in/input.h"
 #include "out/out.h"
 #include "sample_profile.h"
 
@@ -30,11 +30,11 @@ static struct sp_profile *read_input(
 	SP_AUTO_CLOSE int fd = file_of(data, n);
 	SP_AUTO_CLOSE int own = -1;
 	struct sp_profile *p = NULL;
-	enum sp_in_kind kind;
+	enum sp_input_kind kind;
 
-	if (sp_in_open(fd, &own, &kind, NULL, err) < 0)
+	if (sp_input_open(fd, &own, &kind, NULL, err) < 0)
 		return NULL;
-	return sp_in_read(own, kind, opts ? opts : &none, NULL, &p, err) < 0 ? NULL : p;
+	return sp_input_read(own, kind, opts ? opts : &none, NULL, &p, err) < 0 ? NULL : p;
 }
 
 static char *collapsed(const struct sp_profile *p, bool threads)

@@ -2,9 +2,9 @@
 #include "failing_realloc.h"
 #include "tree.h"
 
+#include "discover/jvm.h"
 #include "base/cleanup.h"
-#include "jvm.h"
-#include "jvm_look.h"
+#include "discover/jvm_internal.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -386,6 +386,9 @@ Test(jvm, which_submit_is_a_driver)
 		j = inspect();
 		cr_expect_eq(j.role, cases[i].role, "%s", cases[i].words);
 		cr_expect_str_eq(j.app_name, cases[i].name, "%s: %s", cases[i].words, j.app_name);
+		cr_expect_eq(j.started_from,
+			cases[i].name[0] && (strchr(cases[i].name, '.') != NULL), "%s",
+			cases[i].words);
 	}
 }
 
@@ -477,7 +480,7 @@ Test(jvm, spark_jar_names)
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_jvm j = {0};
 
-		cr_expect_eq(sp_look_spark_jar(cases[i].text, &j), *cases[i].version != '\0');
+		cr_expect_eq(sp_jvm_look_spark_jar(cases[i].text, &j), *cases[i].version != '\0');
 		cr_expect_str_eq(j.spark_version, cases[i].version, "%s: %s", cases[i].text,
 			j.spark_version);
 	}

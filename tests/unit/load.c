@@ -10,13 +10,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "prof/load/load.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "elf/symtab.h"
 #include "jfr/writer.h"
 #include "out/out.h"
-#include "prof/load.h"
 
 static struct sp_dict *dict;
 static struct sp_jfrw *w;
@@ -175,7 +175,7 @@ Test(load, samples_of_a_task_do_not_stand_under_the_idle_name)
 	uint32_t wait = java_stack("java/util/concurrent/ThreadPoolExecutor", "getTask");
 	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
 	union sp_jfr_val task[] = {{.u = now}, {.u = 100 * ms}, {.u = named}, {.u = 5}, {.u = 1},
-		{.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = 1}, {.u = 0}};
+		{.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = 1}, {.u = 0}, {.u = 0}};
 	struct sp_load_opts o = {.tasks = true};
 	struct sp_profile *p = NULL;
 	uint32_t threads[3] = {0}, inside = 0;
@@ -197,6 +197,78 @@ Test(load, samples_of_a_task_do_not_stand_under_the_idle_name)
 	}
 	cr_expect_eq(inside, 2);
 	cr_expect_eq(threads[1], threads[0], "one thread, not two of one name");
+	sp_profile_free(p);
+}
+
+/* A worker that waited for a core through the begin of its task, seen 500 ms later in there: what
+ * lies within the task is the task's. */
+Test(load, a_wait_for_a_core_that_begins_before_the_task)
+{
+	uint32_t worker = sp_dict_thread(
+		dict, &(struct sp_thread){.tid = 7, .java_id = 33, .name_id = str("worker")});
+	uint32_t run = java_stack("org/apache/spark/executor/Executor$TaskRunner", "run");
+	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
+	union sp_jfr_val task[] = {{.u = now}, {.u = 900 * ms}, {.u = worker}, {.u = 5}, {.u = 1},
+		{.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = 1}, {.u = 0}, {.u = 0}};
+	struct sp_load_opts o = {.tasks = true, .tasks_only = SP_TASKS_ONLY};
+	struct sp_profile *p = NULL;
+
+	sp_jfrw_event(w, SP_JFR_TASK, task);
+	sp_jfrw_wall(w, now - 300 * ms, worker, run, SP_STATE_RUNNABLE, 1, 800 * ms);
+	sp_jfrw_wall(w, now - 300 * ms, worker, run, SP_STATE_RUNNABLE, 1, 200 * ms);
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	cr_assert_eq(p->row_count, 1, "what ends before the task is not the task's");
+	cr_expect(p->rows[0].task && p->rows[0].weight == 500 * ms);
+	sp_profile_free(p);
+}
+
+/* The recording ends 5 s after the task did: a part of the task's CPU time is written then. */
+Test(load, what_a_worker_ran_behind_the_last_sample_is_its_last_tasks)
+{
+	uint32_t idle = sp_dict_thread(dict,
+		&(struct sp_thread){
+			.tid = 7, .java_id = 33, .name_id = str("Executor task idle worker#33")});
+	uint32_t run = java_stack("org/apache/spark/executor/Executor$TaskRunner", "run");
+	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
+	union sp_jfr_val task[] = {{.u = now}, {.u = 900 * ms}, {.u = idle}, {.u = 5}, {.u = 1},
+		{.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = 1}, {.u = 0}, {.u = 0}};
+	struct sp_load_opts o = {.tasks = true, .tasks_only = SP_TASKS_ONLY};
+	struct sp_profile *p = NULL;
+
+	sp_jfrw_event(w, SP_JFR_TASK, task);
+	sp_jfrw_wall(w, now + 5900 * ms, idle, run, SP_STATE_RUNNING, 1, 40 * ms);
+	sp_jfrw_wall(
+		w, now - 500 * ms, idle, run, SP_STATE_RUNNING, 1, 40 * ms); /* of one before */
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	cr_assert_eq(p->row_count, 1);
+	cr_expect(p->rows[0].task && p->rows[0].weight == 40 * ms);
+	sp_profile_free(p);
+}
+
+/* Dumped twice while it ran, then ended. */
+Test(load, a_dumped_task_is_one)
+{
+	uint32_t worker = sp_dict_thread(dict, &(struct sp_thread){.tid = 7, .name_id = str("w")});
+	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
+	static const uint64_t took[] = {100, 300, 200};
+	struct sp_load_opts o = {.tasks = true};
+	struct sp_profile *p = NULL;
+
+	for (size_t i = 0; i < SP_COUNT(took); i++) {
+		union sp_jfr_val task[] = {{.u = now}, {.u = took[i] * ms}, {.u = worker}, {.u = 5},
+			{.u = 1}, {.u = 3}, {.u = 0}, {.u = 45}, {.u = 1}, {.u = took[i] == 300},
+			{.u = 0}, {.u = 0}};
+
+		sp_jfrw_event(w, SP_JFR_TASK, task);
+	}
+	sp_jfrw_wall(w, now + ms, worker, java_stack("a/A", "run"), SP_STATE_RUNNING, 1, 5 * ms);
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	cr_assert_eq(p->task_count, 1);
+	cr_expect(p->tasks[0].ended);
+	cr_expect_eq(p->tasks[0].end_ns - p->tasks[0].start_ns, 300 * ms);
 	sp_profile_free(p);
 }
 

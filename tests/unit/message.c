@@ -1,5 +1,5 @@
 /* What a person gets to read on stderr. */
-#include "message.h"
+#include "cli/message.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>

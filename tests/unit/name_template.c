@@ -1,13 +1,13 @@
 /* Patterns in output names. */
 #include "base/cleanup.h"
-#include "base/pattern.h"
+#include "base/name_template.h"
 #include "failing_realloc.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
-static const struct sp_pattern_vars vars = {.pid = 4321,
+static const struct sp_name_template_vars vars = {.pid = 4321,
 	.time = 1700000000,
 	.round = 5,
 	.host = "node7",
@@ -26,9 +26,9 @@ static void environment(void)
 	unsetenv("EXECUTOR_ID");
 }
 
-TestSuite(pattern, .init = environment);
+TestSuite(name_template, .init = environment);
 
-Test(pattern, sequences_are_replaced)
+Test(name_template, sequences_are_replaced)
 {
 	static const struct {
 		const char *path, *name;
@@ -57,26 +57,27 @@ Test(pattern, sequences_are_replaced)
 		struct sp_err err = {""};
 
 		sp_buf_init(&b);
-		cr_expect_eq(sp_pattern_check(cases[i].path, &err), 0, "%s", cases[i].path);
-		cr_expect_eq(sp_pattern_expand(cases[i].path, &vars, &b, &err), 0, "%s: %s",
+		cr_expect_eq(sp_name_template_check(cases[i].path, &err), 0, "%s", cases[i].path);
+		cr_expect_eq(sp_name_template_expand(cases[i].path, &vars, &b, &err), 0, "%s: %s",
 			cases[i].path, err.text);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i].name);
 	}
 }
 
-Test(pattern, ids_with_one_brace_give_way_to_the_environment)
+Test(name_template, ids_with_one_brace_give_way_to_the_environment)
 {
 	SP_AUTO_BUF struct sp_buf b;
 
 	sp_buf_init(&b);
-	cr_expect(sp_pattern_has_ids("%{EXECUTOR_ID}") && sp_pattern_differs("%{EXECUTOR_ID}"));
+	cr_expect(sp_name_template_has_ids("%{EXECUTOR_ID}") &&
+		  sp_name_template_differs("%{EXECUTOR_ID}"));
 	setenv("EXECUTOR_ID", "mine", 1);
-	cr_expect_eq(sp_pattern_expand("%{EXECUTOR_ID}-%{APP_ID}", &vars, &b, NULL), 0);
+	cr_expect_eq(sp_name_template_expand("%{EXECUTOR_ID}-%{APP_ID}", &vars, &b, NULL), 0);
 	cr_expect_str_eq(sp_buf_str(&b), "mine-application_1_2");
-	cr_expect_not(sp_pattern_has_ids("%{EXECUTOR_ID}"));
+	cr_expect_not(sp_name_template_has_ids("%{EXECUTOR_ID}"));
 }
 
-Test(pattern, unknown_sequences_are_refused)
+Test(name_template, unknown_sequences_are_refused)
 {
 	static const char *const cases[] = {"%", "x%", "%q", "%P", "%n{", "%n{}", "%n{0}", "%n{x}",
 		"%n{99999999999999999999}", "%{", "%{}", "%{A-B}", "%{A", "{{X}}", "{{",
@@ -85,35 +86,35 @@ Test(pattern, unknown_sequences_are_refused)
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_err err = {""};
 
-		cr_expect_eq(sp_pattern_check(cases[i], &err), -EINVAL, "%s", cases[i]);
+		cr_expect_eq(sp_name_template_check(cases[i], &err), -EINVAL, "%s", cases[i]);
 		cr_expect(err.text[0]);
-		cr_expect_not(sp_pattern_differs(cases[i]));
+		cr_expect_not(sp_name_template_differs(cases[i]));
 	}
 }
 
-Test(pattern, what_is_missing_is_said)
+Test(name_template, what_is_missing_is_said)
 {
 	SP_AUTO_BUF struct sp_buf b;
 	struct sp_err err;
-	struct sp_pattern_vars none = {.pid = 1};
+	struct sp_name_template_vars none = {.pid = 1};
 
 	sp_buf_init(&b);
-	cr_expect_eq(sp_pattern_expand("%{SP_NONE}", &vars, &b, &err), -ENOENT);
+	cr_expect_eq(sp_name_template_expand("%{SP_NONE}", &vars, &b, &err), -ENOENT);
 	cr_expect(strstr(err.text, "SP_NONE"));
-	cr_expect_eq(sp_pattern_expand("{{APP_ID}}", &none, &b, &err), -ENOENT);
-	cr_expect_eq(sp_pattern_expand("{{EXECUTOR_ID}}", &none, &b, &err), -ENOENT);
+	cr_expect_eq(sp_name_template_expand("{{APP_ID}}", &none, &b, &err), -ENOENT);
+	cr_expect_eq(sp_name_template_expand("{{EXECUTOR_ID}}", &none, &b, &err), -ENOENT);
 }
 
-Test(pattern, two_targets_need_two_names)
+Test(name_template, two_targets_need_two_names)
 {
-	cr_expect(sp_pattern_differs("a%p.jfr"));
-	cr_expect(sp_pattern_differs("a{{EXECUTOR_ID}}.jfr"));
-	cr_expect_not(sp_pattern_differs("a%%p.jfr"));
-	cr_expect_not(sp_pattern_differs("a%t{{APP_ID}}%n.jfr"));
-	cr_expect_not(sp_pattern_differs("-"));
+	cr_expect(sp_name_template_differs("a%p.jfr"));
+	cr_expect(sp_name_template_differs("a{{EXECUTOR_ID}}.jfr"));
+	cr_expect_not(sp_name_template_differs("a%%p.jfr"));
+	cr_expect_not(sp_name_template_differs("a%t{{APP_ID}}%n.jfr"));
+	cr_expect_not(sp_name_template_differs("-"));
 }
 
-Test(pattern, an_event_is_put_in_when_it_is_known)
+Test(name_template, an_event_is_put_in_when_it_is_known)
 {
 	SP_AUTO_BUF struct sp_buf b;
 	SP_AUTO_BUF struct sp_buf whole;
@@ -121,14 +122,14 @@ Test(pattern, an_event_is_put_in_when_it_is_known)
 
 	sp_buf_init(&b);
 	sp_buf_init(&whole);
-	cr_expect_eq(sp_pattern_expand("a%p-{{EVENT}}.svg", &vars, &b, &err), 0);
-	cr_expect(sp_pattern_has_event(sp_buf_str(&b)));
-	cr_expect_eq(sp_pattern_set_event(sp_buf_str(&b), "sched:x/y", &whole), 0);
+	cr_expect_eq(sp_name_template_expand("a%p-{{EVENT}}.svg", &vars, &b, &err), 0);
+	cr_expect(sp_name_template_has_event(sp_buf_str(&b)));
+	cr_expect_eq(sp_name_template_set_event(sp_buf_str(&b), "sched:x/y", &whole), 0);
 	cr_expect(strstr(sp_buf_str(&whole), "-sched:x_y.svg"), "%s", sp_buf_str(&whole));
-	cr_expect_not(sp_pattern_has_event(sp_buf_str(&whole)));
+	cr_expect_not(sp_name_template_has_event(sp_buf_str(&whole)));
 }
 
-Test(pattern, the_nth_allocation_fails)
+Test(name_template, the_nth_allocation_fails)
 {
 	char path[2048] = "";
 	unsigned n = 0;
@@ -142,7 +143,7 @@ Test(pattern, the_nth_allocation_fails)
 
 		sp_buf_init(&b);
 		realloc_fails_at = ++n;
-		r = sp_pattern_expand(path, &vars, &b, &err);
+		r = sp_name_template_expand(path, &vars, &b, &err);
 		realloc_fails_at = 0;
 		cr_assert(r == 0 || r == -ENOMEM, "%u: %d", n, r);
 		cr_expect_eq(strlen(sp_buf_str(&b)), r ? 0 : 2000);

@@ -1,11 +1,11 @@
 /* The parser of the command line, from argv to struct sp_call. */
+#include "cli/options.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "event.h"
+#include "cli/event_names.h"
+#include "cli/help.h"
+#include "cli/option_table.h"
 #include "failing_realloc.h"
-#include "help.h"
-#include "option_table.h"
-#include "options.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -168,7 +168,7 @@ static const char *outputs(void)
 	text[0] = '\0';
 	for (size_t i = 0; i < call.n_outputs; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s:%s ", call.outputs[i].path,
-			sp_format_name(call.outputs[i].format));
+			sp_output_format_name(call.outputs[i].format));
 	return text;
 }
 
@@ -232,6 +232,9 @@ Test(options, help_and_version_end_the_parse)
 	accepts("-h");
 	cr_expect_eq(call.help, SP_HELP_SHORT);
 	accepts("start --help");
+	cr_expect_eq(call.help, SP_HELP_ACTION);
+	cr_expect_eq(call.action, SP_ACTION_START);
+	accepts("--help");
 	cr_expect_eq(call.help, SP_HELP_WHOLE);
 	accepts("--help=-d nonsense --nonsense");
 	cr_expect_eq(call.help, SP_HELP_ONE);
@@ -275,7 +278,23 @@ Test(options, the_table_is_sound)
 				"-%c is there twice", o[i].letter);
 		cr_expect(o[i].help[0], "%s has no help", o[i].name);
 		cr_expect_eq(sp_option_takes_value(&o[i]) && o[i].state != SP_OPTION_FOREIGN,
-			o[i].value[0] != '\0' && o[i].kind != SP_KIND_HELP, "%s: value", o[i].name);
+			o[i].value[0] != '\0' && o[i].kind != SP_OPTION_KIND_HELP, "%s: value",
+			o[i].name);
+	}
+}
+
+Test(options, examples_of_actions_can_be_called)
+{
+	for (int a = 0; a < SP_ACTION_COUNT; a++) {
+		const char *example;
+
+		if (sp_action_info((enum sp_action)a)->refused)
+			continue;
+		for (unsigned n = 0; (example = sp_help_example((enum sp_action)a, n)); n++) {
+			cr_assert_eq(strncmp(example, "sparkprof ", 10), 0);
+			accepts(example + 10);
+			cr_expect_eq(call.action, (enum sp_action)a, "%s", example);
+		}
 	}
 }
 

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "out/fit.h"
-#include "out/json.h"
 #include "out/out.h"
+#include "base/cleanup.h"
+#include "out/elide.h"
+#include "out/json.h"
 #include "out/outfile.h"
-#include "prof/tasks.h"
+#include "prof/model/tasks.h"
 #include "sample_profile.h"
 
 static char *read_golden(const char *name, char *path, size_t len)
@@ -98,8 +98,8 @@ Test(out, text_fits_the_width)
 			  0);
 		for (line = strtok_r((char *)sp_buf_str(&s.buf), "\n", &save); line;
 			line = strtok_r(NULL, "\n", &save))
-			cr_assert(
-				sp_fit_columns(line, strlen(line)) <= width, "%u: %s", width, line);
+			cr_assert(sp_elide_columns(line, strlen(line)) <= width, "%u: %s", width,
+				line);
 		sp_sink_done(&s);
 		sp_profile_free(p);
 	}
@@ -182,7 +182,7 @@ Test(out, text_of_a_straggler_keeps_its_number)
 			sp_profile_add_task(
 				p, &(struct sp_task_run){{34560 + k, 7, 0, 0, 0},
 					   .app = p->tasks[0].app, .begun = true, .ended = true,
-					   .end_ns = k == 3 ? 354800000 : 20000000});
+					   .end_ns = k == 3 ? 3548000000 : 200000000});
 		sp_sink_init(&s, -1);
 		cr_assert(sp_out_text(p, &(struct sp_out_opts){.width = width}, &s) == 0);
 		cr_expect(strstr(
@@ -410,14 +410,14 @@ Test(outfile, appears_when_it_is_whole)
 	struct sp_outfile o;
 	struct sp_err err;
 
-	cr_assert(sp_outfile_open(&o, "x.txt", &err) == 0, "%s", err.text);
+	cr_assert(sp_outfile_open(&o, "x.txt", SP_OUTFILE_REPORT, &err) == 0, "%s", err.text);
 	cr_assert(write(o.fd, "new", 3) == 3);
 	cr_assert(access("x.txt", F_OK) < 0);
 	cr_assert(sp_outfile_commit(&o, &err) == 0);
 	cr_assert(only("x.txt "));
 	sp_outfile_abort(&o); /* nothing happens */
 	cr_assert(only("x.txt "));
-	cr_assert(sp_outfile_open(&o, "x.txt", &err) == 0);
+	cr_assert(sp_outfile_open(&o, "x.txt", SP_OUTFILE_REPORT, &err) == 0);
 	sp_outfile_abort(&o);
 	cr_assert(only("x.txt ") && system("[ $(cat x.txt) = new ]") == 0);
 }
@@ -427,7 +427,7 @@ Test(outfile, link_stays_and_its_file_is_replaced)
 	struct sp_outfile o;
 
 	cr_assert(system("mkdir d && echo old >d/real && ln -s d/real link") == 0);
-	cr_assert(sp_outfile_open(&o, "link", NULL) == 0);
+	cr_assert(sp_outfile_open(&o, "link", SP_OUTFILE_REPORT, NULL) == 0);
 	cr_assert(write(o.fd, "new", 3) == 3);
 	cr_assert(sp_outfile_commit(&o, NULL) == 0);
 	cr_assert(system("[ -L link ] && [ $(cat d/real) = new ]") == 0);
@@ -438,10 +438,12 @@ Test(outfile, refusals_are_sentences)
 	struct sp_outfile o;
 	struct sp_err err;
 
-	cr_assert(sp_outfile_open(&o, "/", &err) == -EISDIR);
-	cr_assert(sp_outfile_open(&o, "none/x", &err) == -ENOENT);
-	cr_assert_str_eq(err.text, "none/x: cannot be written: No such file or directory");
-	cr_assert(sp_outfile_open(&o, "/dev/null", &err) == 0);
+	cr_assert(sp_outfile_open(&o, "/", SP_OUTFILE_REPORT, &err) == -EISDIR);
+	cr_assert(sp_outfile_open(&o, "none/x", SP_OUTFILE_REPORT, &err) == -ENOENT);
+	cr_assert_str_eq(err.text,
+		"none/x: cannot be written: No such file or directory; make its directory "
+		"first, or name another file with -f");
+	cr_assert(sp_outfile_open(&o, "/dev/null", SP_OUTFILE_REPORT, &err) == 0);
 	cr_assert(write(o.fd, "x", 1) == 1 && sp_outfile_commit(&o, &err) == 0);
 	cr_assert(access("/dev/null", W_OK) == 0 && only(""));
 }

@@ -7,7 +7,7 @@
 #include "out/html.h"
 #include "out/pagedata.h"
 #include "out/svg.h"
-#include "prof/timeline.h"
+#include "prof/model/timeline.h"
 #include "sample_profile.h"
 
 static struct sp_profile *empty_profile(void)

@@ -1,5 +1,5 @@
 /* Kernel call chains beside signals, out of a page as the kernel would have written it. */
-#include "perf_chain.h"
+#include "capture/perf_chain.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

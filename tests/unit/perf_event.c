@@ -1,5 +1,5 @@
 /* Perf events by name. */
-#include "perf_event.h"
+#include "capture/perf_event.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -26,10 +26,10 @@ Test(perf_event, names_mean_what_perf_means)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sp_perf_spec e;
+		struct sp_perf_event_spec e;
 		struct sp_err err = {{0}};
 
-		cr_expect_eq(sp_perf_parse(cases[i].name, &e, &err), 0, "%s", err.text);
+		cr_expect_eq(sp_perf_event_parse(cases[i].name, &e, &err), 0, "%s", err.text);
 		cr_expect_eq(e.type, cases[i].type, "%s", cases[i].name);
 		cr_expect_eq(e.config, cases[i].config, "%s", cases[i].name);
 	}
@@ -37,23 +37,23 @@ Test(perf_event, names_mean_what_perf_means)
 
 Test(perf_event, breakpoints)
 {
-	struct sp_perf_spec e;
+	struct sp_perf_event_spec e;
 	struct sp_err err = {{0}};
 
-	cr_assert_eq(sp_perf_parse("mem:0x1000/8:w", &e, &err), 0, "%s", err.text);
+	cr_assert_eq(sp_perf_event_parse("mem:0x1000/8:w", &e, &err), 0, "%s", err.text);
 	cr_assert_eq(e.config1, 0x1000);
 	cr_assert_eq(e.config2, 8);
 	cr_assert_eq(e.bp_type, (uint32_t)HW_BREAKPOINT_W);
-	cr_assert_eq(sp_perf_parse("mem:malloc+4:x", &e, &err), 0, "%s", err.text);
+	cr_assert_eq(sp_perf_event_parse("mem:malloc+4:x", &e, &err), 0, "%s", err.text);
 	cr_assert_eq(e.bp_type, (uint32_t)HW_BREAKPOINT_X);
-	cr_assert_eq(sp_perf_parse("mem:0x1000:q", &e, &err), -EINVAL);
-	cr_assert_eq(sp_perf_parse("mem:no_such_function_here", &e, &err), -ENOENT);
+	cr_assert_eq(sp_perf_event_parse("mem:0x1000:q", &e, &err), -EINVAL);
+	cr_assert_eq(sp_perf_event_parse("mem:no_such_function_here", &e, &err), -ENOENT);
 }
 
 /* Where the kernel has such probes (sysfs says so); else the sentence of parse_probe. */
 Test(perf_event, functions_of_loaded_libraries_become_offsets)
 {
-	struct sp_perf_spec e;
+	struct sp_perf_event_spec e;
 	struct sp_err err = {{0}};
 	Dl_info here;
 	char name[320];
@@ -61,21 +61,21 @@ Test(perf_event, functions_of_loaded_libraries_become_offsets)
 	cr_assert(dladdr((void *)qsort, &here));
 	snprintf(name, sizeof(name), "uprobe:%s:qsort", here.dli_fname);
 	if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) < 0) {
-		cr_assert_eq(sp_perf_parse(name, &e, &err), -ENOENT);
+		cr_assert_eq(sp_perf_event_parse(name, &e, &err), -ENOENT);
 		cr_assert(strstr(err.text, name) && strstr(err.text, "no such probes"));
 		return;
 	}
-	cr_assert_eq(sp_perf_parse(name, &e, &err), 0, "%s", err.text);
+	cr_assert_eq(sp_perf_event_parse(name, &e, &err), 0, "%s", err.text);
 	cr_expect_str_eq(e.probe, here.dli_fname);
 	/* libc's code lies in its file as it lies in memory, but for where it begins. */
 	cr_expect_eq(e.config2 & 0xfff, (uint64_t)qsort & 0xfff);
 	cr_expect(e.config2 > 0);
 	snprintf(name, sizeof(name), "uprobe:%s:no_such_function", here.dli_fname);
-	cr_expect_eq(sp_perf_parse(name, &e, &err), -ENOENT);
+	cr_expect_eq(sp_perf_event_parse(name, &e, &err), -ENOENT);
 	cr_expect(strstr(err.text, "no such function") && strstr(err.text, name), "%s", err.text);
-	cr_expect_eq(sp_perf_parse("uprobe:/no/such.so:f", &e, &err), -ENOENT);
+	cr_expect_eq(sp_perf_event_parse("uprobe:/no/such.so:f", &e, &err), -ENOENT);
 	cr_expect(strstr(err.text, "not loaded"), "%s", err.text);
-	cr_expect_eq(sp_perf_parse("uprobe:/no/such.so+0x40", &e, &err), 0, "%s", err.text);
+	cr_expect_eq(sp_perf_event_parse("uprobe:/no/such.so+0x40", &e, &err), 0, "%s", err.text);
 	cr_expect_eq(e.config2, 0x40);
 }
 
@@ -97,7 +97,8 @@ Test(perf_event, why_a_probe_cannot_be_set)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct sp_err err = {{0}};
 
-		cr_expect_eq(sp_perf_explain(cases[i].event, cases[i].error, &err), cases[i].error);
+		cr_expect_eq(sp_perf_event_explain(cases[i].event, cases[i].error, &err),
+			cases[i].error);
 		cr_expect(strstr(err.text, cases[i].event) && strstr(err.text, cases[i].word), "%s",
 			err.text);
 	}
@@ -105,11 +106,11 @@ Test(perf_event, why_a_probe_cannot_be_set)
 
 Test(perf_event, what_is_no_event_is_refused_by_name)
 {
-	struct sp_perf_spec e;
+	struct sp_perf_event_spec e;
 	struct sp_err err = {{0}};
 
-	cr_assert_eq(sp_perf_parse("nonsense", &e, &err), -EINVAL);
+	cr_assert_eq(sp_perf_event_parse("nonsense", &e, &err), -EINVAL);
 	cr_assert(strstr(err.text, "nonsense"));
-	cr_assert_eq(sp_perf_parse("no:such", &e, &err), -ENOENT);
-	cr_assert_eq(sp_perf_parse("../../x:y", &e, &err), -ENOENT);
+	cr_assert_eq(sp_perf_event_parse("no:such", &e, &err), -ENOENT);
+	cr_assert_eq(sp_perf_event_parse("../../x:y", &e, &err), -ENOENT);
 }

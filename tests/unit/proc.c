@@ -1,7 +1,7 @@
 #include "tree.h"
 
+#include "proc/proc.h"
 #include "base/cleanup.h"
-#include "proc.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "in/stack.h"
-#include "prof/framename.h"
-#include "prof/match.h"
-#include "prof/python.h"
-#include "prof/resolve.h"
-#include "prof/tasks.h"
-#include "prof/view.h"
+#include "in/stack_builder.h"
+#include "prof/load/python_graft.h"
+#include "prof/model/frame_name.h"
+#include "prof/model/glob.h"
+#include "prof/model/symbolize.h"
+#include "prof/model/tasks.h"
+#include "prof/view/view.h"
 #include "sample_profile.h"
 
 Test(match, wildcards_at_the_ends_only)
@@ -40,7 +40,7 @@ Test(match, wildcards_at_the_ends_only)
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_assert(sp_match(cases[i].pattern, cases[i].name) == cases[i].want, "%s on %s",
+		cr_assert(sp_glob(cases[i].pattern, cases[i].name) == cases[i].want, "%s on %s",
 			cases[i].pattern, cases[i].name);
 }
 
@@ -93,11 +93,11 @@ Test(framename, styles)
 		SP_AUTO_BUF struct sp_buf b;
 
 		sp_buf_init(&b);
-		sp_framename(p->dict, &cases[i].frame, &cases[i].style, &b);
+		sp_frame_name(p->dict, &cases[i].frame, &cases[i].style, &b);
 		cr_assert_str_eq(sp_buf_str(&b), cases[i].want, "%zu: %s", i, sp_buf_str(&b));
 	}
-	cr_assert(sp_framename_type(p->dict, &cases[15].frame) == SP_FRAME_CPP);
-	cr_assert(sp_framename_type(p->dict, &cases[13].frame) == SP_FRAME_NATIVE);
+	cr_assert(sp_frame_name_type(p->dict, &cases[15].frame) == SP_FRAME_CPP);
+	cr_assert(sp_frame_name_type(p->dict, &cases[13].frame) == SP_FRAME_NATIVE);
 	sp_profile_free(p);
 }
 
@@ -140,7 +140,7 @@ Test(profile, loose_rows_are_summed_where_they_are_near_many_or_merged)
 		cr_assert(sp_profile_new(&sum, 1 << 20) == 0);
 		cr_assert(sp_profile_new_with(&p, sum->dict) == 0);
 		cr_assert(sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false) == 0);
-		sp_profile_loosen(p);
+		sp_profile_defer_dedup(p);
 		for (uint32_t i = 0; i < many * 60000; i++)
 			cr_assert(sp_profile_add(p, &(struct sp_sample){.stack = i / 2 % 10000,
 							    .count = 1,
@@ -167,7 +167,7 @@ Test(profile, loose_rows_whose_weight_is_yet_to_be_given_stay_apart)
 
 	cr_assert(sp_profile_new(&p, 1 << 20) == 0);
 	cr_assert(sp_profile_event(p, "wall", SP_UNIT_NS, 1, true) == 0);
-	sp_profile_loosen(p);
+	sp_profile_defer_dedup(p);
 	for (size_t i = 0; i < SP_COUNT(weights); i++)
 		cr_assert(sp_profile_add(
 				  p, &(struct sp_sample){
@@ -272,7 +272,7 @@ Test(view, short_stacks_weigh_what_they_do_together)
 		struct sp_sample s = {.count = 1, .weight = i ? 5 : 2500};
 
 		snprintf(name, sizeof(name), "[t tid=%u]", i + 1);
-		s.thread = sp_in_thread(p->dict, name, strlen(name));
+		s.thread = sp_stack_builder_thread(p->dict, name, strlen(name));
 		cr_assert(s.thread && sp_profile_add(p, &s) == 0);
 	}
 	cr_assert(sp_view_new(p, &(struct sp_view_opts){.threads = true}, &v) == 0);
@@ -354,14 +354,14 @@ Test(resolve, names_are_put_in_and_rows_merge)
 		cr_assert(sp_profile_add(p, &s) == 0);
 	}
 	cr_assert(p->row_count == 6);
-	cr_assert(sp_profile_resolve(p, find_even, &asked) == 4);
+	cr_assert(sp_profile_symbolize(p, find_even, &asked) == 4);
 	cr_assert(asked == 6 && p->row_count == 4 && p->samples == 6);
 	cr_assert(p->rows[0].count == 3);
 	cr_assert(sp_view_new(p, &(struct sp_view_opts){0}, &v) == 0);
 	cr_assert(v->stack_count == 3 && v->samples == 6); /* low, high, [liba.so] */
 	cr_assert_str_eq(sp_view_get_frame(v, v->stacks[0].frames[0]).name, "low");
 	sp_view_free(v);
-	cr_assert(sp_profile_resolve(p, find_even, &asked) >= 0);
+	cr_assert(sp_profile_symbolize(p, find_even, &asked) >= 0);
 	cr_assert(p->row_count == 4 && p->samples == 6); /* once more changes nothing */
 	sp_profile_free(p);
 }
@@ -383,7 +383,7 @@ Test(resolve, what_one_that_shares_the_dictionary_resolved_is_not_asked_again)
 {
 	static const char *const addresses[][3] = {
 		{"0x10", "0x12", "0x11"}, {"0x11", "0x12", "0x102"}};
-	struct sp_resolved resolved = {0};
+	struct sp_symbolized resolved = {0};
 	struct sp_profile *p[2];
 	int asked = 0;
 
@@ -393,13 +393,13 @@ Test(resolve, what_one_that_shares_the_dictionary_resolved_is_not_asked_again)
 		sp_profile_event(p[i], "cpu", SP_UNIT_NS, 1, false);
 		for (int k = 0; k < 3; k++)
 			add_address(p[i], addresses[i][k]);
-		cr_assert(sp_profile_resolve_more(p[i], &resolved, find_even, &asked) == 0);
+		cr_assert(sp_profile_symbolize_more(p[i], &resolved, find_even, &asked) == 0);
 	}
 	cr_assert(asked == 4 && resolved.named == 3);
 	cr_assert(p[0]->row_count == 2); /* low, and what has no name */
 	cr_assert(p[1]->row_count == 3 && p[1]->rows[0].stack == p[0]->rows[1].stack);
 	cr_assert(p[1]->rows[1].stack == p[0]->rows[0].stack);
-	sp_resolved_done(&resolved);
+	sp_symbolized_done(&resolved);
 	sp_profile_free(p[0]);
 	sp_profile_free(p[1]);
 }
@@ -438,7 +438,7 @@ Test(python, workers_stand_on_the_frame_of_their_task_that_waits)
 					  .thread = worker,
 					  .count = 1,
 					  .task = cases[i].task});
-	cr_assert_eq(sp_profile_join_python(p), 0);
+	cr_assert_eq(sp_python_graft_join(p), 0);
 	cr_assert_eq(p->row_count, 1 + SP_COUNT(cases));
 	cr_assert_eq(p->rows[0].stack, jvm);
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
@@ -447,7 +447,7 @@ Test(python, workers_stand_on_the_frame_of_their_task_that_waits)
 
 		cr_assert_eq(s->count, cases[i].depth, "case %zu: %u", i, s->count);
 		cr_assert_eq(s->frames[0].method, py.method);
-		sp_framename(p->dict, &s->frames[1], &(struct sp_style){0}, &b);
+		sp_frame_name(p->dict, &s->frames[1], &(struct sp_style){0}, &b);
 		cr_assert_str_eq(sp_buf_str(&b), "[python worker]");
 		if (s->count == 5)
 			cr_assert_eq(s->frames[2].method, f[1].method);

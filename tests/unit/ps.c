@@ -1,7 +1,7 @@
+#include "discover/ps.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "ps.h"
-#include "show.h"
+#include "cli/safe_print.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -14,17 +14,17 @@ Test(show, json_strings_are_always_valid)
 		{"a\"b\\c", "\"a\\\"b\\\\c\""},
 		{"tab\tnl\n\x1b[31m", "\"tab\\u0009nl\\u000a\\u001b[31m\""},
 		{"gr\xc3\xbc\xc3\x9f", "\"gr\xc3\xbc\xc3\x9f\""},
-		{"\xff\xfe", "\"\\ufffd\\ufffd\""},
-		{"cut \xe2\x82", "\"cut \\ufffd\\ufffd\""},
-		{"\xc0\xaf overlong", "\"\\ufffd\\ufffd overlong\""},
-		{"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},
+		{"\xff\xfe", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+		{"cut \xe2\x82", "\"cut \xef\xbf\xbd\xef\xbf\xbd\""},
+		{"\xc0\xaf overlong", "\"\xef\xbf\xbd\xef\xbf\xbd overlong\""},
+		{"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
 		{"\xf0\x9f\x94\xa5", "\"\xf0\x9f\x94\xa5\""},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		SP_AUTO_BUF struct sp_buf b = {0};
 
-		sp_show_json(&b, cases[i].text);
+		sp_safe_print_json(&b, cases[i].text);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i].json, "%s", sp_buf_str(&b));
 	}
 }
@@ -33,10 +33,10 @@ Test(show, a_terminal_gets_no_control_bytes)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
-	cr_expect_eq(sp_show_text(&b, "a\x1b]0;x\x07\xc2\x9b\xff", 0), 9);
+	cr_expect_eq(sp_safe_print_text(&b, "a\x1b]0;x\x07\xc2\x9b\xff", 0), 9);
 	cr_expect_str_eq(sp_buf_str(&b), "a?]0;x???");
 	sp_buf_clear(&b);
-	cr_expect_eq(sp_show_text(&b,
+	cr_expect_eq(sp_safe_print_text(&b,
 			     "gr\xc3\xbc\xc3\x9f"
 			     "e",
 			     4),
@@ -84,6 +84,25 @@ Test(ps, table_fits_and_says_why_not)
 		cr_expect(strstr(sp_buf_str(&b), "\n        runs as hdfs: use sudo\n"));
 		cr_expect(strstr(sp_buf_str(&b), "1d 2h"));
 	}
+}
+
+/* The file is not what the application calls itself, and reports do not call it so. */
+Test(ps, what_it_was_started_from_is_in_brackets)
+{
+	static const struct sp_jvm driver = {.pid = 8,
+		.role = SP_ROLE_DRIVER,
+		.app_name = "etl.py",
+		.started_from = true,
+		.user = "yarn",
+		.attach = SP_ATTACH_YES};
+	SP_AUTO_BUF struct sp_buf b = {0};
+
+	sp_ps_table(&driver, 1, 120, &b);
+	cr_expect(strstr(sp_buf_str(&b), " (etl.py) "), "%s", sp_buf_str(&b));
+	sp_buf_clear(&b);
+	sp_ps_json(&driver, 1, &b);
+	cr_expect(strstr(sp_buf_str(&b), "\"app_name\": null, \"started_from\": \"etl.py\""), "%s",
+		sp_buf_str(&b));
 }
 
 Test(ps, json_has_null_for_what_is_not_known)

@@ -1,14 +1,14 @@
 /* The reader of CPython's memory, without a Python: recorded memory of each version, whole,
  * changing and damaged (tests/kit/pymem_record.c makes it of tests/python/targets/where.py). */
-#include "py_kit.h"
-#include "py_record.h"
-#include "py_worker.h"
-#include "py/find.h"
-#include "py/line.h"
-#include "py/task.h"
-#include "py/walk.h"
 #include "base/clock.h"
-#include "prof/load.h"
+#include "prof/load/load.h"
+#include "py/code_lines.h"
+#include "py/find_runtime.h"
+#include "py/pyspark_task.h"
+#include "py/stack_internal.h"
+#include "py_kit.h"
+#include "python/py_record.h"
+#include "python/py_worker.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -171,12 +171,12 @@ Test(py, lines_by_the_tables_of_each_version)
 
 Test(py, versions_by_paths)
 {
-	cr_assert_eq(sp_pyfind_version("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"), 11);
-	cr_assert_eq(sp_pyfind_version("/opt/conda/bin/python3.8"), 8);
-	cr_assert_eq(sp_pyfind_version("/x/_json.cpython-312-x86_64-linux-gnu.so"), 12);
-	cr_assert_eq(sp_pyfind_version("/x/_json.cpython-39-x86_64-linux-gnu.so"), 9);
-	cr_assert_eq(sp_pyfind_version("/usr/bin/python3"), 0);
-	cr_assert_eq(sp_pyfind_version("/usr/bin/java"), 0);
+	cr_assert_eq(sp_pyruntime_version("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"), 11);
+	cr_assert_eq(sp_pyruntime_version("/opt/conda/bin/python3.8"), 8);
+	cr_assert_eq(sp_pyruntime_version("/x/_json.cpython-312-x86_64-linux-gnu.so"), 12);
+	cr_assert_eq(sp_pyruntime_version("/x/_json.cpython-39-x86_64-linux-gnu.so"), 9);
+	cr_assert_eq(sp_pyruntime_version("/usr/bin/python3"), 0);
+	cr_assert_eq(sp_pyruntime_version("/usr/bin/java"), 0);
 }
 
 Test(py, unknown_versions_and_strangers_are_refused)
@@ -254,11 +254,11 @@ Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
 Test(py, stops_with_and_without_native_frames_are_added)
 {
 	static struct sp_pyworker w;
-	struct sp_pystops sum = {0};
+	struct sp_pyptraces sum = {0};
 	struct sp_err err;
 
 	cr_assert_eq(sp_pynative_new(&w.native, getpid(), &err), 0, "%s", err.text);
-	w.stop.stops = (struct sp_pystops){.count = 2, .all_ns = 30, .longest_ns = 20};
+	w.stop.stops = (struct sp_pyptraces){.count = 2, .all_ns = 30, .longest_ns = 20};
 	sp_pyworker_stops(&w, &sum);
 	cr_assert(sum.count == 2 && sum.all_ns == 30 && sum.longest_ns == 20);
 	sp_pynative_free(w.native);

@@ -1,7 +1,7 @@
 /* Which frames of a copied chain are in use, who called whom, and native frames between them:
  * frames made up here, without a Python's memory. */
-#include "py/mixed.h"
-#include "py/walk.h"
+#include "py/mixed_stack.h"
+#include "py/stack_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static size_t live(const struct sp_pylayout *l, const char *frames, bool *ret_su
 		chain[i].bare = c == 'c';
 		chain[i].entry = c == 'w' || c == 'r' || (c == 'c' && l->minor <= 13);
 	}
-	return sp_pylive(l, chain, n, ret_sure);
+	return sp_pyframes_in_use(l, chain, n, ret_sure);
 }
 
 Test(py_frames, frames_left_behind_by_calls_that_ended)

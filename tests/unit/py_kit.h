@@ -4,7 +4,7 @@
 #ifndef PY_KIT_H
 #define PY_KIT_H
 
-#include "py/reader.h"
+#include "py/stack_reader.h"
 
 enum { BLOCK = 64 };
 

@@ -1,7 +1,7 @@
 /* The thread at the other end of a process's socket: real sockets, threads and processes. And what
  * a recording makes of it. */
-#include "py_sockets.h"
-#include "prof/spans.h"
+#include "python/py_sockets.h"
+#include "prof/load/task_spans.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -211,27 +211,27 @@ Test(py_sockets, what_a_worker_does_not_say_its_socket_does)
 {
 	struct sp_span list[] = {span(10, 1, 100, 200, false), span(10, 2, 300, 400, false),
 		span(11, 3, 100, 400, false), span(20, 1, 120, 190, true)};
-	struct sp_spans s = {0};
+	struct sp_task_spans s = {0};
 	uint32_t at;
 
 	for (size_t i = 0; i < 4; i++)
-		cr_assert_eq(sp_spans_add(&s, &list[i]), 0);
+		cr_assert_eq(sp_task_spans_add(&s, &list[i]), 0);
 	/* it agrees; it does not; a thread between tasks tells nothing */
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, 1, 150, 150});
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 11, 1, 160, 160});
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, 1, 250, 250});
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 10, 1, 150, 150});
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 11, 1, 160, 160});
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 10, 1, 250, 250});
 	/* no context: task 2; what it says itself counts more; nobody at the other end */
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 10, -1, 310, 350});
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 11, -1, 130, 180});
-	sp_sockets_add(&s.sockets, &(struct sp_socket){20, 12, -1, 360, 390});
-	cr_assert_eq(sp_sockets_apply(&s.sockets, &s), 1);
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 10, -1, 310, 350});
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 11, -1, 130, 180});
+	sp_worker_sockets_add(&s.sockets, &(struct sp_worker_socket){20, 12, -1, 360, 390});
+	cr_assert_eq(sp_worker_sockets_apply(&s.sockets, &s), 1);
 	cr_expect_eq(s.sockets.same, 1);
 	cr_expect_eq(s.sockets.other, 1);
 	cr_assert_eq(s.count, 5);
-	at = sp_spans_find(&s, 20, 330, 0);
+	at = sp_task_spans_find(&s, 20, 330, 0);
 	cr_assert(at);
 	cr_expect_eq(s.list[at - 1].run.name.task_id, 2);
 	cr_expect(s.list[at - 1].run.helper);
-	cr_expect_eq(sp_spans_find(&s, 20, 370, 0), 0);
-	sp_spans_done(&s);
+	cr_expect_eq(sp_task_spans_find(&s, 20, 370, 0), 0);
+	sp_task_spans_done(&s);
 }

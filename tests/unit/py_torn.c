@@ -1,7 +1,7 @@
 /* Stacks that never were: recorded memory that changes between the two copies, or that shows the
  * same mixture in both. */
+#include "py/stack_internal.h"
 #include "py_kit.h"
-#include "py/walk.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

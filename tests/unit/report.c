@@ -1,4 +1,4 @@
-/* What reports are made with beside the writers: moments, short names, areas, merging, comparing.
+/* What reports are made with beside the writers: moments, short names, merging, comparing.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,14 +12,15 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/when.h"
+#include "base/time_spec.h"
 #include "out/diff.h"
 #include "out/out.h"
-#include "out/stages.h"
-#include "prof/area.h"
-#include "prof/shortname.h"
-#include "prof/spans.h"
-#include "prof/tasks.h"
+#include "out/stage_table.h"
+#include "prof/load/task_spans.h"
+#include "prof/model/short_name.h"
+#include "prof/model/tasks.h"
+#include "prof/spark/area.h"
+#include "prof/spark/task_roots.h"
 #include "sample_profile.h"
 
 #define S 1000000000ull
@@ -32,27 +33,27 @@ Test(when, offsets_clocks_and_dates)
 		int64_t after_start; /* seconds */
 	} cases[] = {{"10", 10}, {"10s", 10}, {"1m", 60}, {"-10s", 90}, {"-90", 10},
 		{"1700000005000", 5}, {"2023-11-14T22:13:25Z", 5}, {"2023-11-14 22:13:25Z", 5}};
-	struct sp_when w;
+	struct sp_time_spec w;
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		cr_assert_eq(sp_when_parse(cases[i].text, &w), 0, "%s", cases[i].text);
-		cr_expect_eq(sp_when_resolve(&w, start, end),
+		cr_assert_eq(sp_time_spec_parse(cases[i].text, &w), 0, "%s", cases[i].text);
+		cr_expect_eq(sp_time_spec_resolve(&w, start, end),
 			start + (uint64_t)cases[i].after_start * S, "%s", cases[i].text);
 	}
 	setenv("TZ", "UTC", 1);
 	tzset();
-	cr_assert_eq(sp_when_parse("22:13:30.5", &w), 0);
-	cr_expect_eq(sp_when_resolve(&w, start, end), start + 10 * S + S / 2);
+	cr_assert_eq(sp_time_spec_parse("22:13:30.5", &w), 0);
+	cr_expect_eq(sp_time_spec_resolve(&w, start, end), start + 10 * S + S / 2);
 }
 
 Test(when, what_is_no_time_is_refused)
 {
 	static const char *const wrong[] = {"", "-", "x", "25:00", "10:61", "12:00:", "2026-13-01",
 		"2026-01-01T", "2026-01-01x", "10 s x", "--5"};
-	struct sp_when w;
+	struct sp_time_spec w;
 
 	for (size_t i = 0; i < SP_COUNT(wrong); i++)
-		cr_expect_eq(sp_when_parse(wrong[i], &w), -EINVAL, "%s", wrong[i]);
+		cr_expect_eq(sp_time_spec_parse(wrong[i], &w), -EINVAL, "%s", wrong[i]);
 }
 
 Test(shortname, libraries_unpacked_to_a_temporary_directory)
@@ -79,7 +80,7 @@ Test(shortname, libraries_unpacked_to_a_temporary_directory)
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		SP_AUTO_BUF struct sp_buf b = {0};
 
-		sp_shortname_library(cases[i][0], &b);
+		sp_short_name_library(cases[i][0], &b);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i][1], "%s", sp_buf_str(&b));
 	}
 }
@@ -100,6 +101,12 @@ Test(shortname, scala_spark_and_generated_names)
 		{"org/apache/spark/sql/catalyst/expressions/"
 		 "GeneratedClass$GeneratedIteratorForCodegenStage7",
 			"processNext", "GeneratedIteratorForCodegenStage7.processNext"},
+		{"org/apache/spark/sql/catalyst/expressions/"
+		 "GeneratedClass$GeneratedIteratorForCodegenStage5$hashAgg_FastHashMap_0",
+			"findOrInsert",
+			"GeneratedIteratorForCodegenStage5.hashAgg_FastHashMap_0.findOrInsert"},
+		{"com/acme/Job$upper", "$less$eq", "c.a.Job.upper.<="},
+		{"com/acme/Job$", "value_$eq", "c.a.Job.value_="},
 		{"jdk/internal/reflect/GeneratedMethodAccessor123", "invoke",
 			"j.i.r.GeneratedMethodAccessor.invoke"},
 		{"Main", "lambda$main$4", "Main.main{λ4}"},
@@ -108,89 +115,18 @@ Test(shortname, scala_spark_and_generated_names)
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		SP_AUTO_BUF struct sp_buf b = {0};
 
-		sp_shortname_class(cases[i].cls, strlen(cases[i].cls), &b);
+		sp_short_name_class(cases[i].cls, strlen(cases[i].cls), &b);
 		sp_buf_addc(&b, '.');
-		sp_shortname_method(cases[i].method, strlen(cases[i].method), &b);
+		sp_short_name_method(cases[i].method, strlen(cases[i].method), &b);
 		if (cases[i].want[0] && strncmp(cases[i].want, "o.a.s.scheduler", 15) != 0)
 			cr_expect_str_eq(sp_buf_str(&b), cases[i].want);
 	}
 }
 
-Test(area, the_frame_nearest_to_the_leaf_decides)
-{
-	struct sp_profile *p = sample_profile();
-	struct sp_areas *a;
-	struct sp_frame_ref hash = java(p, "java/util/HashMap", "get", "", SP_FRAME_C2);
-	struct sp_frame_ref shuffle =
-		java(p, "org/apache/spark/shuffle/sort/Sorter", "sort", "", SP_FRAME_C2);
-	struct sp_frame_ref mine = java(p, "com/acme/Job", "map", "", SP_FRAME_C2);
-	struct sp_frame_ref jit = native(p, "libjvm.so", "CompileBroker::loop", SP_FRAME_CPP);
-	struct sp_frame_ref k = native(p, "[kernel]", "do_futex", SP_FRAME_KERNEL);
-	struct sp_frame_ref fusion = native(p, "libcomet.so",
-		"_ZN24datafusion_physical_plan4sort3run17h0123456789abcdefE", SP_FRAME_NATIVE);
-	struct sp_frame_ref lz4 = native(p, "libcomet.so",
-		"_ZN8lz4_flex5block8compress17h0123456789abcdefE", SP_FRAME_NATIVE);
-	struct sp_frame_ref rust =
-		native(p, "libcomet.so", "_ZN5alloc3vec17h0123456789abcdefE", SP_FRAME_NATIVE);
-	const struct {
-		struct sp_frame_ref frames[3];
-		uint32_t n;
-		const char *want;
-	} cases[] = {{{rust, fusion, mine}, 3, "native SQL"},
-		{{rust, lz4, fusion}, 3, "compression"}, {{hash, shuffle, mine}, 3, "shuffle"},
-		{{hash, mine, shuffle}, 3, "your code"}, {{jit}, 1, "JIT"}, {{k}, 1, "kernel"},
-		{{hash}, 1, "other"}, {{hash}, 0, "other"}};
-
-	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
-	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_expect_str_eq(
-			sp_areas_get(a, sp_area_of_stack(a, p->dict, cases[i].frames, cases[i].n))
-				->name,
-			cases[i].want);
-	sp_areas_free(a);
-	sp_profile_free(p);
-}
-
-Test(area, libraries_are_nobodys_own_code)
-{
-	static const char *const cases[][3] = {
-		/* leaf, caller, area */
-		{"org/apache/logging/log4j/core/Logger", "org/apache/spark/storage/BlockManager",
-			"Spark"},
-		{"org/slf4j/Logger", "com/acme/Job", "your code"},
-		{"org/apache/hadoop/security/UserGroupInformation",
-			"org/apache/spark/deploy/SparkHadoopUtil", "HDFS/S3"},
-		{"com/twitter/chill/KryoBase", "com/acme/Job", "serialisation"},
-		{"org/apache/spark/network/util/JavaUtils",
-			"org/apache/spark/sql/catalyst/expressions/GeneratedClass$X",
-			"SQL codegen"},
-		{"org/apache/spark/network/util/TransportConf", "com/acme/Job", "network"},
-		{"com/acme/Json", "org/apache/spark/scheduler/Stage", "your code"},
-		{"org/apache/comet/Native", "org/apache/spark/scheduler/Stage", "native SQL"},
-		{"org/apache/comet/parquet/Native", "com/acme/Job", "Parquet/ORC"},
-		{"org/apache/spark/sql/comet/execution/shuffle/SpillSorter", "com/acme/Job",
-			"shuffle"},
-		{"ai/rapids/cudf/Table", "com/nvidia/spark/rapids/GpuX", "native SQL"},
-	};
-	struct sp_profile *p = sample_profile();
-	struct sp_areas *a;
-
-	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
-	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_frame_ref f[2] = {java(p, cases[i][0], "call", "()V", SP_FRAME_C2),
-			java(p, cases[i][1], "run", "()V", SP_FRAME_C2)};
-
-		cr_expect_str_eq(sp_areas_get(a, sp_area_of_stack(a, p->dict, f, 2))->name,
-			cases[i][2], "%s", cases[i][0]);
-	}
-	sp_areas_free(a);
-	sp_profile_free(p);
-}
-
 Test(tasks, those_that_do_not_pass_are_in_no_table)
 {
 	struct sp_profile *p = sample_profile();
-	struct sp_stages s;
+	struct sp_stage_table s;
 
 	for (int stage = 0; stage < 3; stage++)
 		cr_assert_eq(sp_profile_add_task(p,
@@ -204,10 +140,10 @@ Test(tasks, those_that_do_not_pass_are_in_no_table)
 	sp_profile_reindex(p);
 	cr_assert_eq(
 		sp_profile_filter_tasks(p, &(struct sp_task_filter){1, -1, -1, -1, false, -1}), 0);
-	cr_assert_eq(sp_stages_init(&s, p, 0, NULL), 0);
+	cr_assert_eq(sp_stage_table_init(&s, p, 0, NULL), 0);
 	cr_expect_eq(s.count, 1);
 	cr_expect(s.count == 1 && s.rows[0].stage == 1 && s.rows[0].tasks == 1);
-	sp_stages_done(&s);
+	sp_stage_table_done(&s);
 	sp_profile_free(p);
 }
 
@@ -242,51 +178,6 @@ Test(tasks, text_leaves_out_stages_without_samples)
 	sp_profile_free(p);
 }
 
-static int areas_of(const char *text, struct sp_areas **ret, struct sp_err *err)
-{
-	char path[] = "/tmp/areas-XXXXXX";
-	int fd = mkstemp(path), r;
-
-	cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	r = sp_areas_new(ret, path, err);
-	unlink(path);
-	return r;
-}
-
-Test(area, a_file_comes_before_the_built_in_table)
-{
-	struct sp_areas *a;
-	unsigned pickle;
-	struct sp_err err = {0};
-
-	cr_assert_eq(
-		areas_of("# ours\n[etl] #102030\norg/apache/spark/shuffle/*\n[b]\nx*\n", &a, &err),
-		0, "%s", err.text);
-	cr_expect_eq(sp_area_of_frame(a, "org/apache/spark/shuffle/X.y", SP_FRAME_C2), 0);
-	cr_expect_str_eq(sp_areas_get(a, 0)->name, "etl");
-	cr_expect_str_eq(sp_areas_get(a, 0)->colour, "#102030");
-	cr_expect_str_eq(
-		sp_areas_get(a, (unsigned)sp_area_of_frame(a, "f (job.py)", SP_FRAME_PYTHON))->name,
-		"Python");
-	cr_expect_str_eq(sp_areas_get(a, (unsigned)sp_area_of_frame(
-						 a, "f (pyarrow/ipc.py)", SP_FRAME_PYTHON))
-				 ->name,
-		"Python serialisation");
-	cr_expect_eq(sp_area_of_frame(a, "xyz", SP_FRAME_NATIVE), 1);
-	pickle = (unsigned)sp_area_of_frame(a, "f (pickle.py)", SP_FRAME_PYTHON);
-	cr_expect_eq(sp_area_in_state(a, pickle, "running"), pickle);
-	cr_expect_eq(sp_area_in_state(a, pickle, ""), pickle);
-	cr_expect_eq(sp_area_in_state(a, 1, "net"), 1);
-	cr_expect_str_eq(
-		sp_areas_get(a, sp_area_in_state(a, pickle, "net"))->name, "Python waits for JVM");
-	sp_areas_free(a);
-	cr_expect_eq(areas_of("[etl\n", &a, &err), -EINVAL);
-	cr_expect(strstr(err.text, "line 1"));
-	cr_expect_eq(areas_of("[etl] red\n", &a, &err), -EINVAL);
-	cr_expect_eq(areas_of("x*\n", &a, &err), -EINVAL);
-}
-
 Test(spans, labels_of_threads_and_tags)
 {
 	static const struct {
@@ -308,7 +199,7 @@ Test(spans, labels_of_threads_and_tags)
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		SP_AUTO_BUF struct sp_buf b = {0};
 		struct sp_task_run t = {0};
-		bool found = sp_spans_parse(cases[i].text, &t.name);
+		bool found = sp_task_spans_parse(cases[i].text, &t.name);
 
 		cr_expect_eq(found, cases[i].want[0] != 0, "%s", cases[i].text);
 		if (found)
@@ -479,7 +370,7 @@ Test(diff, change_is_told_from_chance_and_vanished_methods_are_there)
 	struct sp_diff d;
 
 	for (int absolute = 0; absolute < 2; absolute++) {
-		cr_assert_eq(sp_diff_init(&d, a, b, &o, absolute), 0);
+		cr_assert_eq(sp_diff_init(&d, a, b, NULL, &o, absolute), 0);
 		cr_expect_gt(method(&d, "A.grew")->change, method(&d, "A.grew")->noise);
 		cr_expect_lt(fabs(method(&d, "A.wobbled")->change), method(&d, "A.wobbled")->noise);
 		cr_assert_not_null(method(&d, "A.gone"));

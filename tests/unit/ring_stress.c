@@ -1,7 +1,7 @@
 /* Many producers and one consumer on a small ring, for ThreadSanitizer and without: every record
  * that was taken arrives once, whole and in its producer's order, and what did not fit is counted.
  * A plain program: Criterion's own processes do not live with ThreadSanitizer. */
-#include "ring.h"
+#include "capture/sample_ring.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "prof/profile.h"
+#include "prof/model/profile.h"
 
 static inline uint32_t str(struct sp_profile *p, const char *s)
 {

@@ -1,11 +1,11 @@
 /* Who this JVM is, before it has run a line, and whether it is to record. */
-#include "identity.h"
+#include "spark/spark_identity.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-Test(identity, the_application_of_a_container)
+Test(spark_identity, the_application_of_a_container)
 {
 	static const struct {
 		const char *container, *app;
@@ -19,26 +19,26 @@ Test(identity, the_application_of_a_container)
 
 	unsetenv("SPARK_APPLICATION_ID");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sp_identity id;
+		struct sp_spark_identity id;
 
 		setenv("CONTAINER_ID", cases[i].container, 1);
-		sp_identity_early(&id);
+		sp_spark_identity_early(&id);
 		cr_expect_str_eq(id.app_id, cases[i].app, "%s", cases[i].container);
 		cr_expect_str_eq(id.container, cases[i].container);
 	}
 }
 
-Test(identity, the_environment_of_a_pod)
+Test(spark_identity, the_environment_of_a_pod)
 {
-	struct sp_identity id;
+	struct sp_spark_identity id;
 
 	unsetenv("CONTAINER_ID");
 	setenv("SPARK_APPLICATION_ID", "spark-1", 1);
 	setenv("SPARK_EXECUTOR_ID", "4", 1);
-	sp_identity_early(&id);
+	sp_spark_identity_early(&id);
 	cr_expect_str_eq(id.app_id, "spark-1");
 	cr_expect_str_eq(id.executor_id, "4");
-	cr_expect(sp_identity_whole(&id));
+	cr_expect(sp_spark_identity_whole(&id));
 }
 
 static unsigned chosen(const char *app, uint32_t fraction, bool *ret)
@@ -46,17 +46,17 @@ static unsigned chosen(const char *app, uint32_t fraction, bool *ret)
 	unsigned n = 0;
 
 	for (int i = 0; i < 10000; i++) {
-		struct sp_identity id = {.host = "h"};
+		struct sp_spark_identity id = {.host = "h"};
 
 		snprintf(id.app_id, sizeof(id.app_id), "%s", app);
 		snprintf(id.executor_id, sizeof(id.executor_id), "%d", i);
-		ret[i] = sp_identity_chosen(&id, fraction);
+		ret[i] = sp_spark_identity_chosen(&id, fraction);
 		n += ret[i];
 	}
 	return n;
 }
 
-Test(identity, a_fraction_of_executors_and_the_same_again)
+Test(spark_identity, a_fraction_of_executors_and_the_same_again)
 {
 	static bool one[10000], again[10000], other[10000];
 	unsigned n = chosen("application_1_0001", 100000, one), both = 0;
@@ -70,5 +70,6 @@ Test(identity, a_fraction_of_executors_and_the_same_again)
 	cr_expect(both > 50 && both < 200, "%u", both);
 	cr_expect_eq(chosen("x", 0, one), 0);
 	cr_expect_eq(chosen("x", 1000000, one), 10000);
-	cr_expect(sp_identity_chosen(&(struct sp_identity){.executor_id = "driver"}, 0));
+	cr_expect(
+		sp_spark_identity_chosen(&(struct sp_spark_identity){.executor_id = "driver"}, 0));
 }

@@ -1,6 +1,6 @@
+#include "discover/target.h"
 #include "base/cleanup.h"
-#include "proc.h"
-#include "target.h"
+#include "proc/proc.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

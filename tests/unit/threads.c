@@ -1,5 +1,5 @@
 /* Who held a monitor, by what HotSpot writes down of him. */
-#include "threads_inside.h"
+#include "threads/threads_internal.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

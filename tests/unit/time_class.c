@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "prof/spent.h"
+#include "prof/spark/time_class.h"
 #include "sample_profile.h"
 
 /* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method;
@@ -27,7 +27,9 @@ static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
 #define GEN	"org/apache/spark/sql/catalyst/expressions/GeneratedClass$G.processNext"
 #define WRITER	"org/apache/spark/shuffle/sort/UnsafeShuffleWriter.write"
 #define TIMED	"org/apache/spark/storage/TimeTrackingOutputStream.write"
-#define RUNNER	"org/apache/spark/executor/Executor$TaskRunner.run"
+#define TASK	"org/apache/spark/scheduler/Task.run"
+#define LAUNCH	"org/apache/spark/executor/Executor$TaskRunner.run"
+#define RUNNER	TASK, LAUNCH
 #define MINE	"com/acme/Job.map"
 #define PY	"org/apache/spark/api/python/BasePythonRunner$ReaderIterator.read"
 #define SOCKET	"!sun/nio/ch/SocketDispatcher.read0"
@@ -40,17 +42,34 @@ static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
 
 static const struct {
 	const char *want, *state;
-	const char *frames[8];
+	const char *frames[9];
 } cases[] = {
 	{"CPU", "running", {"java/util/HashMap.get", MINE, WRITER, RUNNER}},
 	{"CPU", "", {MINE, RUNNER}},
-	{"CPU", "runnable", {GEN, FETCH, RUNNER}},
+	{"waits for a core", "runnable", {GEN, FETCH, RUNNER}},
 	{"shuffle read wait", "lock", {PARK, TAKE, FETCH, GEN, WRITER, RUNNER}},
 	{"shuffle read wait", "runnable", {PARK, TAKE, FETCH, GEN, RUNNER}},
 	{"disk", "disk", {"!java/io/FileInputStream.open0", FETCH, GEN, RUNNER}},
 	{"GC", "lock", {"+syscall", "+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
 	{"GC", "lock", {"+SafepointSynchronize::block", TIMED, WRITER, RUNNER}},
-	{"CPU", "runnable", {"+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
+	{"waits for a core", "runnable",
+		{"+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
+	{"waits for a core", "runnable", {"+ObjectMonitor::enter", MINE, RUNNER}},
+	{"waits for a core", "runnable", {SOCKET, PY, RUNNER}},
+	{"waits for a core", "runnable", {"@clean (job.py)", WORKER}},
+	{"shuffle write", "runnable", {WRITE0, TIMED, WRITER, RUNNER}},
+	{"CPU, spinning for a lock", "running", {"+_complete_monitor_locking_Java", MINE, RUNNER}},
+	{"CPU, spinning for a lock", "running",
+		{"+pthread_yield", "+ObjectMonitor::TrySpin", "+ObjectMonitor::enter", MINE}},
+	{"CPU", "running", {"+ObjectMonitor::exit", MINE, RUNNER}},
+	{"task launch and result", "running", {"java/util/HashMap.get", LAUNCH}},
+	{"task launch and result", "runnable",
+		{"java/io/ObjectInputStream.readObject",
+			"org/apache/spark/serializer/JavaSerializerInstance.deserialize",
+			"org/apache/spark/scheduler/ResultTask.runTask", RUNNER}},
+	{"serialisation", "running",
+		{"org/apache/spark/serializer/JavaSerializerInstance.deserialize", MINE,
+			"org/apache/spark/scheduler/ResultTask.runTask", RUNNER}},
 	{"GC", "lock", {"+Monitor::wait", "+G1CollectedHeap::attempt_allocation_slow", GEN}},
 	{"GC", "running", {"+G1ParScanThreadState::trim_queue", "+WorkerThread::run"}},
 	{"idle", "lock", {"+futex", "+WorkerThread::run"}},
@@ -68,8 +87,9 @@ static const struct {
 			GEN, WRITER}},
 	{"serialisation", "running", {"java/io/DataOutputStream.write", KRYO, WRITER, RUNNER}},
 	{"CPU", "running", {"com/github/luben/zstd/ZstdOutputStream.write", KRYO, WRITER}},
-	{"Python wait", "net", {SOCKET, "java/io/DataInputStream.readInt", PY, WRITER, RUNNER}},
-	{"Python wait", "poll", {"!sun/nio/ch/EPoll.wait", PY, RUNNER}},
+	{"JVM waits for Python", "net",
+		{SOCKET, "java/io/DataInputStream.readInt", PY, WRITER, RUNNER}},
+	{"JVM waits for Python", "poll", {"!sun/nio/ch/EPoll.wait", PY, RUNNER}},
 	{"CPU", "running", {"+_ZN5arrow4sortEv", "!org/apache/comet/Native.executePlan", RUNNER}},
 	{"lock", "blocked", {"!org/apache/comet/Native.executePlan", RUNNER}},
 	{"disk", "disk", {"+read", "!org/apache/comet/Native.executePlan", RUNNER}},
@@ -97,11 +117,37 @@ static const struct {
 	{"other", "blocked", {MINE, RUNNER}},
 	{"Python CPU", "running", {"+sort", "@key (job.py)", LOADS, WORKER, PY, RUNNER}},
 	{"Python CPU", "", {"@clean (job.py)", WORKER}},
-	{"Python serialisation", "runnable",
+	{"Python serialisation", "running",
 		{"+unpickle", LOADS, "@main (pyspark/worker.py)", WORKER, PY}},
 	{"Python waits for JVM", "net", {"+read", LOADS, WORKER, PY, RUNNER}},
-	{"Python waits", "sleep", {"@clean (job.py)", LOADS, WORKER, PY, RUNNER}},
+	{"Python blocked", "sleep", {"@clean (job.py)", LOADS, WORKER, PY, RUNNER}},
 	{"disk", "blocked", {"!java/io/FileOutputStream.open0", MINE}},
+	/* /dev/urandom is no disk */
+	{"CPU", "running",
+		{"!java/io/FileInputStream.readBytes",
+			"sun/security/provider/NativePRNG$RandomIO.readFully",
+			"java/security/SecureRandom.nextBytes", "java/util/UUID.randomUUID",
+			"java/io/File.createTempFile", MINE, RUNNER}},
+	{"disk", "running", {"!java/io/FileInputStream.readBytes", MINE, RUNNER}},
+	/* Another thread asks the driver. */
+	{"network", "lock",
+		{"+ObjectMonitor::wait", "java/lang/Object.wait",
+			"org/apache/spark/util/KeyLock.acquireLock",
+			"org/apache/spark/MapOutputTrackerWorker.getStatuses", FETCH, RUNNER}},
+	{"network", "lock",
+		{"+ObjectMonitor::wait", "java/lang/Object.wait",
+			"org/apache/spark/util/KeyLock.acquireLock",
+			"org/apache/spark/broadcast/TorrentBroadcast.readBroadcastBlock", MINE,
+			RUNNER}},
+	{"lock", "lock",
+		{"+ObjectMonitor::wait", "java/lang/Object.wait",
+			"org/apache/spark/util/KeyLock.acquireLock", MINE, RUNNER}},
+	/* RocksDB waits for its own threads, which write. */
+	{"disk", "lock",
+		{"+pthread_cond_wait", "+rocksdb::DBImpl::WaitForFlushMemTables",
+			"!org/rocksdb/RocksDB.flush", MINE, RUNNER}},
+	{"disk", "blocked", {"!org/rocksdb/RocksDB.get", MINE, RUNNER}},
+	{"CPU", "running", {"+rocksdb::DBImpl::GetImpl", "!org/rocksdb/RocksDB.get", RUNNER}},
 	/* spark.shuffle.sync */
 	{"shuffle write", "disk",
 		{"!java/io/FileDescriptor.sync0", "java/io/FileDescriptor.sync",
@@ -114,52 +160,53 @@ static const struct {
 	{"disk", "disk", {"!java/io/FileDescriptor.sync0", "java/io/FileDescriptor.sync", MINE}},
 };
 
-Test(spent, every_stack_has_one_answer)
+Test(time_class, every_stack_has_one_answer)
 {
 	struct sp_profile *p = sample_profile();
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_frame_ref frames[8];
+		struct sp_frame_ref frames[9];
 		uint32_t n = 0;
 
-		for (; n < 8 && cases[i].frames[n]; n++)
+		for (; n < 9 && cases[i].frames[n]; n++)
 			frames[n] = frame(p, cases[i].frames[n]);
-		cr_expect_str_eq(
-			sp_spent_name(sp_spent_of_stack(p->dict, frames, n, cases[i].state)),
+		cr_expect_str_eq(sp_time_class_name(sp_time_class_of_stack(
+					 p->dict, frames, n, cases[i].state)),
 			cases[i].want, "%s in %s", cases[i].frames[0], cases[i].state);
 	}
 	sp_profile_free(p);
 }
 
-Test(spent, what_is_kept_of_stacks_answers_the_same)
+Test(time_class, what_is_kept_of_stacks_answers_the_same)
 {
 	struct sp_profile *p = sample_profile();
 	struct sp_sample rows[SP_COUNT(cases)];
-	struct sp_spent_of *s;
+	struct sp_time_class_of *s;
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_frame_ref frames[8];
+		struct sp_frame_ref frames[9];
 		uint32_t n = 0;
 
-		for (; n < 8 && cases[i].frames[n]; n++)
+		for (; n < 9 && cases[i].frames[n]; n++)
 			frames[n] = frame(p, cases[i].frames[n]);
 		rows[i] = (struct sp_sample){.stack = sp_dict_stack(p->dict, frames, n, 0),
 			.state = cases[i].state[0] ? str(p, cases[i].state) : 0};
 	}
-	cr_assert_eq(sp_spent_new(&s, p), 0);
+	cr_assert_eq(sp_time_class_new(&s, p), 0);
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < SP_COUNT(cases); i++)
-			cr_expect_str_eq(
-				sp_spent_name(sp_spent_of_row(s, &rows[i])), cases[i].want);
+			cr_expect_str_eq(sp_time_class_name(sp_time_class_of_row(s, &rows[i])),
+				cases[i].want);
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		int kind = sp_spent_kind(s, rows[i].stack);
+		int kind = sp_time_class_kind(s, rows[i].stack);
 
-		cr_assert(kind >= 0 && (unsigned)kind < sp_spent_kinds(s));
-		cr_expect_str_eq(sp_spent_name(sp_spent_of_kind(s, (unsigned)kind, cases[i].state)),
+		cr_assert(kind >= 0 && (unsigned)kind < sp_time_class_kinds(s));
+		cr_expect_str_eq(sp_time_class_name(
+					 sp_time_class_of_kind(s, (unsigned)kind, cases[i].state)),
 			cases[i].want);
 	}
-	cr_expect_lt(sp_spent_kinds(s), SP_COUNT(cases));
-	cr_expect_eq(sp_spent_of_row(s, &(struct sp_sample){0}), SP_SPENT_CPU);
-	sp_spent_free(s);
+	cr_expect_lt(sp_time_class_kinds(s), SP_COUNT(cases));
+	cr_expect_eq(sp_time_class_of_row(s, &(struct sp_sample){0}), SP_TIME_CLASS_CPU);
+	sp_time_class_free(s);
 	sp_profile_free(p);
 }

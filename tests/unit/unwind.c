@@ -1,8 +1,8 @@
 /* The unwinder as a function: recorded snapshots give the frames they gave; damaged ones end. */
+#include "unwind/unwind.h"
 #include "corpus.h"
 #include "unwind/arch.h"
-#include "unwind/names.h"
-#include "unwind/unwind.h"
+#include "unwind/method_names.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@ struct world {
 	struct sp_modules *modules;
 	struct sp_hotspot *hotspot;
 	struct sp_unwinder *u;
-	struct sp_names *names;
+	struct sp_method_names *names;
 };
 
 static struct world world_open(struct corpus *c, const struct sp_mem *mem)
@@ -32,13 +32,13 @@ static struct world world_open(struct corpus *c, const struct sp_mem *mem)
 		w.hotspot = NULL;
 	cr_assert_eq(sp_unwinder_new(&w.u, mem, w.modules, w.hotspot, 0), 0);
 	if (w.hotspot)
-		cr_assert_eq(sp_names_new(&w.names, mem, w.hotspot, 0), 0);
+		cr_assert_eq(sp_method_names_new(&w.names, mem, w.hotspot, 0), 0);
 	return w;
 }
 
 static void world_close(struct world *w)
 {
-	sp_names_free(w->names);
+	sp_method_names_free(w->names);
 	sp_unwinder_free(w->u);
 	sp_hotspot_free(w->hotspot);
 	sp_modules_free(w->modules);
@@ -84,9 +84,9 @@ static void same_frame(const struct world *w, const struct corpus_case *k, uint3
 			  f->method == want->method && f->bci == want->bci &&
 			  f->offset == want->offset,
 		"%s: frame %u differs: pc %lx, not %lx", name, i, (long)f->pc, (long)want->pc);
-	if (f->kind == SP_KIND_JAVA && sp_names_get(w->names, f, &n) == 0)
+	if (f->kind == SP_FRAME_KIND_JAVA && sp_method_names_get(w->names, f, &n) == 0)
 		snprintf(text, sizeof(text), "%s.%s:%d", n->class_name, n->name,
-			sp_names_line(w->names, f));
+			sp_method_names_line(w->names, f));
 	cr_assert(strlen(text) == want->name_len && !memcmp(text, k->names[i], want->name_len),
 		"%s: frame %u is called %s, not %.*s", name, i, text, want->name_len, k->names[i]);
 }
@@ -355,8 +355,8 @@ static void damaged(struct corpus *c, const char *name)
 			sp_unwind(w.u, &s, frames, max, &r);
 			check_bounds(&r, max);
 			for (uint32_t k = 0; k < r.count && w.names; k++) {
-				sp_names_get(w.names, &frames[k], &ret_name);
-				sp_names_line(w.names, &frames[k]);
+				sp_method_names_get(w.names, &frames[k], &ret_name);
+				sp_method_names_line(w.names, &frames[k]);
 			}
 			free(stack);
 		}
@@ -394,8 +394,8 @@ static void hostile(struct corpus *c, const char *name)
 			sp_unwind(w.u, &c->cases[i].snap, frames, DEPTH, &r);
 			check_bounds(&r, DEPTH);
 			for (uint32_t k = 0; k < r.count && w.names; k++) {
-				sp_names_get(w.names, &frames[k], &ret_name);
-				sp_names_line(w.names, &frames[k]);
+				sp_method_names_get(w.names, &frames[k], &ret_name);
+				sp_method_names_line(w.names, &frames[k]);
 			}
 		}
 		world_close(&w);

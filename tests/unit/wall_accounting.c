@@ -1,16 +1,16 @@
 /* The wall clock's accounts of one thread. */
-#include "wall_books.h"
+#include "capture/wall_accounting.h"
 
 #include <criterion/criterion.h>
 
 #define MS 1000000ull
 
 /* Looks every 10 ms from here on: clock, CPU time, booked waits. */
-static const struct sp_wall_books begin = {
+static const struct sp_wall_accounting begin = {
 	.look_ns = 1000 * MS, .cpu_ns = 50 * MS, .delay_ns = 5 * MS, .arrivals = 7, .blocks = 3};
 
-static struct sp_wall_window close_at(struct sp_wall_books *b, uint64_t now_ms, uint64_t cpu_ms,
-	uint64_t delay_ms, uint64_t arrivals, struct sp_wall_reading more)
+static struct sp_wall_window close_at(struct sp_wall_accounting *b, uint64_t now_ms,
+	uint64_t cpu_ms, uint64_t delay_ms, uint64_t arrivals, struct sp_wall_reading more)
 {
 	struct sp_wall_window v;
 
@@ -18,13 +18,13 @@ static struct sp_wall_window close_at(struct sp_wall_books *b, uint64_t now_ms, 
 	more.cpu_ns = cpu_ms * MS;
 	more.delay_ns = delay_ms * MS;
 	more.arrivals = arrivals;
-	sp_wall_books_close(b, &more, &v);
+	sp_wall_accounting_close(b, &more, &v);
 	return v;
 }
 
-Test(wall_books, elapsed_is_ran_and_delayed_and_stood)
+Test(wall_accounting, elapsed_is_ran_and_delayed_and_stood)
 {
-	struct sp_wall_books b = begin;
+	struct sp_wall_accounting b = begin;
 	struct sp_wall_window v = close_at(&b, 1010, 53, 7, 9, (struct sp_wall_reading){0});
 
 	cr_expect_eq(v.ran, 3 * MS);
@@ -34,9 +34,9 @@ Test(wall_books, elapsed_is_ran_and_delayed_and_stood)
 	cr_expect_eq(b.look_ns, 1010 * MS);
 }
 
-Test(wall_books, clocks_that_disagree_never_exceed_the_time)
+Test(wall_accounting, clocks_that_disagree_never_exceed_the_time)
 {
-	struct sp_wall_books b = begin;
+	struct sp_wall_accounting b = begin;
 	struct sp_wall_window v = close_at(&b, 1010, 62, 90, 8, (struct sp_wall_reading){0});
 
 	cr_expect_eq(v.ran + v.delay + v.stood, 10 * MS);
@@ -47,9 +47,9 @@ Test(wall_books, clocks_that_disagree_never_exceed_the_time)
 }
 
 /* Woken at 1005 ms, it gets a CPU at 1014: the look at 1010 saw nothing of that. */
-Test(wall_books, a_wait_begun_before_the_last_look_is_found_when_booked)
+Test(wall_accounting, a_wait_begun_before_the_last_look_is_found_when_booked)
 {
-	struct sp_wall_books b = begin;
+	struct sp_wall_accounting b = begin;
 	struct sp_wall_window v;
 
 	b.stood = true;
@@ -62,9 +62,9 @@ Test(wall_books, a_wait_begun_before_the_last_look_is_found_when_booked)
 }
 
 /* It waits at the look; the kernel books that later, and it must not count twice. */
-Test(wall_books, a_wait_under_way_is_counted_once)
+Test(wall_accounting, a_wait_under_way_is_counted_once)
 {
-	struct sp_wall_books b = begin;
+	struct sp_wall_accounting b = begin;
 	struct sp_wall_window v =
 		close_at(&b, 1010, 52, 5, 7, (struct sp_wall_reading){.waits_ns = SP_WALL_ALL});
 
@@ -78,9 +78,9 @@ Test(wall_books, a_wait_under_way_is_counted_once)
 }
 
 /* It stood as well, so that only a guess of the wait is taken. */
-Test(wall_books, a_wait_under_way_is_guessed_where_it_stood_too)
+Test(wall_accounting, a_wait_under_way_is_guessed_where_it_stood_too)
 {
-	struct sp_wall_books b = begin;
+	struct sp_wall_accounting b = begin;
 	struct sp_wall_window v =
 		close_at(&b, 1010, 52, 5, 7, (struct sp_wall_reading){.waits_ns = 3 * MS});
 
@@ -89,7 +89,7 @@ Test(wall_books, a_wait_under_way_is_guessed_where_it_stood_too)
 	cr_expect_eq(b.ahead_ns, 3 * MS);
 }
 
-Test(wall_books, switches_tell_wakes_from_preemptions)
+Test(wall_accounting, switches_tell_wakes_from_preemptions)
 {
 	static const struct {
 		bool stood, stands;
@@ -106,20 +106,20 @@ Test(wall_books, switches_tell_wakes_from_preemptions)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sp_wall_books b = begin;
+		struct sp_wall_accounting b = begin;
 		struct sp_wall_window v;
 
 		b.stood = cases[i].stood;
 		v = close_at(&b, 1010, 53, 9, 7 + cases[i].arrivals,
 			(struct sp_wall_reading){.stands = cases[i].stands});
 		cr_expect(v.contended);
-		sp_wall_books_wakes(&b, &v, cases[i].blocks, cases[i].stands);
+		sp_wall_accounting_wakes(&b, &v, cases[i].blocks, cases[i].stands);
 		cr_expect_eq(v.wakes, cases[i].wakes, "case %zu", i);
 		cr_expect_eq(v.preempts, cases[i].preempts, "case %zu", i);
 	}
 }
 
-Test(wall_books, mixed_waits_are_divided_by_what_pure_ones_took)
+Test(wall_accounting, mixed_waits_are_divided_by_what_pure_ones_took)
 {
 	struct sp_wall_window wake = {.delay = 1 * MS, .arrivals = 1, .wakes = 1};
 	struct sp_wall_window push = {.delay = 8 * MS, .arrivals = 2, .preempts = 2};

@@ -1,10 +1,10 @@
+#include "base/build_id.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "wire/build_id.h"
 #include "wire/chan.h"
-#include "wire/perf.h"
-#include "wire/proof.h"
+#include "wire/perf_attr.h"
 #include "wire/sha256.h"
+#include "wire/token_proof.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -86,7 +86,7 @@ static void *run_agent(void *arg)
 {
 	struct side *s = arg;
 
-	s->r = sp_proof_agent(s->fd, &s->token, sp_clock_mono_ns() + 2000000000ull);
+	s->r = sp_token_proof_agent(s->fd, &s->token, sp_clock_mono_ns() + 2000000000ull);
 	if (s->r < 0)
 		shutdown(s->fd, SHUT_RDWR);
 	return NULL;
@@ -102,7 +102,7 @@ static void prove(
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	a.fd = pair[0];
 	pthread_create(&thread, NULL, run_agent, &a);
-	*ret_l = sp_proof_launcher(pair[1], launcher, sp_clock_mono_ns() + 2000000000ull);
+	*ret_l = sp_token_proof_launcher(pair[1], launcher, sp_clock_mono_ns() + 2000000000ull);
 	pthread_join(thread, NULL);
 	*ret_a = a.r;
 	close(pair[0]);
@@ -137,9 +137,9 @@ Test(proof, a_recorded_conversation_does_not_open_another)
 		new_l[SP_NONCE_BYTES] = {3};
 	uint8_t old[32], fresh[32], other_side[32];
 
-	sp_proof_make(&t, 'A', nonce_a, old_l, old);
-	sp_proof_make(&t, 'A', nonce_a, new_l, fresh);
-	sp_proof_make(&t, 'L', nonce_a, new_l, other_side);
+	sp_token_proof_make(&t, 'A', nonce_a, old_l, old);
+	sp_token_proof_make(&t, 'A', nonce_a, new_l, fresh);
+	sp_token_proof_make(&t, 'L', nonce_a, new_l, other_side);
 	cr_assert(memcmp(old, fresh, 32) != 0);
 	cr_assert(memcmp(fresh, other_side, 32) != 0, "a proof cannot be reflected");
 }
@@ -150,8 +150,9 @@ Test(proof, a_peer_that_says_nothing_times_out)
 	int pair[2];
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	cr_assert_eq(sp_proof_launcher(pair[1], &t, sp_clock_mono_ns() + 20000000), -ETIMEDOUT);
-	cr_assert_eq(sp_proof_agent(pair[0], &t, sp_clock_mono_ns() + 20000000), -ETIMEDOUT);
+	cr_assert_eq(
+		sp_token_proof_launcher(pair[1], &t, sp_clock_mono_ns() + 20000000), -ETIMEDOUT);
+	cr_assert_eq(sp_token_proof_agent(pair[0], &t, sp_clock_mono_ns() + 20000000), -ETIMEDOUT);
 }
 
 /* A message of every type with all its fields set. */
@@ -407,11 +408,11 @@ Test(chan, perf_events_are_known_by_their_kind)
 
 Test(perf, a_window_holds_the_stack_as_far_as_the_ring_allows)
 {
-	cr_expect_eq(sp_perf_window(0, UINT64_MAX), 8u << 10);
-	cr_expect_eq(sp_perf_window(8u << 10, UINT64_MAX), 8u << 10);
-	cr_expect_eq(sp_perf_window((8u << 10) + 1, UINT64_MAX), 16u << 10);
-	cr_expect_eq(sp_perf_window(33u << 10, UINT64_MAX), SP_PERF_WINDOW_MAX);
-	cr_expect_eq(sp_perf_window(UINT64_MAX, UINT64_MAX), SP_PERF_WINDOW_MAX);
-	cr_expect_eq(sp_perf_window(33u << 10, 20u << 10), 16u << 10);
-	cr_expect_eq(sp_perf_window(33u << 10, 0), 8u << 10);
+	cr_expect_eq(sp_perf_attr_window(0, UINT64_MAX), 8u << 10);
+	cr_expect_eq(sp_perf_attr_window(8u << 10, UINT64_MAX), 8u << 10);
+	cr_expect_eq(sp_perf_attr_window((8u << 10) + 1, UINT64_MAX), 16u << 10);
+	cr_expect_eq(sp_perf_attr_window(33u << 10, UINT64_MAX), SP_PERF_WINDOW_MAX);
+	cr_expect_eq(sp_perf_attr_window(UINT64_MAX, UINT64_MAX), SP_PERF_WINDOW_MAX);
+	cr_expect_eq(sp_perf_attr_window(33u << 10, 20u << 10), 16u << 10);
+	cr_expect_eq(sp_perf_attr_window(33u << 10, 0), 8u << 10);
 }

@@ -95,7 +95,7 @@ static void *collect(void *arg)
 		nanosleep(&nap, NULL);
 		sp_mem_live_refresh(o.live);
 		sp_modules_refresh(o.modules, false);
-		sp_names_batch(o.names, true);
+		sp_method_names_batch(o.names, true);
 		while (o.tail != o.head) {
 			struct slot *slot = &o.slots[o.tail % SLOTS];
 
@@ -175,7 +175,7 @@ static bool open_library(void)
 	if (r == 0)
 		r = sp_unwinder_new(&o.unwinder, sp_mem_live_mem(o.live), o.modules, o.hotspot, 0);
 	if (r == 0)
-		r = sp_names_new(&o.names, sp_mem_live_mem(o.live), o.hotspot, 0);
+		r = sp_method_names_new(&o.names, sp_mem_live_mem(o.live), o.hotspot, 0);
 	if (r < 0)
 		fprintf(o.f, "oracle: cannot start: %d %s\n", r, err.text);
 	return r == 0;
@@ -239,7 +239,7 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
 	sp_mem_live_stats(o.live, &ms);
 	fprintf(o.f, "reads %lu hits %lu faults %lu; bytes: unwinder %zu modules %zu names %zu\n",
 		ms.reads, ms.hits, ms.faults, sp_unwinder_bytes(o.unwinder),
-		sp_modules_bytes(o.modules), sp_names_bytes(o.names));
+		sp_modules_bytes(o.modules), sp_method_names_bytes(o.names));
 	fprintf(o.f, "names %lu stale %lu lines %lu; anchors %lu; recorded %lu; mounted %lu\n",
 		o.names_ok, o.names_stale, o.lines, o.anchors, o.recorded, o.vthreads);
 	fprintf(o.f,

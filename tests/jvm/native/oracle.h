@@ -3,7 +3,7 @@
 #ifndef ORACLE_H
 #define ORACLE_H
 
-#include "unwind/names.h"
+#include "unwind/method_names.h"
 #include "unwind/unwind.h"
 
 #include <jvmti.h>
@@ -56,7 +56,7 @@ extern struct oracle {
 	struct sp_modules *modules;
 	struct sp_hotspot *hotspot;
 	struct sp_unwinder *unwinder;
-	struct sp_names *names;
+	struct sp_method_names *names;
 	/* counts */
 	uint64_t samples, whole, truncated, depth_cap, broken, unknown_samples, anchors;
 	uint64_t reasons[SP_WHY_COUNT];

@@ -1,8 +1,8 @@
 /* The oracle's verdicts: see oracle.h. */
-#include "oracle.h"
 #include "base/clock.h"
+#include "oracle.h"
 #include "recorder.h"
-#include "unwind/code.h"
+#include "unwind/code_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +13,17 @@ static void print_frame(const struct sp_frame *f)
 	struct sp_name *name;
 	const struct sp_module *mod;
 
-	if (f->kind == SP_KIND_JAVA) {
-		if (sp_names_get(o.names, f, &name) == 0)
+	if (f->kind == SP_FRAME_KIND_JAVA) {
+		if (sp_method_names_get(o.names, f, &name) == 0)
 			fprintf(o.f, "    J%d %s.%s%s @%d :%d %lx\n", f->type, name->class_name,
-				name->name, name->sig, f->bci, sp_names_line(o.names, f), f->pc);
+				name->name, name->sig, f->bci, sp_method_names_line(o.names, f),
+				f->pc);
 		else
 			fprintf(o.f, "    J%d stale %lx @%d\n", f->type, f->method, f->bci);
-	} else if (f->kind == SP_KIND_STUB) {
+	} else if (f->kind == SP_FRAME_KIND_STUB) {
 		fprintf(o.f, "    S %s %lx\n", sp_unwind_stub_name(o.unwinder, f, buf, sizeof(buf)),
 			f->pc);
-	} else if (f->kind == SP_KIND_NATIVE) {
+	} else if (f->kind == SP_FRAME_KIND_NATIVE) {
 		mod = sp_modules_get(o.modules, f->module);
 		if (sp_modules_name(o.modules, f->pc - 1, buf, sizeof(buf)) < 0)
 			buf[0] = 0;
@@ -64,7 +65,7 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 	{
 		struct sp_blob b;
 
-		if (sp_code_find(o.hotspot, r->stop_pc, &b) == 0)
+		if (sp_code_cache_find(o.hotspot, r->stop_pc, &b) == 0)
 			fprintf(o.f, "    J blob frame %u complete %d pc +%lx\n", b.frame_size,
 				b.frame_complete, r->stop_pc - b.code_begin);
 	}
@@ -81,8 +82,9 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 		struct sp_scope sc[SP_SCOPES_MAX];
 		bool exact = false;
 
-		if (sp_code_find(o.hotspot, v, &b) == 0 && b.kind == SP_BLOB_NMETHOD) {
-			int n = sp_code_scopes(o.hotspot, &b, v, false, sc, SP_SCOPES_MAX, &exact);
+		if (sp_code_cache_find(o.hotspot, v, &b) == 0 && b.kind == SP_BLOB_NMETHOD) {
+			int n = sp_code_cache_scopes(
+				o.hotspot, &b, v, false, sc, SP_SCOPES_MAX, &exact);
 
 			fprintf(o.f,
 				"\n    J stack[%u] %lx n %d exact %d deopt %lx begin %lx id %u", i,
@@ -97,12 +99,12 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 	for (int i = 0; i < slot->trace.count && i < 12; i++) {
 		uint64_t m = o.same_ids ? *(uint64_t *)slot->frames[i].method : 0;
 		struct sp_frame jf = {
-			.kind = SP_KIND_JAVA, .method = m, .bci = slot->frames[i].bci};
+			.kind = SP_FRAME_KIND_JAVA, .method = m, .bci = slot->frames[i].bci};
 		struct sp_name *name;
 
 		if (m)
 			sp_mem_u64(sp_mem_live_mem(o.live), m + 8, &jf.const_method);
-		if (m && sp_names_get(o.names, &jf, &name) == 0)
+		if (m && sp_method_names_get(o.names, &jf, &name) == 0)
 			fprintf(o.f, " %s.%s@%d", name->class_name, name->name,
 				slot->frames[i].bci);
 	}
@@ -125,7 +127,7 @@ static int expected(const struct sp_frame *frames, uint32_t count, bool near, bo
 		struct sp_blob b;
 		bool exact;
 
-		if (f->kind != SP_KIND_JAVA)
+		if (f->kind != SP_FRAME_KIND_JAVA)
 			continue;
 		if (in_first) {
 			in_first = f->type == SP_FRAME_INLINED;
@@ -135,8 +137,8 @@ static int expected(const struct sp_frame *frames, uint32_t count, bool near, bo
 			continue;
 		if (near && n == 0 && f->type != SP_FRAME_INTERPRETED &&
 			f->type != SP_FRAME_NATIVE && i > 0 &&
-			sp_code_find(o.hotspot, f->pc, &b) == 0) {
-			int k = sp_code_scopes(
+			sp_code_cache_find(o.hotspot, f->pc, &b) == 0) {
+			int k = sp_code_cache_scopes(
 				o.hotspot, &b, f->pc, true, ret, SP_SCOPES_MAX, &exact);
 
 			if (k > 0) {
@@ -192,7 +194,7 @@ static bool starts_alike(const struct slot *slot, const struct sp_frame *frames,
 	int n = 0;
 
 	for (uint32_t i = 0; i < count && n < slot->trace.count; i++) {
-		if (frames[i].kind != SP_KIND_JAVA)
+		if (frames[i].kind != SP_FRAME_KIND_JAVA)
 			continue;
 		if (!slot->frames[n].method ||
 			*(uint64_t *)slot->frames[n].method != frames[i].method)
@@ -237,13 +239,13 @@ static void resolve(const struct sp_frame *frames, uint32_t count)
 	struct sp_name *name;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (frames[i].kind != SP_KIND_JAVA)
+		if (frames[i].kind != SP_FRAME_KIND_JAVA)
 			continue;
-		if (sp_names_get(o.names, &frames[i], &name) == 0)
+		if (sp_method_names_get(o.names, &frames[i], &name) == 0)
 			o.names_ok++;
 		else
 			o.names_stale++;
-		o.lines += sp_names_line(o.names, &frames[i]) > 0;
+		o.lines += sp_method_names_line(o.names, &frames[i]) > 0;
 	}
 }
 
@@ -284,7 +286,7 @@ void judge(struct slot *slot)
 		if (frames[i].flags & SP_FRAMEFLAG_VTHREAD_END) {
 			o.vthreads++;
 			/* a mounted virtual thread has frames above and its carrier below */
-			if (i == 0 || i + 1 == r.count || frames[i + 1].kind != SP_KIND_JAVA)
+			if (i == 0 || i + 1 == r.count || frames[i + 1].kind != SP_FRAME_KIND_JAVA)
 				describe("carrier missing", slot, frames, &r);
 		}
 	o.anchors += r.anchors;

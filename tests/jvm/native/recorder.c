@@ -1,6 +1,6 @@
 #include "recorder.h"
 
-#include "unwind/names.h"
+#include "unwind/method_names.h"
 
 #include "../../unit/corpus.h"
 
@@ -149,7 +149,7 @@ static void put_align(struct output *o)
 	put(o, zero, -o->at % 8);
 }
 
-static void put_case(struct output *o, const struct kept *k, struct sp_names *names)
+static void put_case(struct output *o, const struct kept *k, struct sp_method_names *names)
 {
 	const struct sp_snapshot *s = &k->snap;
 	struct corpus_head h = {.stack_addr = s->stack_addr,
@@ -169,9 +169,9 @@ static void put_case(struct output *o, const struct kept *k, struct sp_names *na
 		char text[1024] = "";
 		struct sp_name *n;
 
-		if (f->kind == SP_KIND_JAVA && sp_names_get(names, f, &n) == 0)
+		if (f->kind == SP_FRAME_KIND_JAVA && sp_method_names_get(names, f, &n) == 0)
 			snprintf(text, sizeof(text), "%s.%s:%d", n->class_name, n->name,
-				sp_names_line(names, f));
+				sp_method_names_line(names, f));
 		c.name_len = (uint16_t)strlen(text);
 		put(o, &c, sizeof(c));
 		put(o, text, c.name_len);
@@ -187,7 +187,7 @@ int sp_recorder_write(const char *path, const struct sp_mem *mem)
 	struct sp_modules *modules = NULL;
 	struct sp_hotspot *hotspot = NULL;
 	struct sp_unwinder *u = NULL;
-	struct sp_names *names = NULL;
+	struct sp_method_names *names = NULL;
 	struct output o = {NULL, 0};
 	bool good[KEPT_MAX] = {false};
 	size_t maps_len;
@@ -202,7 +202,7 @@ int sp_recorder_write(const char *path, const struct sp_mem *mem)
 	note_symbols(&l, sp_modules_by_name(modules, "libjvm.so"));
 	if (sp_hotspot_new(&hotspot, &logged, modules, NULL) < 0 ||
 		sp_unwinder_new(&u, &logged, modules, hotspot, 0) < 0 ||
-		sp_names_new(&names, &logged, hotspot, 0) < 0)
+		sp_method_names_new(&names, &logged, hotspot, 0) < 0)
 		return -ENOTSUP;
 	for (int i = 0; i < kept_count; i++) {
 		struct sp_unwind_result r;
@@ -212,8 +212,8 @@ int sp_recorder_write(const char *path, const struct sp_mem *mem)
 		good[i] = r.status == SP_UNWIND_COMPLETE && same_frames(&kept[i], frames, r.count);
 		n += good[i];
 		for (uint32_t k = 0; k < r.count && good[i]; k++) {
-			sp_names_get(names, &frames[k], &name);
-			sp_names_line(names, &frames[k]);
+			sp_method_names_get(names, &frames[k], &name);
+			sp_method_names_line(names, &frames[k]);
 		}
 	}
 	qsort(l.blocks, l.count, sizeof(*l.blocks), by_index);

@@ -2,7 +2,7 @@
  * /proc/self/task/TID/syscall, nothing else), unwinds them and compares their Java frames with
  * JVMTI's GetStackTrace of the same thread. A thread whose CPU clock moved meanwhile is left out.
  *   -agentpath:libsleepers.so=out=FILE */
-#include "unwind/names.h"
+#include "unwind/method_names.h"
 #include "unwind/unwind.h"
 
 #include "base/clock.h"
@@ -32,7 +32,7 @@ static struct {
 	struct sp_modules *modules;
 	struct sp_hotspot *hotspot;
 	struct sp_unwinder *unwinder;
-	struct sp_names *names;
+	struct sp_method_names *names;
 	uint64_t looks, whole, broken, moved, equal, differ;
 	uint64_t reasons[SP_WHY_COUNT];
 } o = {.show = 10};
@@ -110,11 +110,11 @@ static void print_frames(const struct sp_unwind_result *r)
 		struct sp_name *name;
 		char buf[128] = "";
 
-		if (f->kind == SP_KIND_JAVA && sp_names_get(o.names, f, &name) == 0) {
+		if (f->kind == SP_FRAME_KIND_JAVA && sp_method_names_get(o.names, f, &name) == 0) {
 			fprintf(o.f, "    J %s.%s @%d\n", name->class_name, name->name, f->bci);
 			continue;
 		}
-		if (f->kind == SP_KIND_STUB)
+		if (f->kind == SP_FRAME_KIND_STUB)
 			sp_unwind_stub_name(o.unwinder, f, buf, sizeof(buf));
 		else
 			sp_modules_name(o.modules, f->pc - 1, buf, sizeof(buf));
@@ -141,7 +141,7 @@ static bool same(const struct sp_unwind_result *r, const jvmtiFrameInfo *theirs,
 	jint n = 0;
 
 	for (uint32_t i = 0; i < r->count; i++) {
-		if (frames[i].kind != SP_KIND_JAVA)
+		if (frames[i].kind != SP_FRAME_KIND_JAVA)
 			continue;
 		if (n >= count || *(uint64_t *)theirs[n].method != frames[i].method)
 			return false;
@@ -219,7 +219,7 @@ static void *run(void *arg)
 		nanosleep(&nap, NULL);
 		sp_mem_live_refresh(o.live);
 		sp_modules_refresh(o.modules, false);
-		sp_names_batch(o.names, true);
+		sp_method_names_batch(o.names, true);
 		look_at_all(env, eetop);
 	}
 	(*o.vm)->DetachCurrentThread(o.vm);
@@ -236,7 +236,7 @@ static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	if (sp_modules_new(&o.modules, mem) < 0 || sp_modules_refresh(o.modules, true) < 0 ||
 		sp_hotspot_new(&o.hotspot, mem, o.modules, NULL) < 0 ||
 		sp_unwinder_new(&o.unwinder, mem, o.modules, o.hotspot, 0) < 0 ||
-		sp_names_new(&o.names, mem, o.hotspot, 0) < 0)
+		sp_method_names_new(&o.names, mem, o.hotspot, 0) < 0)
 		return;
 	pthread_create(&o.thread, NULL, run, NULL);
 }

@@ -1,17 +1,20 @@
-/** Threads that do one thing each for the given time: spin, sleep, wait for a monitor, park, read a socket. */
+/** Threads that do one thing each for the given time: spin, sleep, wait for a monitor, park, read a socket. What Spinners says of those. */
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 public class Waits {
     static final Object MONITOR = new Object();
+    static final AtomicLong BEGAN = new AtomicLong();
     static volatile boolean done;
     static long sink;
 
     static void start(String name, Runnable r) {
-        Thread t = new Thread(r, name);
+        Thread t = new Thread(() -> {
+            BEGAN.accumulateAndGet(System.nanoTime(), Math::max);
+            r.run();
+        }, name);
         t.setDaemon(true);
         t.start();
     }
@@ -23,17 +26,6 @@ public class Waits {
             } catch (InterruptedException e) {
                 return;
             }
-    }
-
-    static void spinning() {
-        while (!done)
-            sink += Split.spin(1);
-        try { // nanoseconds it ran, and waited for a CPU
-            System.out.println(Thread.currentThread().getName() + " "
-                + Files.readString(Path.of("/proc/thread-self/schedstat")).trim());
-        } catch (Exception e) {
-            System.out.println(e);
-        }
     }
 
     static void locked() {
@@ -58,10 +50,14 @@ public class Waits {
     public static void main(String[] args) throws Exception {
         ServerSocket server = new ServerSocket(0);
         Socket client = new Socket("localhost", server.getLocalPort());
+        Spinners[] spinners = new Spinners[Integer.parseInt(args[1])];
+        Spinners.load();
+        Spinners.begun = true;
+        long first = System.nanoTime();
         Thread.currentThread().setName("owner");
         synchronized (MONITOR) {
-            for (int i = 0; i < Integer.parseInt(args[1]); i++)
-                start("spinner-" + i, Waits::spinning);
+            for (int i = 0; i < spinners.length; i++)
+                spinners[i] = new Spinners(i);
             start("sleeper", Waits::sleeping);
             start("locker", Waits::locked);
             start("parker", Waits::parked);
@@ -70,6 +66,8 @@ public class Waits {
             Thread.sleep((long) (Double.parseDouble(args[0]) * 1000));
         }
         done = true;
+        Spinners.end(spinners);
+        System.out.println("began " + (BEGAN.get() - first)); // nanoseconds after the first, the last of them
         Thread.sleep(300);
     }
 }

@@ -1,0 +1,87 @@
+"""Names of native and kernel functions are in the recording; a reader elsewhere takes none of its own machine's for them."""
+import re
+import subprocess
+
+import pytest
+from kit import parts, recording
+
+MANGLED = re.compile(r"_ZN?\d|_R[A-Z]")
+ADDRESS = re.compile(r"0xffff[0-9a-f]{12}")
+
+
+def boot_id():
+    return open("/proc/sys/kernel/random/boot_id").read().strip().replace("-", "")
+
+
+def kernel_is_shown():
+    return any(int(line.split()[0], 16) for line, _ in zip(open("/proc/kallsyms"), range(50)))
+
+
+def collapsed(sparkprof, *files):
+    run = sparkprof("report", "-o", "collapsed", *files)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Autostart: nobody but the agent has put names in. A program that is in the kernel and in libjvm."""
+    file = tmp_path_factory.mktemp("travel") / "x.jfr"
+    from kit import jvm
+    with jvm.Target("Syscalls", 1.5, jvm=[recording.option(file, interval="2ms")], wait=False) as t:
+        assert t.proc.wait(timeout=120) == 0, t.stderr()
+    return file
+
+
+def elsewhere(file, to):
+    """The same as a machine with another boot id would have made it."""
+    data, mine = file.read_bytes(), boot_id().encode()
+    assert data.count(mine)
+    to.write_bytes(data.replace(mine, mine[::-1].translate(bytes.maketrans(b"0123456789abcdef", b"123456789abcdef0"))))
+    return to
+
+
+def test_the_kernel_of_another_boot_gives_no_names(sparkprof, recorded, tmp_path):
+    there = elsewhere(recorded, tmp_path / "there.jfr")
+    text = sparkprof("report", "-o", "text", there)
+    assert text.returncode == 0, text.stderr
+    assert re.search(r"\d+ kernel functions? ha(s|ve) no name: recorded on another machine", text.stdout + text.stderr)
+    frames = {f for line in collapsed(sparkprof, there).splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
+    assert "[kernel]" in {f.removesuffix("_[k]") for f in frames}
+    assert not {f for f in frames if f.endswith("_[k]") and not f.startswith("[kernel]")}
+
+
+def test_the_kernel_of_this_boot_gives_names(sparkprof, recorded):
+    if not kernel_is_shown():
+        pytest.skip("/proc/kallsyms hides its addresses")
+    text = sparkprof("report", "-o", "text", recorded)
+    assert "have no name: recorded on another machine" not in text.stdout + text.stderr
+    assert "[kernel]" not in collapsed(sparkprof, recorded)
+
+
+def test_two_boots_in_one_report_do_not_lend_each_other_names(sparkprof, recorded, tmp_path):
+    if not kernel_is_shown():
+        pytest.skip("/proc/kallsyms hides its addresses")
+    there = elsewhere(recorded, tmp_path / "there.jfr")
+    for files in ((recorded, there), (there, recorded)):
+        both = collapsed(sparkprof, *files)
+        assert "[kernel]" in both
+
+
+def test_a_recording_that_a_launcher_ended_holds_readable_names(sparkprof, target, tmp_path):
+    """As any other reader shows them: no mangled name, no address of the kernel."""
+    file = tmp_path / "x.jfr"
+    t = target("Syscalls", 60)
+    run = sparkprof("-d", "1500ms", "-i", "2ms", "-f", file, t.pid)
+    assert run.returncode == 0, run.stderr
+    printed = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", "--events", "jdk.ExecutionSample", file],
+                             capture_output=True, text=True, check=True).stdout
+    assert "Syscalls.main" in printed
+    assert not MANGLED.search(printed), MANGLED.search(printed)
+    assert "::" in printed  # libjvm's are readable
+    if kernel_is_shown():
+        assert not ADDRESS.search(printed)
+    # and the same names as our own report has
+    frames = {f for line in collapsed(sparkprof, file).splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
+    cpp = {f for f in frames if re.fullmatch(r"[A-Za-z]\w*::\w+", f)}
+    assert cpp and all(f in printed for f in cpp), cpp

@@ -1,0 +1,71 @@
+"""What the agent's own threads ask of the kernel: counted, not timed, so that a busy machine gives the same answer."""
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="strace counts the calls")
+
+
+def thread(pid, name):
+    """The one that has run most often, of those with that name."""
+    found = [t for t in pathlib.Path(f"/proc/{pid}/task").iterdir() if (t / "comm").read_text().strip() == name]
+    return max(found, key=lambda t: int((t / "schedstat").read_text().split()[2])).name
+
+
+class Calls:
+    """Calls of one of the agent's threads, by name, from now until stop()."""
+
+    def __init__(self, pid, name):
+        self.strace = subprocess.Popen(["strace", "-c", "-U", "calls,name", "-p", thread(pid, name)], stderr=subprocess.PIPE, text=True)
+        self.strace.stderr.readline()  # "attached"
+
+    def stop(self):
+        self.strace.send_signal(signal.SIGINT)
+        return {name: int(n) for n, name in re.findall(r"^ *(\d+) (\w+)$", self.strace.communicate()[1], re.M) if name != "total"}
+
+
+def tasks(t):
+    return t.stdout().count("task ")
+
+
+@pytest.fixture
+def worker(target, sparkprof, tmp_path):
+    """A program whose tasks come one after the other, recorded as by default, when it is past its first ones."""
+    def start(event="cpu", interval="10ms"):
+        t = target("org.apache.spark.OneStage", 20)
+        r = sparkprof("start", "-e", event, "-i", interval, "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+        t.send("")
+        while tasks(t) < 20:
+            time.sleep(0.05)
+        return t
+    return start
+
+
+def calls_during(t, name, count=150):
+    """What a thread calls while so many tasks run, by the second. A machine that is busy lowers the rates, it never raises them."""
+    begun, since, calls = tasks(t), time.monotonic(), Calls(t.pid, name)
+    while tasks(t) < begun + count:
+        time.sleep(0.05)
+    found, took = calls.stop(), time.monotonic() - since
+    return {call: n / took for call, n in found.items()}
+
+
+def test_ends_that_threads_tell_are_not_asked_for(worker):
+    """Spark 4.2 and later: idle workers have a name of their own. What is left is a look at all names once in a second."""
+    found = calls_during(worker(), "sparkprof-jvm")
+    assert 0 < sum(found.values()) < 60, found
+
+
+@pytest.mark.parametrize("event,interval,most", [("cpu", "10ms", 400), ("wall", "50ms", 1500)])
+def test_the_collectors_calls(worker, event, interval, most):
+    """Each of 50 ticks is a futex call and one for the number of threads. The list of all threads is read rarely, samples lie until
+    there are some, and a thread that has not run costs one look at its clock."""
+    found = calls_during(worker(event, interval), "sparkprof")
+    assert 0 < sum(found.values()) < most, found
+    assert found.get("getdents64", 0) < 10, found
