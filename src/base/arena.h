@@ -14,8 +14,16 @@ struct sp_arena {
 };
 
 /* Maps @cap bytes (rounded up to pages). Returns 0 or -errno. */
-int sp_arena_init(struct sp_arena *a, size_t cap);
+__attribute__((warn_unused_result)) int sp_arena_init(struct sp_arena *a, size_t cap);
 void sp_arena_done(struct sp_arena *a);
+
+/* The same for an arena that lies in itself: its owner's struct is its first memory. */
+static inline void sp_arena_done_own(const struct sp_arena *a)
+{
+	struct sp_arena copy = *a;
+
+	sp_arena_done(&copy);
+}
 
 /* Zeroed memory aligned to 16 bytes, borrowed until sp_arena_reset/done; NULL when full. */
 void *sp_arena_alloc(struct sp_arena *a, size_t n);

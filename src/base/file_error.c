@@ -37,7 +37,7 @@ static const struct remedy writing[] = {
 	{EIO, "name a file on another disk with -f"},
 };
 
-static int set(struct sp_err *err, int code, const char *path, const char *what,
+static int set_error(struct sp_err *err, int code, const char *path, const char *what,
 	const struct remedy *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -49,10 +49,10 @@ static int set(struct sp_err *err, int code, const char *path, const char *what,
 
 int sp_err_read(struct sp_err *err, int code, const char *path)
 {
-	return set(err, code, path, "read", reading, SP_COUNT(reading));
+	return set_error(err, code, path, "read", reading, SP_COUNT(reading));
 }
 
 int sp_err_write(struct sp_err *err, int code, const char *path)
 {
-	return set(err, code, path, "written", writing, SP_COUNT(writing));
+	return set_error(err, code, path, "written", writing, SP_COUNT(writing));
 }

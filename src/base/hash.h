@@ -1,6 +1,6 @@
 /* A 64-bit hash of bytes for tables in memory; nothing that is written depends on it. Quick for
  * what is long: sixteen bytes a multiplication, and two of these at once. Not for keys that
- * somebody chooses to collide. */
+ * an attacker may choose. */
 #ifndef SP_BASE_HASH_H
 #define SP_BASE_HASH_H
 

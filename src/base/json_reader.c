@@ -1,6 +1,8 @@
 /* See json_reader.h. Depth is bounded, broken text gives no values. */
 #include "base/json_reader.h"
 
+#include "base/utf8.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,31 +147,7 @@ static int hex4(const char *p, const char *end)
 	return stop == digits + 4 ? (int)v : -1;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 63));
-		to[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 63));
-	to[2] = (char)(0x80 | (c >> 6 & 63));
-	to[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
-/* What stands behind a backslash, at most as long as it was written. Returns behind it. */
+/* What follows a backslash, at most as long as it was written. Returns behind it. */
 static const char *put_escape(const char *p, const char *end, char *to, size_t *n)
 {
 	static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
@@ -190,7 +168,7 @@ static const char *put_escape(const char *p, const char *end, char *to, size_t *
 		}
 	}
 	/* half of a pair is no character */
-	*n += put_utf8(to + *n, c < 0 || (c >= 0xd800 && c < 0xe000) ? '?' : (uint32_t)c);
+	*n += sp_utf8_put(to + *n, c < 0 || (c >= 0xd800 && c < 0xe000) ? '?' : (uint32_t)c);
 	return p;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A value where it stands in the text; p NULL: none. */
+/* A value at its place in the text; p NULL: none. */
 struct sp_json_reader {
 	const char *p, *end;
 };

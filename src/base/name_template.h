@@ -22,22 +22,22 @@ struct sp_name_template_vars {
 	const char *executor_id; /* likewise; "driver" for a driver */
 };
 
-/* Checks that only known sequences stand in @path. Returns 0, or -EINVAL with a sentence. */
+/* Checks that only known sequences are in @path. Returns 0, or -EINVAL with a sentence. */
 int sp_name_template_check(const char *path, struct sp_err *err);
 
-/* Whether every round has a name of its own: %n or %t stands in @path. */
+/* Whether every round has a name of its own: %n or %t is in @path. */
 bool sp_name_template_has_round(const char *path);
 
 /* MAX of the first %n{MAX} in @path; 0 where there is none. */
 uint64_t sp_name_template_rounds(const char *path);
 
-/* Whether {{APP_ID}} or {{EXECUTOR_ID}} stands in @path. */
+/* Whether {{APP_ID}} or {{EXECUTOR_ID}} is in @path. */
 bool sp_name_template_has_ids(const char *path);
 
-/* Whether two targets get two names: %p or {{EXECUTOR_ID}} stands in @path. */
+/* Whether two targets get two names: %p or {{EXECUTOR_ID}} is in @path. */
 bool sp_name_template_differs(const char *path);
 
-/* Does {{EVENT}} stand in @path: one file for each event? */
+/* Is {{EVENT}} in @path: one file for each event? */
 bool sp_name_template_has_event(const char *path);
 
 /* Appends @path, expanded before, with @event for {{EVENT}}. Returns 0 or -ENOMEM. */

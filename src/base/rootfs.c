@@ -1,6 +1,6 @@
-/* Opening files inside of a stranger's root directory: see rootfs.h. The walk keeps a descriptor
- * for every directory on the way down, so that ".." means the one it came through and a directory
- * moved meanwhile cannot lead out. */
+/* Opening files below the root directory of another process: see rootfs.h. The walk keeps a
+ * descriptor for every directory on the way down, so that ".." means the one it came through and a
+ * directory moved meanwhile cannot lead out. */
 #include "base/rootfs.h"
 
 #include <errno.h>
@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define MAX_LINKS 40
-#define MAX_DEPTH 128
+#define MAX_LINKS    40
+#define MAX_DEPTH    128
+#define PROC_FS_TYPE 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
 
 /* linux/openat2.h is younger than the kernels that this is built for. */
 struct how {
@@ -29,7 +31,7 @@ struct how {
 
 struct walk {
 	int fds[MAX_DEPTH]; /* fds[0] is the root, borrowed; the others are owned */
-	int depth;	    /* index of the directory that we stand in */
+	int depth;	    /* index of the current directory */
 	int links;
 	char rest[PATH_MAX]; /* what is still to be walked */
 };
@@ -54,23 +56,37 @@ static char *next_component(struct walk *w, char *buf)
 	return buf;
 }
 
+/* Links of /proc that jump without a path (exe, root, fd/3) say "/…" or "type:[number]"; its real
+ * links (self, mounts) are relative. */
+static bool is_magic(int link_fd, const char *text)
+{
+	struct statfs fs;
+
+	return (text[0] == '/' || strchr(text, ':')) && fstatfs(link_fd, &fs) == 0 &&
+	       fs.f_type == PROC_FS_TYPE;
+}
+
 /* Puts a link's text before the rest; an absolute one starts again at the root. */
 static int follow(struct walk *w, int link_fd)
 {
-	char text[PATH_MAX];
+	char text[PATH_MAX + 1];
 	size_t rest = strlen(w->rest) + 1;
 	ssize_t n;
 
 	if (++w->links > MAX_LINKS)
 		return -ELOOP;
-	n = readlinkat(link_fd, "", text, sizeof(text) - 1);
+	n = readlinkat(link_fd, "", text, PATH_MAX - 1);
 	if (n <= 0)
 		return n < 0 ? -errno : -ENOENT;
+	text[n] = '\0';
+	if (is_magic(link_fd, text))
+		return -ELOOP;
 	if ((size_t)n + 1 + rest > sizeof(w->rest))
 		return -ENAMETOOLONG;
-	memmove(w->rest + n + 1, w->rest, rest);
+	if (rest > 1)
+		text[n++] = '/';
+	memmove(w->rest + n, w->rest, rest);
 	memcpy(w->rest, text, (size_t)n);
-	w->rest[n] = '/';
 	if (text[0] == '/')
 		walk_done(w);
 	return 0;
@@ -81,6 +97,10 @@ static int step(struct walk *w, const char *name)
 	SP_AUTO_CLOSE int fd = -1;
 	struct stat st;
 
+	if (fstat(w->fds[w->depth], &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
@@ -107,11 +127,15 @@ int sp_rootfs_walk(int root_fd, const char *path)
 
 	if (strlen(path) >= sizeof(w.rest))
 		return -ENAMETOOLONG;
+	if (!path[0])
+		return -ENOENT;
 	memcpy(w.rest, path, strlen(path) + 1);
 	while (r == 0 && next_component(&w, name))
 		r = step(&w, name);
 	if (r == 0 && w.rest[strspn(w.rest, "/")])
 		r = -ENAMETOOLONG; /* a component beyond NAME_MAX */
+	else if (r == 0 && w.rest[0])
+		r = step(&w, "."); /* what a slash ends is a directory */
 	if (r == 0) {
 		fd = w.depth ? w.fds[w.depth--] : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 		r = fd < 0 ? -errno : fd;
@@ -141,24 +165,69 @@ int sp_rootfs_open_path(int root_fd, const char *path)
 	return sp_rootfs_walk(root_fd, path);
 }
 
+int sp_rootfs_reopen(int path_fd, int flags)
+{
+	char self[40];
+	int fd;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	fd = open(self, flags | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Holds a regular file and fills *ret_st; anything else is refused. */
+static int hold_regular(int root_fd, const char *path, struct stat *ret_st)
+{
+	SP_AUTO_CLOSE int at = sp_rootfs_open_path(root_fd, path);
+
+	if (at < 0)
+		return at;
+	if (fstat(at, ret_st) < 0)
+		return -errno;
+	return S_ISREG(ret_st->st_mode) ? sp_steal_fd(&at) : -EINVAL;
+}
+
 int sp_rootfs_open_regular(int root_fd, const char *path, struct stat *ret_st)
 {
-	char link[48];
 	struct stat st;
-	SP_AUTO_CLOSE int at = sp_rootfs_open_path(root_fd, path);
+	SP_AUTO_CLOSE int at = hold_regular(root_fd, path, &st);
 	int fd;
 
 	if (at < 0)
 		return at;
-	if (fstat(at, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (ret_st)
+	fd = sp_rootfs_reopen(at, O_RDONLY);
+	if (fd >= 0 && ret_st)
 		*ret_st = st;
 	return fd;
+}
+
+int sp_rootfs_open_of(int root_fd, const char *path, uid_t uid, bool public)
+{
+	struct stat st;
+	SP_AUTO_CLOSE int at = hold_regular(root_fd, path, &st);
+
+	if (at < 0)
+		return at;
+	if (st.st_uid != uid && !(public && st.st_mode & S_IROTH))
+		return -EPERM;
+	return sp_rootfs_reopen(at, O_RDONLY);
+}
+
+int sp_rootfs_open_dir(int root_fd, const char *path)
+{
+	SP_AUTO_CLOSE int at = sp_rootfs_open_path(root_fd, path);
+
+	return at < 0 ? at : sp_rootfs_reopen(at, O_RDONLY | O_DIRECTORY);
+}
+
+int sp_rootfs_open_own(int dir_fd, const char *name, uid_t uid, unsigned type, int flags)
+{
+	SP_AUTO_CLOSE int at = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (at < 0 || fstat(at, &st) < 0)
+		return -errno;
+	if ((st.st_mode & S_IFMT) != type || st.st_uid != uid || st.st_nlink != 1)
+		return -EPERM;
+	return flags & O_PATH ? sp_steal_fd(&at) : sp_rootfs_reopen(at, flags);
 }

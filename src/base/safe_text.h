@@ -1,5 +1,5 @@
-/* Text of strangers (names of threads, classes and files, command lines) on its way out. Two rules,
- * used by everything that writes:
+/* Text that is not ours (names of threads, classes and files, command lines) on its way out. Two
+ * rules, used by everything that writes:
  *
  *  - for people (text, collapsed, csv, messages, tables on a terminal): what a terminal or a reader
  *    could be misled by becomes one other character. That is: controls (C0, DEL, C1), marks that

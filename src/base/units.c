@@ -80,7 +80,8 @@ static int parse_decimal(const char **s, uint64_t *ret_whole, uint64_t *ret_num,
 	return 0;
 }
 
-static int parse(const struct unit *units, size_t n, const char *s, uint64_t bare, uint64_t *ret)
+static int parse_units(
+	const struct unit *units, size_t n, const char *s, uint64_t bare, uint64_t *ret)
 {
 	uint64_t whole, num, den, factor, value;
 	int r;
@@ -102,12 +103,12 @@ static int parse(const struct unit *units, size_t n, const char *s, uint64_t bar
 
 int sp_duration_parse(const char *s, uint64_t bare_ns, uint64_t *ret_ns)
 {
-	return parse(duration_units, SP_COUNT(duration_units), s, bare_ns, ret_ns);
+	return parse_units(duration_units, SP_COUNT(duration_units), s, bare_ns, ret_ns);
 }
 
 int sp_size_parse(const char *s, uint64_t *ret_bytes)
 {
-	return parse(size_units, SP_COUNT(size_units), s, 1, ret_bytes);
+	return parse_units(size_units, SP_COUNT(size_units), s, 1, ret_bytes);
 }
 
 int sp_count_parse(const char *s, uint64_t *ret)

@@ -237,7 +237,7 @@ uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t)
 	return intern(d, &d->threads, &clean, sizeof(clean), 0);
 }
 
-static uint8_t *put(uint8_t *to, uint32_t v)
+static uint8_t *put_varint(uint8_t *to, uint32_t v)
 {
 	while (v >= 0x80) {
 		*to++ = (uint8_t)(v | 0x80);
@@ -247,7 +247,7 @@ static uint8_t *put(uint8_t *to, uint32_t v)
 	return to;
 }
 
-static inline const uint8_t *get(const uint8_t *p, uint32_t *ret)
+static inline const uint8_t *get_varint(const uint8_t *p, uint32_t *ret)
 {
 	uint32_t v = *p & 0x7f;
 
@@ -259,11 +259,11 @@ static inline const uint8_t *get(const uint8_t *p, uint32_t *ret)
 
 size_t sp_dict_pack_large(const struct sp_frame_ref *frame, uint8_t *to)
 {
-	uint8_t *end = put(to, frame->method);
+	uint8_t *end = put_varint(to, frame->method);
 
-	end = put(end, (uint32_t)frame->line + 1); /* -1, the usual unknown, in one byte */
-	end = put(end, (uint32_t)frame->bci + 1);
-	return (size_t)(put(end, frame->type) - to);
+	end = put_varint(end, (uint32_t)frame->line + 1); /* -1, the usual unknown, in one byte */
+	end = put_varint(end, (uint32_t)frame->bci + 1);
+	return (size_t)(put_varint(end, frame->type) - to);
 }
 
 uint32_t sp_dict_packed(struct sp_dict *d, const uint8_t *frames, size_t len, int truncated)
@@ -320,12 +320,12 @@ const struct sp_stack *sp_dict_get_stack(struct sp_dict *d, uint32_t id)
 	for (end = p + n->len; p < end; count++) {
 		struct sp_frame_ref *f = &d->frames[count];
 
-		p = get(p, &f->method);
-		p = get(p, &v);
+		p = get_varint(p, &f->method);
+		p = get_varint(p, &v);
 		f->line = (int32_t)(v - 1);
-		p = get(p, &v);
+		p = get_varint(p, &v);
 		f->bci = (int32_t)(v - 1);
-		p = get(p, &v);
+		p = get_varint(p, &v);
 		f->type = (uint8_t)v;
 	}
 	d->stack.frames = d->frames;

@@ -26,13 +26,15 @@ enum sp_frame_type {
 /* sp_method.native of a name that its recorder has made ready to print (async-profiler's). */
 #define SP_NATIVE_FINAL 2
 
-/* sp_method.native of a Python function. Recordings tell it by its signature, for async-profiler's
+/* sp_method.native of a Python function. Recordings mark it by its signature, for async-profiler's
  * converter knows no type of frame beyond its own seven. */
 #define SP_NATIVE_PYTHON    3
 #define SP_PYTHON_SIGNATURE "()LPython;"
 
 /* The leaf of a stack that lacks its newest frames. */
 #define SP_PYTHON_UNREAD "[frames not read]"
+/* … and one in the place of native frames that cannot be unwound; older frames may follow it. */
+#define SP_NATIVE_GAP "[native frames unknown]"
 
 /* A method or function. Java: class "java/lang/String", name "hashCode", signature "()I".
  * Native: class is the module ("libc.so.6" or empty), name the function or "0x1a2b" (an offset in
@@ -69,7 +71,7 @@ struct sp_thread {
 struct sp_dict;
 
 /* @cap: bytes of memory it may take in all. Returns 0 or -errno. */
-int sp_dict_new(struct sp_dict **ret, size_t cap);
+__attribute__((warn_unused_result)) int sp_dict_new(struct sp_dict **ret, size_t cap);
 void sp_dict_free(struct sp_dict *d);
 
 /* For one that may become large: entries are found at random (sp_arena_large_pages). */
@@ -92,7 +94,7 @@ uint32_t sp_dict_stack(
 	struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count, int truncated);
 uint32_t sp_dict_thread(struct sp_dict *d, const struct sp_thread *t);
 
-/* The same for a stack whose frames were packed one by one, leaf first and at most
+/* The same for a stack with frames packed one by one, leaf first and at most
  * SP_DICT_MAX_FRAMES of them: for readers that meet the same frames again and again.
  * sp_dict_pack_frame returns how many bytes it wrote to @to, which has room for SP_DICT_FRAME. */
 #define SP_DICT_FRAME 20

@@ -1,5 +1,5 @@
 /* Which mangling is it, and what is left out of a frame's name: see demangle.h. C++ is demangled by
- * gcc's own runtime, whose object needs no C++ library around it. */
+ * gcc's own runtime: that object needs no C++ library around it. */
 #include "elf/demangle.h"
 
 #include <ctype.h>
@@ -96,7 +96,7 @@ static bool starts_with(const char *s, size_t n, const char *prefix)
 	return n >= p && memcmp(s, prefix, p) == 0;
 }
 
-/* Where the name itself starts: behind a return type ("void f<int>"), which is what stands before
+/* Where the name itself starts: behind a return type ("void f<int>"), which is what is before
  * the last blank that is in no bracket. "operator new" and conversions keep their blanks. */
 static size_t name_at(const char *s, size_t end)
 {

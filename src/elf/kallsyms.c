@@ -45,7 +45,7 @@ static int add_line(struct sp_symtab *t, const char *line, size_t len, struct co
 		t, addr, 0, 0, line + i + 3, end - i - 3, strchr("TW", line[i + 1]) ? 0 : 1);
 }
 
-static int parse(struct sp_symtab *t, const struct sp_buf *text, struct counts *n)
+static int parse_lines(struct sp_symtab *t, const struct sp_buf *text, struct counts *n)
 {
 	const char *p = text->data, *end = p + text->len;
 	int r = 0;
@@ -78,7 +78,7 @@ int sp_kallsyms_open(const char *path, struct sp_symtab **ret, struct sp_err *er
 		return sp_err_set(
 			err, r, "no names for kernel functions: %s: %s", path, strerror(-r));
 	r = sp_symtab_new(&t);
-	if (r == 0 && (r = parse(t, &text, &n)) < 0)
+	if (r == 0 && (r = parse_lines(t, &text, &n)) < 0)
 		sp_symtab_free(t);
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the kernel's symbols");

@@ -8,6 +8,7 @@
  * Owner:   *ret belongs to the caller: sp_symtab_free.
  * Returns: 0; -EPERM where the kernel shows all addresses as zero (kernel.kptr_restrict), with the
  *          remedy in @err; -ENOENT where it has no such file; else -errno. */
-int sp_kallsyms_open(const char *path, struct sp_symtab **ret, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_kallsyms_open(
+	const char *path, struct sp_symtab **ret, struct sp_err *err);
 
 #endif

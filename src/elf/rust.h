@@ -44,4 +44,7 @@ void sp_rust_put(struct sp_rust *d, const char *s);
 void sp_rust_put_number(struct sp_rust *d, uint64_t v);
 void sp_rust_put_ident(struct sp_rust *d, const struct sp_rust_ident *id);
 
+/* Appends a printable code point; false (nothing appended) for controls, surrogates and beyond. */
+bool sp_rust_add_char(struct sp_buf *out, uint32_t c);
+
 #endif

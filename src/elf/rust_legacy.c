@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/utf8.h"
+#include "elf/rust.h"
 
 static const struct {
 	const char *code, *text;
@@ -30,7 +30,7 @@ static size_t unescape(const char *s, size_t n, struct sp_buf *out)
 	if (len < 2 || len > sizeof(hex) || s[1] != 'u')
 		return 0;
 	memcpy(hex, s + 2, len - 1);
-	if (!sp_utf8_add(out, (uint32_t)strtoul(hex, &stop, 16)) || *stop)
+	if (!sp_rust_add_char(out, (uint32_t)strtoul(hex, &stop, 16)) || *stop)
 		return 0;
 	return len + 2;
 }

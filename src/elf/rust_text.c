@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "elf/demangle.h"
-#include "elf/utf8.h"
 
 #define DEPTH_MAX    200
 #define STEPS_MAX    50000
@@ -195,6 +195,16 @@ void sp_rust_put_ident(struct sp_rust *d, const struct sp_rust_ident *id)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!sp_utf8_add(d->out, text[i]))
+		if (!sp_rust_add_char(d->out, text[i]))
 			d->bad = true;
+}
+
+bool sp_rust_add_char(struct sp_buf *out, uint32_t c)
+{
+	char text[4];
+
+	if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return false;
+	sp_buf_add(out, text, sp_utf8_put(text, c));
+	return true;
 }

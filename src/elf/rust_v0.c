@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "elf/rust.h"
-#include "elf/utf8.h"
 
 static void path(struct sp_rust *d, bool in_value);
 static void type(struct sp_rust *d);
@@ -425,7 +424,7 @@ static void put_char(struct sp_rust *d, uint64_t c)
 	sp_rust_put(d, "'");
 	if (c == '\'' || c == '\\') {
 		sp_rust_put(d, c == '\'' ? "\\'" : "\\\\");
-	} else if (c > 0x10ffff || !sp_utf8_add(d->out, (uint32_t)c)) {
+	} else if (c > 0x10ffff || !sp_rust_add_char(d->out, (uint32_t)c)) {
 		snprintf(buf, sizeof(buf), "\\u{%" PRIx64 "}", c & 0xffffff);
 		sp_rust_put(d, buf);
 	}

@@ -13,6 +13,7 @@
 
 #include "base/boot_id.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "elf/kallsyms.h"
 #include "elf/symtab.h"
@@ -80,21 +81,6 @@ void sp_symbols_free(struct sp_symbols *s)
 	free(s);
 }
 
-/* Room for one more entry of @size in @array. */
-static int reserve(void *array, size_t *cap, size_t count, size_t size)
-{
-	void *p;
-
-	if (count < *cap)
-		return 0;
-	p = reallocarray(*(void **)array, *cap ? *cap * 2 : 64, size);
-	if (!p)
-		return -ENOMEM;
-	*(void **)array = p;
-	*cap = *cap ? *cap * 2 : 64;
-	return 0;
-}
-
 /* Recordings of a whole application may have hundreds of modules. */
 static uint64_t hash_module(const char *name, const char *build_id)
 {
@@ -108,7 +94,7 @@ static struct module *add_module(struct sp_symbols *s, const char *name, const c
 		.build_id = strdup(build_id)};
 
 	if (!m.name || !m.build_id ||
-		reserve(&s->modules, &s->module_cap, s->module_count, sizeof(m)) < 0) {
+		sp_grow(&s->modules, &s->module_cap, s->module_count, sizeof(m), 64) < 0) {
 		module_done(&m);
 		return NULL;
 	}
@@ -127,7 +113,8 @@ int sp_symbols_add_module(struct sp_symbols *s, const char *path, uint64_t dev, 
 			strcmp(s->mappings[i].path, path) == 0)
 			return 0;
 	m.path = strdup(path);
-	if (!m.path || reserve(&s->mappings, &s->mapping_cap, s->mapping_count, sizeof(m)) < 0) {
+	if (!m.path ||
+		sp_grow(&s->mappings, &s->mapping_cap, s->mapping_count, sizeof(m), 64) < 0) {
 		free(m.path);
 		return -ENOMEM;
 	}
@@ -182,7 +169,7 @@ int sp_symbols_set_vdso(struct sp_symbols *s, const void *image, size_t len, str
 	return 0;
 }
 
-/* The launcher's own vdso: an ELF file in memory whose length its section headers tell. */
+/* The launcher's own vdso: an ELF file in memory; its section headers give its length. */
 static int open_own_vdso(struct sp_symtab **ret, struct sp_err *err)
 {
 	unsigned long base = getauxval(AT_SYSINFO_EHDR);

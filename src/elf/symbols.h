@@ -15,7 +15,8 @@ struct sp_symbols;
  *           target that is gone: the launcher's own root, and modules are then believed by build id
  *           only.
  * Returns:  0 or -errno; *ret belongs to the caller. */
-int sp_symbols_new(struct sp_symbols **ret, int root_fd, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_symbols_new(
+	struct sp_symbols **ret, int root_fd, struct sp_err *err);
 void sp_symbols_free(struct sp_symbols *s);
 
 /* The target is gone, or was on another machine: modules are believed by build id only, and no
@@ -27,7 +28,7 @@ void sp_symbols_elsewhere(struct sp_symbols *s);
  * Returns: 0 or -ENOMEM. */
 int sp_symbols_add_maps(struct sp_symbols *s, const char *maps, size_t len);
 
-/* The same for one module, as a recording tells of it. A path that is not absolute is ignored. */
+/* The same for one module, as a recording names it. A path that is not absolute is ignored. */
 int sp_symbols_add_module(struct sp_symbols *s, const char *path, uint64_t dev, uint64_t ino);
 
 /* The image of the target's [vdso], read from its memory; copied. Without it the launcher's own is
@@ -37,12 +38,12 @@ int sp_symbols_set_vdso(struct sp_symbols *s, const void *image, size_t len, str
 
 /* Finds the function at @addr, an address as the module's ELF file has it (pc - load bias).
  * @module:   path, or its last part where maps were given; "[vdso]"; "[kernel]" (@addr absolute).
- * @build_id: hex as recorded, NULL or "": unknown. Two modules of one name are told apart by it. Of
+ * @build_id: hex as recorded, NULL or "": unknown. It separates two modules of one name. Of
  *            the kernel its boot id, without which there are no names: see base/boot_id.h.
  * Owner:     *ret_name is borrowed until sp_symbols_free; it is as the file has it (mangled).
  * Returns:   0; -ENOENT: no name there, or the module could not be read (sp_symbols_problem). */
-int sp_symbols_find(struct sp_symbols *s, const char *module, const char *build_id, uint64_t addr,
-	const char **ret_name);
+__attribute__((warn_unused_result)) int sp_symbols_find(struct sp_symbols *s, const char *module,
+	const char *build_id, uint64_t addr, const char **ret_name);
 
 /* The same from an offset in the file (pc - mapping start + mapping offset). */
 int sp_symbols_find_offset(struct sp_symbols *s, const char *module, const char *build_id,

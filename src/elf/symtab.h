@@ -35,14 +35,15 @@ struct sp_symtab_source {
  * Returns: 0, then the table may be empty (sp_symtab_count); -ESTALE if the file is another one by
  *          now; -EINVAL if it is not a regular file; -ENOEXEC if it is not a 64-bit little-endian
  *          ELF file; else -errno. @err then holds a sentence. */
-int sp_symtab_open(const struct sp_symtab_source *src, struct sp_symtab **ret, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_symtab_open(
+	const struct sp_symtab_source *src, struct sp_symtab **ret, struct sp_err *err);
 
 /* The same from an image in memory (the vdso); no debug files. @image is not kept. */
 int sp_symtab_open_image(const void *image, size_t len, struct sp_symtab **ret, struct sp_err *err);
 
 /* An empty table to be filled by hand: sp_symtab_add for each symbol, then sp_symtab_finish once.
  */
-int sp_symtab_new(struct sp_symtab **ret);
+__attribute__((warn_unused_result)) int sp_symtab_new(struct sp_symtab **ret);
 void sp_symtab_free(struct sp_symtab *t);
 
 /* @size 0: up to the next symbol or @limit, whichever comes first (0: no limit).
@@ -56,7 +57,8 @@ int sp_symtab_finish(struct sp_symtab *t);
  * Owner:    *ret_name is borrowed until sp_symtab_free(t).
  * Context:  any thread.
  * Returns:  0, or -ENOENT where no symbol covers @pc; then *ret_name is untouched. */
-int sp_symtab_find(const struct sp_symtab *t, uint64_t pc, const char **ret_name);
+__attribute__((warn_unused_result)) int sp_symtab_find(
+	const struct sp_symtab *t, uint64_t pc, const char **ret_name);
 
 /* Turns an offset in the file (pc - mapping start + mapping offset) into an address as the ELF file
  * has it, by its PT_LOAD segments. Returns 0 or -ENOENT. */

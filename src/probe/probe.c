@@ -4,19 +4,19 @@
 #include "probe/probe.h"
 #include "probe/perf_table.h"
 #include "base/cleanup.h"
+#include "base/filtered.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -31,27 +31,17 @@ struct where {
 	void *ctx;
 };
 
-static ssize_t read_file(const char *path, char *ret, size_t cap)
-{
-	SP_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, cap - 1);
-
-	if (n < 0)
-		return -errno;
-	ret[n] = '\0';
-	return n;
-}
-
 static void look_around(struct where *w)
 {
 	char text[4096];
 	const char *p;
 
 	w->paranoid = -1000;
-	if (read_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)) > 0)
+	if (sp_io_read_text(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)) >
+		0)
 		w->paranoid = atoi(text);
-	if (read_file("/proc/thread-self/status", text, sizeof(text)) <= 0 &&
-		read_file("/proc/self/status", text, sizeof(text)) <= 0)
+	if (sp_io_read_text(AT_FDCWD, "/proc/thread-self/status", text, sizeof(text)) <= 0 &&
+		sp_io_read_text(AT_FDCWD, "/proc/self/status", text, sizeof(text)) <= 0)
 		return;
 	p = strstr(text, "\nSeccomp:");
 	w->seccomp = p ? atoi(p + 9) : 0;
@@ -76,7 +66,7 @@ static int open_event(uint32_t type, uint64_t config, bool kernel, struct perf_e
 	struct perf_event_attr attr = {0};
 	int fd;
 
-	if (prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER)
+	if (sp_filtered())
 		return -EPERM; /* it may kill who asks */
 	if (more)
 		attr = *more;
@@ -215,7 +205,7 @@ static int probe_wall(struct where *w)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%ld/syscall", syscall(SYS_gettid));
-	n = read_file(path, text, sizeof(text));
+	n = sp_io_read_text(AT_FDCWD, path, text, sizeof(text));
 	if (n > 0)
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "wall", "");
 	return row(w, SP_PROBE_ENGINE, SP_PROBE_LIMITED, "wall",
@@ -224,7 +214,7 @@ static int probe_wall(struct where *w)
 
 static int probe_engines(struct where *w)
 {
-	static const char *const java[] = {"alloc", "live", "lock", "nativemem"};
+	static const char *const java[] = {"alloc", "live", "lock", "nativelock", "nativemem"};
 	int r = probe_cpu(w);
 
 	if (r == 0)
@@ -243,7 +233,7 @@ static int probe_engines(struct where *w)
 }
 
 /* The number of a tracepoint that is hardly ever hit. A tracepoint is armed while it is open, which
- * makes the kernel patch itself: so one stands for all. */
+ * makes the kernel patch itself: so one is tried for all. */
 static int tracepoint_id(uint64_t *ret)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -252,7 +242,7 @@ static int tracepoint_id(uint64_t *ret)
 
 	for (size_t i = 0; i < SP_COUNT(roots); i++) {
 		snprintf(path, sizeof(path), "%s/events/sched/sched_process_exec/id", roots[i]);
-		n = read_file(path, text, sizeof(text));
+		n = sp_io_read_text(AT_FDCWD, path, text, sizeof(text));
 		if (n > 0) {
 			*ret = strtoull(text, NULL, 10);
 			return 0;
@@ -296,7 +286,7 @@ static int probe_dynamic(struct where *w, const char *pmu, const char *name)
 	int r;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	if (read_file(path, text, sizeof(text)) <= 0) {
+	if (sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0) {
 		snprintf(note, sizeof(note),
 			"this kernel has no %s events (Linux 4.17 and later may have them)", pmu);
 		return row(w, SP_PROBE_DYNAMIC, SP_PROBE_NO, name, note);

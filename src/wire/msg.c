@@ -12,20 +12,23 @@ static const struct sp_msg_shape shapes[SP_MSG_TYPES] = {
 	[SP_MSG_BUSY] = {1, 1, 0},
 	[SP_MSG_LOG] = {0, 1, 0},
 	[SP_MSG_ROW] = {2, 2, 0},
-	[SP_MSG_START] = {0, 3, 1},
+	[SP_MSG_START] = {SP_RECORD_NUMS, SP_START_RECORD_TEXT + SP_RECORD_TEXTS, 2},
 	[SP_MSG_PROGRESS] = {SP_PROGRESS_NUMS, 1, 0},
 	[SP_MSG_STOPPED] = {SP_PROGRESS_NUMS, 2, 1},
 	[SP_MSG_FLUSHED] = {SP_PROGRESS_NUMS, 2, 1 + SP_FLUSHED_PIECES},
-	[SP_MSG_STATE] = {SP_STATE_PROGRESS + SP_PROGRESS_NUMS, 4, 0},
+	[SP_MSG_STATE] = {SP_STATE_RECORD_NUM + SP_RECORD_NUMS,
+		SP_STATE_RECORD_TEXT + SP_RECORD_TEXTS, 0},
 	[SP_MSG_FAILED] = {1, 1, 0},
 	[SP_MSG_PERF_WANTED] = {4, 0, 0},
 	[SP_MSG_PERF] = {5, 0, SP_MSG_FDS},
 	[SP_MSG_MEMORY_WANTED] = {1, 0, 0},
 	[SP_MSG_MEMORY] = {2, 0, 1},
+	[SP_MSG_PYTHON_REFUSED] = {1, 0, 0},
 	[SP_MSG_OWNERS] = {0, 1, 0},
 };
 
-_Static_assert(SP_STATE_PROGRESS + SP_PROGRESS_NUMS <= SP_MSG_NUMS, "STATE does not fit");
+_Static_assert(SP_STATE_RECORD_NUM + SP_RECORD_NUMS <= SP_MSG_NUMS, "STATE does not fit");
+_Static_assert(SP_STATE_RECORD_TEXT + SP_RECORD_TEXTS <= SP_MSG_TEXTS, "STATE does not fit");
 
 struct sp_msg_shape sp_msg_shape(unsigned type)
 {
@@ -34,13 +37,13 @@ struct sp_msg_shape sp_msg_shape(unsigned type)
 	return shapes[type];
 }
 
-static void put(uint8_t *p, uint64_t v, int bytes)
+static void put_number(uint8_t *p, uint64_t v, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
 		p[i] = (uint8_t)(v >> (8 * i));
 }
 
-static uint64_t get(const uint8_t *p, int bytes)
+static uint64_t get_number(const uint8_t *p, int bytes)
 {
 	uint64_t v = 0;
 
@@ -62,19 +65,19 @@ int sp_msg_encode(const struct sp_msg *m, void *buf, size_t cap)
 	if (at > cap)
 		return -EMSGSIZE;
 	for (int i = 0; i < shape.nums; i++)
-		put(p + HEAD + 8 * i, m->num[i], 8);
+		put_number(p + HEAD + 8 * i, m->num[i], 8);
 	for (int i = 0; i < shape.texts; i++) {
 		const char *text = m->text[i] ? m->text[i] : "";
 		size_t len = strlen(text);
 
 		if (len > UINT16_MAX || at + 3 + len > cap)
 			return -EMSGSIZE;
-		put(p + at, len, 2);
+		put_number(p + at, len, 2);
 		memcpy(p + at + 2, text, len + 1);
 		at += 3 + len;
 	}
 	memcpy(p, (uint8_t[]){'S', 'P', VERSION, (uint8_t)m->type}, 4);
-	put(p + 4, at, 4);
+	put_number(p + 4, at, 4);
 	return (int)at;
 }
 
@@ -86,7 +89,7 @@ static const char *take_text(const uint8_t *p, size_t n, size_t *at)
 
 	if (n - *at < 3)
 		return NULL;
-	len = get(p + *at, 2);
+	len = get_number(p + *at, 2);
 	if (n - *at - 3 < len)
 		return NULL;
 	text = (const char *)p + *at + 2;
@@ -104,7 +107,7 @@ int sp_msg_decode(const void *buf, size_t n, struct sp_msg *ret)
 	size_t at;
 
 	if (n < HEAD || n > SP_MSG_MAX || p[0] != 'S' || p[1] != 'P' || p[2] != VERSION ||
-		get(p + 4, 4) != n)
+		get_number(p + 4, 4) != n)
 		return -EBADMSG;
 	shape = sp_msg_shape(p[3]);
 	at = HEAD + 8 * (size_t)shape.nums;
@@ -112,7 +115,7 @@ int sp_msg_decode(const void *buf, size_t n, struct sp_msg *ret)
 		return -EBADMSG;
 	m.type = p[3];
 	for (int i = 0; i < shape.nums; i++)
-		m.num[i] = get(p + HEAD + 8 * i, 8);
+		m.num[i] = get_number(p + HEAD + 8 * i, 8);
 	for (int i = 0; i < shape.texts; i++) {
 		m.text[i] = take_text(p, n, &at);
 		if (!m.text[i])

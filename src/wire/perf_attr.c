@@ -37,7 +37,8 @@ void sp_perf_attr_clock(struct perf_event_attr *ret, uint64_t interval_ns)
 
 void sp_perf_attr_ring(struct perf_event_attr *attr, uint32_t window)
 {
-	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+	/* Not PERIOD: with it the kernel records a software event each time it happens. */
+	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = SP_PERF_REGS;
 	attr->sample_stack_user = window;

@@ -17,7 +17,7 @@ uint32_t sp_perf_attr_window(uint64_t depth, uint64_t most);
 /* A time-driven event on CPU time, every @interval_ns, kernel included. */
 void sp_perf_attr_clock(struct perf_event_attr *ret, uint64_t interval_ns);
 
-/* Makes @attr write records of TID, TIME, PERIOD, kernel CALLCHAIN, REGS_USER and @window bytes of
+/* Makes @attr write records of TID, TIME, CPU, kernel CALLCHAIN, REGS_USER and @window bytes of
  * STACK_USER. */
 void sp_perf_attr_ring(struct perf_event_attr *attr, uint32_t window);
 
@@ -25,6 +25,7 @@ void sp_perf_attr_ring(struct perf_event_attr *attr, uint32_t window);
 void sp_perf_attr_owner(struct perf_event_attr *ret);
 
 /* perf_event_open(2) with close-on-exec. Returns a descriptor or -errno. */
-int sp_perf_attr_open(struct perf_event_attr *attr, int32_t tid, int cpu);
+__attribute__((warn_unused_result)) int sp_perf_attr_open(
+	struct perf_event_attr *attr, int32_t tid, int cpu);
 
 #endif

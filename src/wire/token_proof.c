@@ -74,7 +74,7 @@ void sp_token_proof_make(const struct sp_token *t, char side, const uint8_t nonc
 	sp_sha256(in, sizeof(in), ret);
 }
 
-/* Compares without telling by its time how far the two agree. */
+/* Compares in a time that does not show how far the two agree. */
 static bool same(const uint8_t a[32], const uint8_t b[32])
 {
 	uint8_t diff = 0;

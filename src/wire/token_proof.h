@@ -4,8 +4,8 @@
  *     agent    → launcher   nonce_a
  *     launcher → agent      nonce_l, SHA-256(token, "L", nonce_a, nonce_l)
  *     agent    → launcher   SHA-256(token, "A", nonce_a, nonce_l)
- * The token itself never travels over the socket, so somebody who gets hold of one connection (by
- * replacing the socket's name in a directory that lets him) learns nothing that he can use on
+ * The token itself never travels over the socket, so an attacker who gets hold of one connection
+ * (by replacing the socket's name in a directory that lets him) learns nothing that he can use on
  * another, and neither side can be made to answer with the other's proof (the letter). All inputs
  * have one fixed length, so SHA-256's length extension gives nothing and no HMAC is needed. What a
  * challenge cannot stop is a relay that passes every byte on; for that both sides ask the kernel
@@ -37,7 +37,7 @@ int sp_token_parse(const char *s, size_t n, struct sp_token *ret);
 void sp_token_proof_make(const struct sp_token *t, char side, const uint8_t nonce_a[SP_NONCE_BYTES],
 	const uint8_t nonce_l[SP_NONCE_BYTES], uint8_t ret[32]);
 
-/* Both halves over a connected SOCK_SEQPACKET socket, each step within @deadline_ns (monotonic).
+/* Both sides over a connected SOCK_SEQPACKET socket, each step within @deadline_ns (monotonic).
  * Returns 0, -EACCES if the peer does not know the token, -ETIMEDOUT, or -errno. */
 int sp_token_proof_agent(int fd, const struct sp_token *t, uint64_t deadline_ns);
 int sp_token_proof_launcher(int fd, const struct sp_token *t, uint64_t deadline_ns);
