@@ -81,7 +81,7 @@ int sp_jfr_chunk_next(const struct sp_jfr_chunk_data *c, uint64_t *at, struct sp
 	return 1;
 }
 
-/* Keys that async-profiler counts from 1 stand one behind the other; others are spread. */
+/* Keys that async-profiler counts from 1 follow each other; others are spread. */
 static bool is_dense(const struct sp_jfr_table *t, uint32_t mask)
 {
 	return t->most / 2 <= mask;
@@ -198,7 +198,7 @@ static int read_checkpoint(
 	return r < 0 ? r : cur.bad ? -EBADMSG : 0;
 }
 
-/* All checkpoints in the order of the file, for a chunk whose chain cannot be followed. */
+/* All checkpoints in the order of the file, for a chunk with a broken chain. */
 static int scan_checkpoints(struct sp_jfr_chunk_data *c)
 {
 	struct sp_jfr_cursor cur;

@@ -58,20 +58,6 @@ struct sp_jfr_cursor sp_jfr_chunk_at(const struct sp_jfr_chunk_data *c, uint64_t
 int sp_jfr_chunk_next(const struct sp_jfr_chunk_data *c, uint64_t *at, struct sp_jfr_cursor *ret,
 	uint64_t *ret_type);
 
-/* The same, quicker for what most events are: shorter than 128 bytes, with a small type. */
-static inline int sp_jfr_chunk_step(const struct sp_jfr_chunk_data *c, uint64_t *at,
-	struct sp_jfr_cursor *ret, uint64_t *ret_type)
-{
-	const uint8_t *p = c->data + *at;
-
-	if (c->raw || *at >= c->len || c->len - *at < 128 || p[0] >= 128 || p[0] < 2 || p[1] >= 128)
-		return sp_jfr_chunk_next(c, at, ret, ret_type);
-	*ret = (struct sp_jfr_cursor){.p = p + 2, .end = p + p[0]};
-	*ret_type = p[1];
-	*at += p[0];
-	return 1;
-}
-
 static inline uint32_t sp_jfr_table_slot(const struct sp_jfr_table *t, uint64_t key)
 {
 	return (uint32_t)(t->dense ? key : (key * 0x9e3779b97f4a7c15ull) >> 32) & t->mask;

@@ -31,7 +31,7 @@ size_t sp_jfr_chunks(
 		return 0;
 	size = (uint64_t)st.st_size;
 	while (n < max && at < size) {
-		struct sp_jfr_cursor c = {.p = head + 8, .end = head + sizeof(head)};
+		struct sp_jfr_cursor c = {.p = head + SP_JFR_HEAD_SIZE, .end = head + sizeof(head)};
 		struct sp_jfr_chunk_data chunk;
 		uint64_t len;
 
@@ -41,7 +41,7 @@ size_t sp_jfr_chunks(
 		starts[n++] = at;
 		widen(ret_start_ns, ret_end_ns, &chunk);
 		len = sp_jfr_get_be(&c, 8);
-		open_end |= head[64] != 0 || chunk.duration_ns == 0;
+		open_end |= head[SP_JFR_HEAD_STATE] != 0 || chunk.duration_ns == 0;
 		if (len < SP_JFR_HEADER || len > size - at)
 			break;
 		at += len;

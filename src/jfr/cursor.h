@@ -185,7 +185,7 @@ static inline uint8_t sp_jfr_get_byte(struct sp_jfr_cursor *c)
 	return p ? *p : 0;
 }
 
-/* A string as it stands in the file. */
+/* A string as it is in the file. */
 struct sp_jfr_text {
 	uint8_t encoding;    /* SP_JFR_STR_… */
 	uint64_t key;	     /* of the string pool, for SP_JFR_STR_POOL */

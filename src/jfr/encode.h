@@ -8,6 +8,16 @@
 
 #define SP_JFR_HEADER 68 /* bytes before the first event of a chunk */
 
+/* Offsets of its fields, 64 bits big-endian each but the last. */
+enum {
+	SP_JFR_HEAD_SIZE = 8,
+	SP_JFR_HEAD_POOL = 16,
+	SP_JFR_HEAD_METADATA = 24,
+	SP_JFR_HEAD_START = 32,
+	SP_JFR_HEAD_DURATION = 40,
+	SP_JFR_HEAD_STATE = 64, /* one byte; 0: finished */
+};
+
 #define SP_JFR_MAX_INT	5
 #define SP_JFR_MAX_LONG 9
 

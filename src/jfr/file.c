@@ -94,7 +94,7 @@ static void put_pad(uint8_t *to, uint64_t len)
 
 #define PAD 5u
 
-/* P and E as they stand before a flush. */
+/* P and E as they are before a flush. */
 static void put_head(uint8_t *to, uint64_t len)
 {
 	static const uint8_t link[LINK] = {0x80 | LINK, 0, SP_JFR_CHECKPOINT, 0, 0, 0, 0, 0};

@@ -78,7 +78,7 @@ uint64_t sp_jfr_file_next(const struct sp_jfr_file *f, uint64_t len);
 int sp_jfr_file_commit(struct sp_jfr_file *f, uint64_t len, uint64_t now_ns);
 
 /* After an error: writes @len bytes of events that need no constants where room was kept for them,
- * on a disk that may be full. Whether they get there is not told; the error stays. */
+ * on a disk that may be full. Whether they get there is not reported; the error stays. */
 #define SP_JFR_LAST_WORDS 512u
 void sp_jfr_file_last_words(
 	struct sp_jfr_file *f, const uint8_t *events, size_t len, uint64_t now_ns);

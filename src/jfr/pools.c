@@ -1,6 +1,6 @@
 /* Constant pools of a chunk: see pools.h. Symbols, classes, packages, thread groups and pooled
  * strings all come from the dictionary's strings and take their id; marks beside each string say in
- * which pools it stands. */
+ * which pools it is. */
 #include "jfr/pools.h"
 
 #include <errno.h>

@@ -27,6 +27,7 @@ struct reader {
 	struct sp_jfr_event event;
 	struct sp_jfr_decode_plan plans[PLANS];
 	uint8_t plan_count;
+	struct sp_jfr_batch batch;
 	struct sp_err first; /* the first damage */
 	bool damaged;
 };
@@ -204,35 +205,78 @@ static int read_event(struct reader *r, struct sp_jfr_cursor *c, const struct sp
 	return r->v->event(r->v->ctx, &r->event);
 }
 
+/* Gives the events of the batch. Returns 0, or what the visitor stopped with. */
+static int give_batch(struct reader *r)
+{
+	int n = 0;
+
+	for (unsigned i = 0; i < r->batch.count && n == 0; i++) {
+		sp_jfr_batch_get(&r->batch, i, &r->res, &r->event);
+		r->stats.events++;
+		n = r->v->event(r->v->ctx, &r->event);
+	}
+	return n;
+}
+
+/* The event at *at, whatever it is; *ret_end: there is none. Returns as the visitor, or -EBADMSG.
+ */
+static int read_alone(struct reader *r, struct sp_jfr_chunk_data *c, uint64_t *at, bool *ret_end)
+{
+	struct sp_jfr_cursor cur;
+	uint64_t type;
+	int n = sp_jfr_chunk_next(c, at, &cur, &type);
+	int i = n > 0 ? sp_jfr_schema_find(&c->schema, type) : -1;
+	const struct sp_jfr_decl *t = i >= 0 ? &c->schema.types[i] : NULL;
+
+	*ret_end = n == 0;
+	if (n <= 0)
+		return n;
+	if (t && t->event && t->wanted)
+		return read_event(r, &cur, t);
+	r->stats.skipped += type > SP_JFR_CHECKPOINT;
+	return 0;
+}
+
 static int read_events(struct reader *r, struct sp_jfr_chunk_data *c, struct sp_err *err)
 {
-	uint64_t at = SP_JFR_HEADER, start = at, type, relaxed = at;
-	struct sp_jfr_cursor cur;
-	int n;
+	uint64_t at = SP_JFR_HEADER, start = at, relaxed = at;
+	bool end = false;
+	int n = 0;
 
-	while ((n = sp_jfr_chunk_step(c, &at, &cur, &type)) > 0) {
-		int i = sp_jfr_schema_find(&c->schema, type);
-		const struct sp_jfr_decl *t = i >= 0 ? &c->schema.types[i] : NULL;
-
-		if (t && t->event && t->wanted) {
-			n = read_event(r, &cur, t);
-			if (n == -EBADMSG)
-				break;
-			if (n != 0)
-				return n;
-		} else if (type > SP_JFR_CHECKPOINT) {
-			r->stats.skipped++;
-		}
-		start = at;
+	while (n == 0 && !end) {
+		start = at = sp_jfr_batch_read(&r->batch, r->plans, &r->res, at, relaxed + RELAX);
+		n = give_batch(r);
+		if (n == 0 && r->batch.count < SP_JFR_BATCH)
+			n = read_alone(r, c, &at, &end);
 		if (at - relaxed > RELAX) {
 			sp_jfr_chunk_source_relax(&r->src);
 			relaxed = at;
 		}
 	}
-	if (n == 0 || c->unfinished) /* a killed writer leaves half an event */
+	r->stats.skipped += r->batch.skipped;
+	r->batch.skipped = 0;
+	if (n != -EBADMSG)
+		return n;
+	if (c->unfinished) /* a killed writer leaves half an event */
 		return 0;
 	return sp_err_set(
-		err, -EBADMSG, "the event at offset %" PRIu64 " cannot be read", c->offset + start);
+		err, n, "the event at offset %" PRIu64 " cannot be read", c->offset + start);
+}
+
+/* How events of each type are read. */
+static void choose_ways(struct reader *r, const struct sp_jfr_schema *s)
+{
+	for (unsigned type = 0; type < SP_COUNT(r->batch.ways); type++) {
+		int i = sp_jfr_schema_find(s, type);
+		const struct sp_jfr_decl *t = i >= 0 && s->types[i].event ? &s->types[i] : NULL;
+		uint8_t way = SP_JFR_ALONE;
+
+		if (type > SP_JFR_CHECKPOINT && !(t && t->wanted))
+			way = SP_JFR_SKIP;
+		else if (type > SP_JFR_CHECKPOINT && t->plan && r->plans[t->plan - 1].numbers)
+			way = (uint8_t)(SP_JFR_PLAN + t->plan - 1);
+		r->batch.ways[type] = way;
+	}
 }
 
 /* Returns 0, or what the visitor wants less than nothing with. */
@@ -253,6 +297,7 @@ static int choose_types(struct reader *r, struct sp_jfr_schema *s)
 			sp_jfr_decode_plan_make(&r->plans[r->plan_count], &r->res, t, fields))
 			t->plan = ++r->plan_count;
 	}
+	choose_ways(r, s);
 	return 0;
 }
 
@@ -275,23 +320,29 @@ static bool holds_wanted(struct reader *r, struct sp_jfr_chunk_data *c)
 {
 	struct sp_jfr_schema *s = &c->schema;
 	struct sp_jfr_cursor cur;
-	uint64_t at = SP_JFR_HEADER, type, last = UINT64_MAX;
-	bool declared = false;
+	uint64_t at = SP_JFR_HEADER, type;
+	bool declared = false, found = false;
 
 	for (uint32_t i = 0; i < s->type_count; i++) {
 		struct sp_jfr_decl *t = &s->types[i];
 
 		t->wanted = t->event ? r->v->want(r->v->ctx, t->name) : 0;
+		t->plan = 0;
 		declared |= t->wanted != 0;
 	}
-	while (declared && sp_jfr_chunk_step(c, &at, &cur, &type) > 0) {
-		int i = type == last ? -1 : sp_jfr_schema_find(s, type);
+	choose_ways(r, s);
+	r->res.chunk = c;
+	while (declared && !found) {
+		int i;
 
-		if (i >= 0 && s->types[i].wanted)
-			return true;
-		last = type; /* events of one type come in rows */
+		at = sp_jfr_batch_read(&r->batch, r->plans, &r->res, at, c->len);
+		if (sp_jfr_chunk_next(c, &at, &cur, &type) <= 0)
+			break;
+		i = sp_jfr_schema_find(s, type);
+		found = i >= 0 && s->types[i].wanted;
 	}
-	return false;
+	r->batch.skipped = 0;
+	return found;
 }
 
 /* Everything in one chunk. Damage is noted, not returned. */

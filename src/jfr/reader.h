@@ -70,7 +70,7 @@ struct sp_jfr_visitor {
 struct sp_jfr_stats {
 	uint64_t chunks, events, bytes;
 	uint64_t skipped;	   /* events not wanted or of undeclared types */
-	uint64_t unfinished;	   /* chunks whose writer died */
+	uint64_t unfinished;	   /* chunks left by a writer that died */
 	uint64_t start_ns, end_ns; /* since 1970, of the chunks */
 	uint64_t dropped;	   /* references that did not fit into the dictionary */
 };

@@ -10,7 +10,7 @@
 /* Does an event of this type hold such text? */
 bool sp_jfr_redact_wants(const struct sp_jfr_schema *s, uint64_t type);
 
-/* Appends the event whose fields begin at @c, with its size and type. Strings that the event does
+/* Appends the event with fields from @c on, with its size and type. Strings that the event does
  * not hold itself but names by number in a pool are left: no known writer does so in these events.
  * Returns 0; -EBADMSG where it cannot be read, then @out is as it was; -ENOMEM. */
 int sp_jfr_redact_event(

@@ -25,7 +25,7 @@ int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *c
 	struct sp_jfr_schema *s = &chunk->schema;
 
 	r->chunk = chunk;
-	r->method_count = 0;
+	r->methods.count = r->stacks.count = 0;
 	memset(r->states, 0, sizeof(r->states));
 	memset(r->frame_types, 0, sizeof(r->frame_types));
 	free(r->roles);
@@ -56,7 +56,8 @@ void sp_jfr_resolver_done(struct sp_jfr_resolver *r)
 {
 	free(r->roles);
 	free(r->packed);
-	free(r->methods);
+	free(r->methods.list);
+	free(r->stacks.list);
 	sp_buf_done(&r->scratch);
 	sp_buf_done(&r->constant);
 }

@@ -32,6 +32,13 @@ enum sp_jfr_role {
 	SP_JFR_R_GROUP,
 };
 
+/* What constants of small keys became, + 1; 0: not asked for yet. Those of larger ones are found in
+ * their tables. */
+struct sp_jfr_ids {
+	uint32_t *list; /* owned, by key */
+	size_t count, cap;
+};
+
 struct sp_jfr_resolver {
 	struct sp_jfr_chunk_data *chunk;  /* borrowed */
 	struct sp_dict *dict;		  /* borrowed */
@@ -45,8 +52,7 @@ struct sp_jfr_resolver {
 	uint8_t states[64];	 /* by key: what it became, + 1 */
 	uint8_t frame_types[64]; /* the same */
 	uint8_t *packed;	 /* a stack that is being read */
-	uint32_t *methods;	 /* owned: what small keys became, + 1; 0: not asked for yet */
-	size_t method_count, method_cap;
+	struct sp_jfr_ids methods, stacks;
 	struct sp_buf scratch;	/* text of an event that had to be converted: reserve before */
 	struct sp_buf constant; /* the same for a constant */
 };
@@ -59,7 +65,7 @@ uint8_t sp_jfr_role(const struct sp_jfr_resolver *r, const struct sp_jfr_decl *t
 /* One resolver serves all chunks. Returns 0 or -ENOMEM. */
 int sp_jfr_resolver_init(struct sp_jfr_resolver *r, struct sp_dict *dict);
 
-/* A chunk whose types are read; then, once its constants are. Return 0 or -ENOMEM. */
+/* Called when a chunk's types are read; then, when its constants are. Return 0 or -ENOMEM. */
 int sp_jfr_resolver_enter(struct sp_jfr_resolver *r, struct sp_jfr_chunk_data *chunk);
 void sp_jfr_resolver_expect(struct sp_jfr_resolver *r); /* its part in resolve_stack.c */
 void sp_jfr_resolver_compare(struct sp_jfr_resolver *r);
@@ -71,7 +77,7 @@ static inline struct sp_jfr_const *sp_jfr_resolver_find(
 	return type >= 0 ? sp_jfr_table_find(&r->chunk->tables[type], key) : NULL;
 }
 
-/* Ids of the dictionary; 0 for a key that stands for nothing. */
+/* Ids of the dictionary; 0 for a key without a value. */
 uint32_t sp_jfr_read_stack(struct sp_jfr_resolver *r, uint64_t key);
 uint32_t sp_jfr_read_thread(struct sp_jfr_resolver *r, uint64_t key);
 uint8_t sp_jfr_read_state(struct sp_jfr_resolver *r, uint64_t key);
@@ -79,9 +85,18 @@ uint8_t sp_jfr_read_state(struct sp_jfr_resolver *r, uint64_t key);
 /* The same; asked for each event, most have been read before. */
 static inline uint32_t sp_jfr_resolve_stack(struct sp_jfr_resolver *r, uint64_t key)
 {
-	const struct sp_jfr_const *k = sp_jfr_resolver_find(r, r->stack, key);
+	return key < r->stacks.count && r->stacks.list[key] ? r->stacks.list[key] - 1
+							    : sp_jfr_read_stack(r, key);
+}
 
-	return k && k->id ? k->id - 1 : sp_jfr_read_stack(r, key);
+/* Where it will look first: to be asked for beforehand. NULL: nowhere. */
+static inline const void *sp_jfr_resolver_stack_place(const struct sp_jfr_resolver *r, uint64_t key)
+{
+	const struct sp_jfr_table *t = r->stack >= 0 ? &r->chunk->tables[r->stack] : NULL;
+
+	if (key < r->stacks.count)
+		return &r->stacks.list[key];
+	return t && t->slots ? &t->slots[sp_jfr_table_slot(t, key)] : NULL;
 }
 
 static inline uint32_t sp_jfr_resolve_thread(struct sp_jfr_resolver *r, uint64_t key)

@@ -67,32 +67,33 @@ static uint32_t find_method(struct sp_jfr_resolver *r, uint64_t key)
 		return 0;
 	if (!k->id)
 		k->id = read_method(r, k) + 1;
-	if (key < r->method_count)
-		r->methods[key] = k->id;
+	if (key < r->methods.count)
+		r->methods.list[key] = k->id;
 	return k->id - 1;
 }
 
 /* Asked for each frame of each stack. */
 static inline uint32_t resolve_method(struct sp_jfr_resolver *r, uint64_t key)
 {
-	return key < r->method_count && r->methods[key] ? r->methods[key] - 1 : find_method(r, key);
+	return key < r->methods.count && r->methods.list[key] ? r->methods.list[key] - 1
+							      : find_method(r, key);
 }
 
-/* Where keys stand close to each other their ids do so too: in a quarter of the memory, which the
+/* Where keys are close to each other their ids do so too: in a quarter of the memory, which the
  * nearest cache has room for. Without memory for them they are looked up, as others are. */
-static void expect_methods(struct sp_jfr_resolver *r)
+static void expect_ids(struct sp_jfr_resolver *r, struct sp_jfr_ids *ids, int type)
 {
-	const struct sp_jfr_table *t = r->method >= 0 ? &r->chunk->tables[r->method] : NULL;
+	const struct sp_jfr_table *t = type >= 0 ? &r->chunk->tables[type] : NULL;
 	size_t count = t && t->slots && t->dense ? (size_t)t->most + 1 : 0;
 
-	if (count > r->method_cap) {
-		free(r->methods);
-		r->methods = malloc(count * sizeof(*r->methods));
-		r->method_cap = r->methods ? count : 0;
+	if (count > ids->cap) {
+		free(ids->list);
+		ids->list = malloc(count * sizeof(*ids->list));
+		ids->cap = ids->list ? count : 0;
 	}
-	r->method_count = count <= r->method_cap ? count : 0;
-	if (r->method_count)
-		memset(r->methods, 0, r->method_count * sizeof(*r->methods));
+	ids->count = count <= ids->cap ? count : 0;
+	if (ids->count)
+		memset(ids->list, 0, ids->count * sizeof(*ids->list));
 }
 
 static bool is_python(const struct sp_jfr_resolver *r, uint32_t method)
@@ -171,7 +172,7 @@ static const struct sp_jfr_decl *plain_frame(const struct sp_jfr_resolver *r)
 }
 
 /* Stacks of the chunks before may be those of this one, if they are laid out alike: as ours and all
- * others' are, so that their bytes tell where they end. */
+ * others' are, so that their bytes show where they end. */
 void sp_jfr_resolver_expect(struct sp_jfr_resolver *r)
 {
 	struct sp_jfr_chunk_data *c = r->chunk;
@@ -192,13 +193,22 @@ static void forget_stacks(struct sp_jfr_table *stacks)
 		stacks->slots[i].id = 0;
 }
 
+/* One after the other is quicker than as events ask for them. */
+static void list_stacks(struct sp_jfr_ids *ids, const struct sp_jfr_table *stacks)
+{
+	for (uint32_t i = 0; stacks->slots && i <= stacks->mask && ids->count; i++)
+		if (stacks->slots[i].at && stacks->slots[i].key < ids->count)
+			ids->list[stacks->slots[i].key] = stacks->slots[i].id;
+}
+
 /* They are, with the same methods and the same kinds of frames. */
 void sp_jfr_resolver_compare(struct sp_jfr_resolver *r)
 {
 	const struct sp_jfr_table *methods;
 	uint64_t kinds = 0;
 
-	expect_methods(r);
+	expect_ids(r, &r->methods, r->method);
+	expect_ids(r, &r->stacks, r->stack);
 	if (!r->chunk->known)
 		return;
 	for (uint64_t key = 0; key < SP_COUNT(r->frame_types); key++) {
@@ -211,7 +221,9 @@ void sp_jfr_resolver_compare(struct sp_jfr_resolver *r)
 		if (methods->slots[i].at)
 			sp_jfr_stack_cache_method(r->known, methods->slots[i].key,
 				resolve_method(r, methods->slots[i].key));
-	if (!sp_jfr_stack_cache_since(r->known, r->round))
+	if (sp_jfr_stack_cache_since(r->known, r->round))
+		list_stacks(&r->stacks, &r->chunk->tables[r->stack]);
+	else
 		forget_stacks(&r->chunk->tables[r->stack]);
 }
 
@@ -320,8 +332,13 @@ uint32_t sp_jfr_read_stack(struct sp_jfr_resolver *r, uint64_t key)
 
 	if (!k)
 		return 0;
-	k->id = read_stack(r, k->at, &len) + 1;
-	if (len && r->chunk->known)
-		sp_jfr_stack_cache_keep(r->known, key, r->chunk->data + k->at, len, k->id - 1);
+	if (!k->id) {
+		k->id = read_stack(r, k->at, &len) + 1;
+		if (len && r->chunk->known)
+			sp_jfr_stack_cache_keep(
+				r->known, key, r->chunk->data + k->at, len, k->id - 1);
+	}
+	if (key < r->stacks.count)
+		r->stacks.list[key] = k->id;
 	return k->id - 1;
 }

@@ -387,10 +387,10 @@ static int rewrite_chunk(struct rewriter *w, struct sp_err *err)
 		put_checkpoint(w, chunk, 0, 0, 0, 0);
 	spill(w);
 	memcpy(header, w->c->data, sizeof(header));
-	sp_jfr_put_be64(header + 8, w->at - chunk);
-	sp_jfr_put_be64(header + 16, w->last_checkpoint);
-	sp_jfr_put_be64(header + 24, meta);
-	header[64] = 0; /* finished */
+	sp_jfr_put_be64(header + SP_JFR_HEAD_SIZE, w->at - chunk);
+	sp_jfr_put_be64(header + SP_JFR_HEAD_POOL, w->last_checkpoint);
+	sp_jfr_put_be64(header + SP_JFR_HEAD_METADATA, meta);
+	header[SP_JFR_HEAD_STATE] = 0;
 	put_at(w, chunk, header, sizeof(header));
 	w->stats.chunks++;
 	return w->error ? w->error : r;

@@ -15,7 +15,8 @@ struct entry {
 
 struct table {
 	struct entry *slots;
-	uint32_t count, size;
+	uint32_t count, size; /* 1 << bits */
+	unsigned bits;
 };
 
 struct sp_jfr_stack_cache {
@@ -44,10 +45,12 @@ void sp_jfr_stack_cache_free(struct sp_jfr_stack_cache *k)
 	free(k);
 }
 
-/* Where @key is or belongs; the table has slots. */
+/* Where @key is or belongs; the table has slots. Keys that follow each other are beside each other,
+ * for recordings have them in that order, except where as many as there are slots lie between. */
 static struct entry *find(const struct table *t, uint64_t key)
 {
-	uint32_t mask = t->size - 1, i = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+	uint32_t mask = t->size - 1;
+	uint32_t i = (uint32_t)(key + ((key >> t->bits) * 0x9e3779b97f4a7c15ull >> 32)) & mask;
 
 	while (t->slots[i].id && t->slots[i].key != key)
 		i = (i + 1) & mask;
@@ -57,10 +60,11 @@ static struct entry *find(const struct table *t, uint64_t key)
 /* The same with room for one more; NULL when there is none. */
 static struct entry *find_room(struct table *t, uint64_t key)
 {
-	struct table to = {.count = t->count, .size = t->size ? t->size * 2 : 1024};
+	struct table to = {.count = t->count, .bits = t->size ? t->bits + 1 : 10};
 
 	if (t->size && t->count < t->size / 2)
 		return find(t, key);
+	to.size = 1u << to.bits;
 	to.slots = to.size / 2 <= MOST ? calloc(to.size, sizeof(*to.slots)) : NULL;
 	if (!to.slots)
 		return NULL;

@@ -14,16 +14,16 @@ struct sp_jfr_stack_cache;
 struct sp_jfr_stack_cache *sp_jfr_stack_cache_new(void);
 void sp_jfr_stack_cache_free(struct sp_jfr_stack_cache *k);
 
-/* A chunk begins whose stacks are laid out as @layout says (any hash of it), with such kinds of
+/* A chunk begins with stacks laid out as @layout says (any hash of it), with such kinds of
  * frames (the same) and such a method: what differs from the chunks before makes all stacks
- * unknown. What sp_jfr_stack_cache_enter returned tells sp_jfr_stack_cache_since whether that
+ * unknown. Given what sp_jfr_stack_cache_enter returned, sp_jfr_stack_cache_since says whether that
  * happened. */
 uint64_t sp_jfr_stack_cache_enter(struct sp_jfr_stack_cache *k, uint64_t layout);
 void sp_jfr_stack_cache_kinds(struct sp_jfr_stack_cache *k, uint64_t kinds);
 void sp_jfr_stack_cache_method(struct sp_jfr_stack_cache *k, uint64_t key, uint32_t id);
 bool sp_jfr_stack_cache_since(const struct sp_jfr_stack_cache *k, uint64_t round);
 
-/* The stack of that key whose bytes begin at @data, at most @left of them, as an id of the
+/* The stack of that key, with bytes from @data on, at most @left of them, as an id of the
  * dictionary, and how many they are; 0: not known. */
 uint32_t sp_jfr_stack_cache_stack(const struct sp_jfr_stack_cache *k, uint64_t key,
 	const uint8_t *data, size_t left, size_t *ret_len);

@@ -1,25 +1,14 @@
 /* Strings of recordings in UTF-8: see string_decode.h. */
 #include "jfr/string_decode.h"
 
+#include "base/utf8.h"
 #include "jfr/encode.h"
 
 static void put_utf8(struct sp_buf *b, uint32_t ch)
 {
-	if (ch < 0x80) {
-		sp_buf_addc(b, (char)ch);
-	} else if (ch < 0x800) {
-		sp_buf_addc(b, (char)(0xc0 | ch >> 6));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	} else if (ch < 0x10000) {
-		sp_buf_addc(b, (char)(0xe0 | ch >> 12));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	} else {
-		sp_buf_addc(b, (char)(0xf0 | ch >> 18));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 12 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch >> 6 & 0x3f)));
-		sp_buf_addc(b, (char)(0x80 | (ch & 0x3f)));
-	}
+	char text[4];
+
+	sp_buf_add(b, text, sp_utf8_put(text, ch));
 }
 
 static void decode_utf16(struct sp_buf *b, const struct sp_jfr_text *t)

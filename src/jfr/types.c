@@ -43,6 +43,7 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 #define SAMPLED POOLED("sampledThread", SP_JFR_THREAD, "Thread")
 #define STACK	POOLED("stackTrace", SP_JFR_STACK_TRACE, "Stack Trace")
 #define STATE	POOLED("state", SP_JFR_THREAD_STATE, "Thread State")
+#define OBJECT	POOLED("objectClass", SP_JFR_CLASS, "Object Class")
 #define TEXT(name, label)                                   \
 	{                                                   \
 		name, SP_JFR_STRING, 0, SP_JFR_PLAIN, label \
@@ -60,6 +61,8 @@ const char *const sp_jfr_frame_names[SP_JFR_FRAMES] = {
 	{                                                    \
 		name, SP_JFR_BOOLEAN, 0, SP_JFR_PLAIN, label \
 	}
+#define ALLOCATED    OBJECT, LONG("allocationSize", SP_JFR_BYTES, "Allocation Size")
+#define ALLOCATED_AT LONG("allocationTime", SP_JFR_TICKS, "Allocation Time")
 #define RATIO(name, label)                                   \
 	{                                                    \
 		name, SP_JFR_FLOAT, 0, SP_JFR_PERCENT, label \
@@ -196,6 +199,27 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 		.fields = FIELDS(START, TEXT("name", "Name"),
 			LONG("baseAddress", SP_JFR_ADDRESS, "Base Address"),
 			LONG("topAddress", SP_JFR_ADDRESS, "Top Address"))),
+	EVENT(SP_JFR_GC_CONFIGURATION, "jdk.GCConfiguration", "GC Configuration",
+		IN("Java Virtual Machine", "GC", "Configuration"),
+		.fields = FIELDS(START, TEXT("youngCollector", "Young Garbage Collector"),
+			TEXT("oldCollector", "Old Garbage Collector"),
+			INT("parallelGCThreads", SP_JFR_COUNT, "Parallel GC Threads"),
+			INT("concurrentGCThreads", SP_JFR_COUNT, "Concurrent GC Threads"),
+			FLAG("usesDynamicGCThreads", "Uses Dynamic GC Threads"),
+			FLAG("isExplicitGCConcurrent", "Concurrent Explicit GC"),
+			FLAG("isExplicitGCDisabled", "Disabled Explicit GC"),
+			LONG("pauseTarget", SP_JFR_MS_SPAN, "Pause Target"),
+			INT("gcTimeRatio", SP_JFR_COUNT, "GC Time Ratio"))),
+	EVENT(SP_JFR_CLASS_LOADING, "jdk.ClassLoadingStatistics", "Class Loading Statistics",
+		IN("Java Application", "Statistics"),
+		.fields =
+			FIELDS(START, LONG("loadedClassCount", SP_JFR_COUNT, "Loaded Class Count"),
+				LONG("unloadedClassCount", SP_JFR_COUNT, "Unloaded Class Count"))),
+	EVENT(SP_JFR_THREAD_START, "jdk.ThreadStart", "Java Thread Start", IN("Java Application"),
+		.fields =
+			FIELDS(START, THREAD, POOLED("thread", SP_JFR_THREAD, "New Java Thread"))),
+	EVENT(SP_JFR_THREAD_END, "jdk.ThreadEnd", "Java Thread End", IN("Java Application"),
+		.fields = FIELDS(START, THREAD, POOLED("thread", SP_JFR_THREAD, "Java Thread"))),
 	EVENT(SP_JFR_CPU_LOAD, "jdk.CPULoad", "CPU Load", IN("Operating System", "Processor"),
 		.fields = FIELDS(START, RATIO("jvmUser", "JVM User"),
 			RATIO("jvmSystem", "JVM System"), RATIO("machineTotal", "Machine Total"))),
@@ -266,35 +290,25 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			INT("cores", SP_JFR_COUNT, "Cores"))),
 	EVENT(SP_JFR_ALLOC, "jdk.ObjectAllocationInNewTLAB", "Allocation in new TLAB",
 		IN("Java Virtual Machine", "Memory"),
-		.fields = FIELDS(START, THREAD, STACK,
-			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
-			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"),
+		.fields = FIELDS(START, THREAD, STACK, ALLOCATED,
 			LONG("tlabSize", SP_JFR_BYTES, "TLAB Size"))),
 	EVENT(SP_JFR_ALLOC_OUTSIDE, "jdk.ObjectAllocationOutsideTLAB", "Allocation outside TLAB",
 		IN("Java Virtual Machine", "Memory"),
-		.fields = FIELDS(START, THREAD, STACK,
-			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
-			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"))),
+		.fields = FIELDS(START, THREAD, STACK, ALLOCATED)),
 	EVENT(SP_JFR_LIVE, "profiler.LiveObject", "Live Object",
 		IN("Java Virtual Machine", "Memory"),
-		.fields = FIELDS(START, THREAD, STACK,
-			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
-			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"),
-			LONG("allocationTime", SP_JFR_TICKS, "Allocation Time"))),
+		.fields = FIELDS(START, THREAD, STACK, ALLOCATED, ALLOCATED_AT)),
 	/* Of a dump, in the midst of a recording: other readers would add it to what lives at the
 	 * end. */
 	EVENT(SP_JFR_LIVE_SO_FAR, "sparkprof.LiveSoFar", "Live Object at a Dump",
 		IN("Java Virtual Machine", "Memory"),
-		.fields = FIELDS(START, THREAD, STACK,
-			POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
-			LONG("allocationSize", SP_JFR_BYTES, "Allocation Size"),
-			LONG("allocationTime", SP_JFR_TICKS, "Allocation Time"))),
+		.fields = FIELDS(START, THREAD, STACK, ALLOCATED, ALLOCATED_AT)),
 	EVENT(SP_JFR_LIVE_AGE, "sparkprof.LiveAge", "Age of a Live Object",
 		IN("Java Virtual Machine", "Memory"),
-		.fields = FIELDS(START, POOLED("objectClass", SP_JFR_CLASS, "Object Class"),
-			LONG("objectSize", SP_JFR_BYTES, "Size of This One"),
-			LONG("weight", SP_JFR_BYTES, "Bytes It Stands For"),
-			INT("gcAge", SP_JFR_COUNT, "Collections Survived"))),
+		.fields =
+			FIELDS(START, OBJECT, LONG("objectSize", SP_JFR_BYTES, "Size of This One"),
+				LONG("weight", SP_JFR_BYTES, "Bytes It Represents"),
+				INT("gcAge", SP_JFR_COUNT, "Collections Survived"))),
 	EVENT(SP_JFR_MONITOR_ENTER, "jdk.JavaMonitorEnter", "Java Monitor Blocked",
 		IN("Java Application"),
 		.fields = FIELDS(START, DURATION, THREAD, STACK,
@@ -311,14 +325,25 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			LONG("size", SP_JFR_BYTES, "Size"))),
 	EVENT(SP_JFR_FREE, "profiler.Free", "free", IN("Java Virtual Machine", "Native Memory"),
 		.fields = FIELDS(START, THREAD, STACK, LONG("address", SP_JFR_ADDRESS, "Address"))),
-	EVENT(SP_JFR_METHOD_CALL, "sparkprof.MethodCall", "Method Call", IN("Java Application"),
-		.fields = FIELDS(
-			START, THREAD, STACK, LONG("count", SP_JFR_COUNT, "Calls It Stands For"))),
+	EVENT(SP_JFR_NATIVE_LOCK, "profiler.NativeLock", "Native Lock",
+		IN("Java Virtual Machine", "Native Locks"),
+		.fields = FIELDS(START, DURATION, THREAD, STACK,
+			LONG("address", SP_JFR_ADDRESS, "Address"))),
+	/* Apart and before it, because async-profiler's converter reads the other by position. */
+	EVENT(SP_JFR_NATIVE_LOCK_KIND, "sparkprof.NativeLockKind", "Kind of Native Lock",
+		IN("Java Virtual Machine", "Native Locks"),
+		.fields = FIELDS(START, THREAD, POOLED("lockClass", SP_JFR_CLASS, "Kind of Lock"),
+			POOLED("previousOwner", SP_JFR_THREAD, "Previous Owner"))),
+	/* Of calls that are counted only, or are recorded for others. Apart and before the next, as
+	 * above. */
+	EVENT(SP_JFR_CALL_COUNT, "sparkprof.CallCount", "Count of a Method Call",
+		IN("Java Virtual Machine", "Method Tracing"),
+		.fields = FIELDS(START, THREAD, LONG("count", SP_JFR_COUNT, "Calls It Represents"),
+			INT("timed", SP_JFR_PLAIN, "1: Its Duration Is Known"))),
 	EVENT(SP_JFR_METHOD_TRACE, "jdk.MethodTrace", "Method Trace",
 		IN("Java Virtual Machine", "Method Tracing"),
-		.fields = FIELDS(START, DURATION, THREAD, STACK,
-			POOLED("method", SP_JFR_METHOD, "Method"),
-			LONG("count", SP_JFR_COUNT, "Calls It Stands For"))),
+		.fields = FIELDS(
+			START, DURATION, THREAD, STACK, POOLED("method", SP_JFR_METHOD, "Method"))),
 	EVENT(SP_JFR_PYTHON_PROCESS, "sparkprof.PythonProcess", "Python Process", IN("Python"),
 		.fields = FIELDS(START, THREAD, LONG("pid", SP_JFR_PLAIN, "Process Identifier"),
 			LONG("rss", SP_JFR_BYTES, "Resident Set Size"),
@@ -337,6 +362,20 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 		IN("Java Virtual Machine"),
 		.fields = FIELDS(START, TEXT("location", "Location"),
 			TEXT("classes", "Classes, a Line Each"))),
+	EVENT(SP_JFR_SQL_PLAN, "sparkprof.SqlPlan", "Plan of an SQL Execution", IN("Spark"),
+		.fields = FIELDS(START, LONG("sqlExecution", SP_JFR_PLAIN, "SQL Execution"),
+			TEXT("pipelines", "Operators of Each Generated Class"))),
+	EVENT(SP_JFR_PROCESS_SAMPLE, "profiler.ProcessSample", "Process Stats Sample",
+		IN("Operating System", "Process"),
+		.fields = FIELDS(START, LONG("pid", SP_JFR_PLAIN, "Process ID"),
+			LONG("ppid", SP_JFR_PLAIN, "Parent Process ID"),
+			TEXT("name", "Process Name"), LONG("uid", SP_JFR_PLAIN, "User ID"),
+			RATIO("cpuPercent", "CPU Percentage"),
+			LONG("threads", SP_JFR_COUNT, "Thread Count"),
+			LONG("vmSize", SP_JFR_BYTES, "Virtual Memory Size"),
+			LONG("vmRss", SP_JFR_BYTES, "Resident Memory Size"),
+			LONG("cpuTime", SP_JFR_TICKS_SPAN, "CPU Time Since the Look Before"),
+			FLAG("target", "Is It This One"))),
 };
 
 const struct sp_jfr_type *sp_jfr_type(unsigned id)

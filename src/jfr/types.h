@@ -1,5 +1,6 @@
 /* The types a sparkprof recording declares, each once: the metadata event and the encoding of every
- * event come from the table in types.c. To add an event: an id here, its fields there. */
+ * event come from the table in types.c. To add an event: an id here, its fields there and their
+ * names in event_fields.def. */
 #ifndef SP_JFR_TYPES_H
 #define SP_JFR_TYPES_H
 
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Type ids as they stand in the file. 0 and 1 are the format's own (metadata, checkpoint). */
+/* Type ids as they are in the file. 0 and 1 are the format's own (metadata, checkpoint). */
 enum sp_jfr_type_id {
 	SP_JFR_METADATA = 0,
 	SP_JFR_CHECKPOINT = 1,
@@ -62,6 +63,10 @@ enum sp_jfr_type_id {
 	SP_JFR_JVM_INFORMATION,
 	SP_JFR_SYSTEM_PROPERTY,
 	SP_JFR_NATIVE_LIBRARY,
+	SP_JFR_GC_CONFIGURATION,
+	SP_JFR_CLASS_LOADING,
+	SP_JFR_THREAD_START,
+	SP_JFR_THREAD_END,
 	SP_JFR_CPU_LOAD,
 	SP_JFR_RSS,
 	SP_JFR_HEAP_SUMMARY,
@@ -81,7 +86,7 @@ enum sp_jfr_type_id {
 	SP_JFR_FREE,
 	SP_JFR_IDLE_PARK,
 	SP_JFR_LIVE_AGE,
-	SP_JFR_METHOD_CALL,
+	SP_JFR_CALL_COUNT,
 	SP_JFR_METHOD_TRACE,
 	SP_JFR_PYTHON_PROCESS,
 	SP_JFR_MEMORY_GROUP,
@@ -89,6 +94,10 @@ enum sp_jfr_type_id {
 	SP_JFR_LIVE_SO_FAR,
 	SP_JFR_CPU_THROTTLING,
 	SP_JFR_CLASS_SOURCE,
+	SP_JFR_NATIVE_LOCK,
+	SP_JFR_NATIVE_LOCK_KIND,
+	SP_JFR_SQL_PLAN,
+	SP_JFR_PROCESS_SAMPLE,
 	SP_JFR_TYPE_IDS
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "jfr/event_fields.h"
 #include "jfr/file.h"
 #include "jfr/meta.h"
 #include "jfr/pools.h"
@@ -51,7 +52,7 @@ static int check_chunks(int fd, uint64_t size, struct sp_err *err)
 		if (pread(fd, head, sizeof(head), (off_t)at) != sizeof(head) ||
 			memcmp(head, "FLR", 4) != 0)
 			return sp_err_set(err, -EBADMSG, "the file is not a whole JFR recording");
-		len = sp_jfr_take_be64(head + 8);
+		len = sp_jfr_take_be64(head + SP_JFR_HEAD_SIZE);
 		if (len < sizeof(head) || len > size - at)
 			return sp_err_set(err, -EBADMSG,
 				"the recording's last chunk is not complete (its writer was "
@@ -240,7 +241,7 @@ static uint8_t *put_plain(uint8_t *p, uint8_t type, const union sp_jfr_val *v)
 	}
 }
 
-/* Ids of the fixed pools stand as they are; the others are the dictionary's. */
+/* Ids of the fixed pools are written as they are; the others are the dictionary's. */
 static uint64_t pool_key(struct sp_jfrw *w, uint8_t type, uint64_t id)
 {
 	switch (type) {
@@ -313,9 +314,9 @@ static void last_words(struct sp_jfrw *w, int error)
 	snprintf(text, sizeof(text), "the recording ends early: it could not be written (%s)",
 		error == -ENOSPC ? "no space left on its disk" : strerror(-error));
 	w->over = true;
-	append_event(w, SP_JFR_ACTIVE_SETTING,
-		(const union sp_jfr_val[]){
-			{now}, {SP_JFR_EXECUTION_SAMPLE}, {.s = "note"}, {.s = text}});
+	append_event(
+		w, SP_JFR_EVENT(ACTIVE_SETTING, .startTime.u = now, .id.u = SP_JFR_EXECUTION_SAMPLE,
+			   .name.s = "note", .value.s = text));
 	sp_jfr_file_last_words(&w->file, w->events, w->len, now);
 	w->len = 0;
 }
@@ -340,16 +341,17 @@ void sp_jfrw_event(struct sp_jfrw *w, enum sp_jfr_type_id type, const union sp_j
 void sp_jfrw_sample(
 	struct sp_jfrw *w, uint64_t time_ns, uint32_t thread, uint32_t stack, enum sp_state state)
 {
-	sp_jfrw_event(w, SP_JFR_EXECUTION_SAMPLE,
-		(const union sp_jfr_val[]){{time_ns}, {thread}, {stack}, {state}});
+	sp_jfrw_event(
+		w, SP_JFR_EVENT(EXECUTION_SAMPLE, .startTime.u = time_ns, .sampledThread.u = thread,
+			   .stackTrace.u = stack, .state.u = state));
 }
 
 void sp_jfrw_wall(struct sp_jfrw *w, uint64_t time_ns, uint32_t thread, uint32_t stack,
 	enum sp_state state, uint32_t samples, uint64_t span_ns)
 {
-	sp_jfrw_event(w, SP_JFR_WALL_SAMPLE,
-		(const union sp_jfr_val[]){
-			{time_ns}, {thread}, {stack}, {state}, {samples}, {span_ns}});
+	sp_jfrw_event(w, SP_JFR_EVENT(WALL_SAMPLE, .startTime.u = time_ns,
+				 .sampledThread.u = thread, .stackTrace.u = stack, .state.u = state,
+				 .samples.u = samples, .timeSpan.u = span_ns));
 }
 
 /* New constants and the events into the file's room, and makes them part of the recording. */

@@ -1,7 +1,7 @@
 /* Writes a recording: events into a buffer, and at each flush the buffer and what is new in the
  * dictionary into a JFR file that is valid at every instant (file.h says how), or, to a pipe, a
- * chunk that stands by itself. One owner: the agent's collector, or a test; never a signal handler.
- * Memory: sp_jfrw_new takes all it will ever take (buffer + about 80 KB). */
+ * chunk that is complete by itself. One owner: the agent's collector, or a test; never a signal
+ * handler. Memory: sp_jfrw_new takes all it will ever take (buffer + about 80 KB). */
 #ifndef SP_JFR_WRITER_H
 #define SP_JFR_WRITER_H
 
@@ -19,10 +19,10 @@ struct sp_jfrw_cfg {
 	uint8_t append; /* @fd holds whole chunks already: go on behind them */
 };
 
-/* A field of an event, in the order of its fields in types.c. u: numbers, booleans, times, and ids
- * of the dictionary for threads, stacks, classes (the string id of the name) and pooled strings.
- * f: float and double. s: strings (UTF-8, cut at 32 KB; NULL is null). Fields of a nested struct
- * stand in its place. */
+/* A field of an event, in the order of its fields in types.c (event_fields.h names them). u:
+ * numbers, booleans, times, and ids of the dictionary for threads, stacks, classes (the string id
+ * of the name) and pooled strings. f: float and double. s: strings (UTF-8, cut at 32 KB; NULL is
+ * null). Fields of a nested struct are in its place. */
 union sp_jfr_val {
 	uint64_t u;
 	double f;

@@ -27,7 +27,7 @@ static void restore_from(
 	w->regs = next;
 }
 
-/* The stack bytes between rsp and the CFA, told by the function's first instructions: pushes (their
+/* The stack bytes between rsp and the CFA, from the function's first instructions: pushes (their
  * number is in the row), then "sub rsp, imm". 0 if they cannot be read. */
 static uint64_t frame_by_prologue(struct sp_walk *w, uint64_t func, uint64_t pc)
 {

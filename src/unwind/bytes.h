@@ -69,7 +69,8 @@ static inline uint64_t sp_bytes_uint(struct sp_bytes *b, unsigned size)
 	return v;
 }
 
-static inline uint64_t sp_bytes_uleb(struct sp_bytes *b)
+/* LEB128 of at most 64 bits; @is_signed: its last bit is repeated. */
+static inline uint64_t sp_bytes_leb(struct sp_bytes *b, bool is_signed)
 {
 	uint64_t v = 0;
 
@@ -78,30 +79,24 @@ static inline uint64_t sp_bytes_uleb(struct sp_bytes *b)
 
 		if (shift < 64)
 			v |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80))
-			return v;
+		if (c & 0x80)
+			continue;
+		if (is_signed && (c & 0x40) && shift + 7 < 64)
+			v |= ~0ull << (shift + 7);
+		return v;
 	}
 	b->failed = true;
 	return 0;
 }
 
+static inline uint64_t sp_bytes_uleb(struct sp_bytes *b)
+{
+	return sp_bytes_leb(b, false);
+}
+
 static inline int64_t sp_bytes_sleb(struct sp_bytes *b)
 {
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		uint8_t c = sp_bytes_u8(b);
-
-		if (shift < 64)
-			v |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80)) {
-			if ((c & 0x40) && shift + 7 < 64)
-				v |= ~0ull << (shift + 7);
-			return (int64_t)v;
-		}
-	}
-	b->failed = true;
-	return 0;
+	return (int64_t)sp_bytes_leb(b, true);
 }
 
 static inline void sp_bytes_skip(struct sp_bytes *b, uint64_t n)

@@ -205,7 +205,7 @@ static void restore(struct program *p, uint64_t reg)
 	}
 }
 
-static void remember(struct program *p)
+static void save_row(struct program *p)
 {
 	if (p->saved_count == REMEMBER_MAX)
 		p->b.failed = true;
@@ -301,7 +301,7 @@ static void run_one(struct program *p, uint8_t op, uint64_t data)
 		p->loc += sp_bytes_uint(b, 4) * p->cie->code_align;
 		break;
 	case 0x0a:
-		remember(p);
+		save_row(p);
 		break;
 	case 0x0b:
 		recall(p);

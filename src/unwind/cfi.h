@@ -31,8 +31,8 @@ struct sp_cfi_row {
 /* Finds the row for @pc in @mod. Returns 0; -ENOENT where no function covers it; -EBADMSG for a
  * malformed table; -EFAULT where it could not be read. @ret_func (may be NULL): function's start.
  */
-int sp_cfi_find(const struct sp_mem *mem, const struct sp_module *mod, uint64_t pc,
-	struct sp_cfi_row *ret, uint64_t *ret_func);
+__attribute__((warn_unused_result)) int sp_cfi_find(const struct sp_mem *mem,
+	const struct sp_module *mod, uint64_t pc, struct sp_cfi_row *ret, uint64_t *ret_func);
 
 /* Decodes one FDE at @fde; for sp_cfi_find and tests. @hdr_base: what data-relative pointers are
  * relative to. Returns as above. */

@@ -130,7 +130,7 @@ static void binary(struct machine *m, uint8_t op)
 	}
 }
 
-static void pick(struct machine *m, unsigned depth)
+static void push_again(struct machine *m, unsigned depth)
 {
 	if (depth >= m->n)
 		m->err = -EBADMSG;
@@ -203,9 +203,9 @@ static void operate(struct machine *m, struct sp_bytes *b, uint8_t op, uint64_t 
 	} else if (op == 0x06 || op == 0x94) { /* deref, deref_size */
 		deref(m, op == 0x06 ? 8 : sp_bytes_u8(b));
 	} else if (op == 0x12 || op == 0x14) { /* dup, over */
-		pick(m, op == 0x12 ? 0 : 1);
+		push_again(m, op == 0x12 ? 0 : 1);
 	} else if (op == 0x15) {
-		pick(m, sp_bytes_u8(b));
+		push_again(m, sp_bytes_u8(b));
 	} else if (op == 0x13) {
 		(void)pop(m);
 	} else if (op == 0x16 || op == 0x17) { /* swap, rot */

@@ -213,6 +213,23 @@ bool sp_code_cache_method(const struct sp_hotspot *h, uint64_t method, uint64_t 
 	return true;
 }
 
+bool sp_code_cache_method_in(
+	const struct sp_hotspot *h, const struct sp_blob *b, uint64_t method, uint64_t *ret_const)
+{
+	uint64_t hash = (method ^ b->addr << 7) * 0x9e3779b97f4a7c15ull;
+	struct sp_code_method *m = &h->code_methods[hash >> 40 & (SP_CODE_METHODS - 1)];
+
+	if (m->code != b->addr || m->compile_id != b->compile_id || m->method != method) {
+		struct sp_code_method now = {b->addr, method, 0, b->compile_id};
+
+		if (!sp_code_cache_method(h, method, &now.const_method))
+			return false;
+		*m = now;
+	}
+	*ret_const = m->const_method;
+	return true;
+}
+
 int32_t sp_code_cache_bci(const struct sp_hotspot *h, uint64_t const_method, uint64_t bcp)
 {
 	uint64_t codes = const_method + h->f.sizeof_const_method;

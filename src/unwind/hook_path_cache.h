@@ -1,4 +1,4 @@
-/* Ways down from a hook: a hook in the JVM stands at the same place of our own code each time,
+/* Ways down from a hook: a hook in the JVM is called from the same place of our own code each time,
  * below it lie a dozen frames of the JVM's, and these are the same ones again for each allocation
  * of a kind. How far below the stack pointer each return address lies follows from those return
  * addresses alone (CFI gives the frame's size by a constant from the stack pointer, or from a frame

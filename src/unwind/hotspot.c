@@ -131,13 +131,15 @@ int sp_hotspot_new(struct sp_hotspot **ret, const struct sp_mem *mem,
 	if (!h)
 		return sp_err_set(err, -ENOMEM, "no memory for the JVM's layout");
 	h->mem = mem;
-	r = sp_vmstructs_read(&h->f, mem, modules, err);
+	h->code_methods = calloc(SP_CODE_METHODS, sizeof(*h->code_methods));
+	r = h->code_methods ? sp_vmstructs_read(&h->f, mem, modules, err)
+			    : sp_err_set(err, -ENOMEM, "no memory for the JVM's layout");
 	if (r == 0)
 		r = sp_layout_heaps(h, err);
 	if (r == 0 && !sp_mem_u64(mem, h->f.call_stub_return, &h->call_stub_return))
 		r = sp_err_set(err, -ENOTSUP, "the JVM's call stub cannot be found");
 	if (r < 0) {
-		free(h);
+		sp_hotspot_free(h);
 		return r;
 	}
 	find_version(h);
@@ -148,14 +150,23 @@ int sp_hotspot_new(struct sp_hotspot **ret, const struct sp_mem *mem,
 
 void sp_hotspot_free(struct sp_hotspot *h)
 {
-	if (h)
-		sp_stubs_free(h->stubs);
+	if (!h)
+		return;
+	sp_stubs_free(h->stubs);
+	free(h->code_methods);
 	free(h);
 }
 
 int sp_hotspot_version(const struct sp_hotspot *h)
 {
 	return h->version;
+}
+
+bool sp_hotspot_archive(const struct sp_hotspot *h, uint64_t *ret_from, uint64_t *ret_to)
+{
+	return h->f.archive_from && h->f.archive_to &&
+	       sp_mem_u64(h->mem, h->f.archive_from, ret_from) &&
+	       sp_mem_u64(h->mem, h->f.archive_to, ret_to) && *ret_from && *ret_from < *ret_to;
 }
 
 void sp_hotspot_anchor(const struct sp_hotspot *h, struct sp_anchor_layout *ret)
@@ -186,7 +197,8 @@ static bool read_thread(const struct sp_hotspot *h, uint64_t thread, struct sp_j
 }
 
 /* The chain may change meanwhile: what is missed or read twice, the next look corrects. */
-static int chained_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, uint32_t max)
+static int chained_threads(const struct sp_hotspot *h, sp_hotspot_known_fn *known, void *ctx,
+	struct sp_java_thread *ret, uint32_t max)
 {
 	uint32_t found = 0;
 	uint64_t thread;
@@ -196,7 +208,7 @@ static int chained_threads(const struct sp_hotspot *h, struct sp_java_thread *re
 	for (uint32_t i = 0; thread && i < THREADS_MAX; i++) {
 		struct sp_java_thread t;
 
-		if (read_thread(h, thread, &t)) {
+		if (!(known && known(ctx, thread)) && read_thread(h, thread, &t)) {
 			if (found < max)
 				ret[found] = t;
 			found++;
@@ -207,14 +219,15 @@ static int chained_threads(const struct sp_hotspot *h, struct sp_java_thread *re
 	return (int)found;
 }
 
-int sp_hotspot_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, uint32_t max)
+int sp_hotspot_threads(const struct sp_hotspot *h, sp_hotspot_known_fn *known, void *ctx,
+	struct sp_java_thread *ret, uint32_t max)
 {
 	uint64_t list, threads, thread;
 	uint32_t count, found = 0;
 
 	if (!h->f.thread_list && h->f.thread_first && h->f.thread_next != SP_NO_FIELD &&
 		h->f.thread_osthread != SP_NO_FIELD && h->f.os_thread_id != SP_NO_FIELD)
-		return chained_threads(h, ret, max);
+		return chained_threads(h, known, ctx, ret, max);
 	if (!h->f.thread_list || h->f.list_length == SP_NO_FIELD ||
 		h->f.thread_osthread == SP_NO_FIELD || h->f.os_thread_id == SP_NO_FIELD)
 		return -ENOTSUP;
@@ -225,7 +238,8 @@ int sp_hotspot_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, u
 	for (uint32_t i = 0; i < count; i++) {
 		struct sp_java_thread t;
 
-		if (!sp_mem_u64(h->mem, threads + 8ull * i, &thread) || !read_thread(h, thread, &t))
+		if (!sp_mem_u64(h->mem, threads + 8ull * i, &thread) ||
+			(known && known(ctx, thread)) || !read_thread(h, thread, &t))
 			continue;
 		if (found < max)
 			ret[found] = t;

@@ -13,12 +13,16 @@ struct sp_hotspot;
 /* Finds libjvm among @modules and reads its tables through @mem (both borrowed for life).
  * Returns 0; -ENOENT without libjvm; -ENOTSUP where a field is missing, with a sentence in @err
  * that names it: then unwind with no hotspot, native frames only, and say that sentence once. */
-int sp_hotspot_new(struct sp_hotspot **ret, const struct sp_mem *mem,
-	const struct sp_modules *modules, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_hotspot_new(struct sp_hotspot **ret,
+	const struct sp_mem *mem, const struct sp_modules *modules, struct sp_err *err);
 void sp_hotspot_free(struct sp_hotspot *h);
 
 /* 11, 17, 21, 25 …; major version of the running JVM. */
 int sp_hotspot_version(const struct sp_hotspot *h);
+
+/* Where the archive of shared classes (CDS) lies: its metadata stays as long as the process, but
+ * there may be gaps that are not mapped. False: there is none, or this JVM does not say. */
+bool sp_hotspot_archive(const struct sp_hotspot *h, uint64_t *ret_from, uint64_t *ret_to);
 
 /* Where the capture finds a thread's JavaFrameAnchor: JavaThread* + offset is
  * {last_Java_sp, last_Java_pc, …}: read three words with these offsets. */
@@ -36,9 +40,14 @@ struct sp_java_thread {
 	uint32_t tid;			 /* of the target's pid namespace */
 };
 
-/* Lists Java threads from ThreadsSMRSupport, reading only through sp_mem. Fills at most @max.
- * Returns the number of threads (may exceed @max), or -errno. */
-int sp_hotspot_threads(const struct sp_hotspot *h, struct sp_java_thread *ret, uint32_t max);
+/* Whether the caller knows a JavaThread already. */
+typedef bool sp_hotspot_known_fn(void *ctx, uint64_t thread);
+
+/* Lists Java threads from ThreadsSMRSupport, reading only through sp_mem, but for those that
+ * @known (may be NULL) knows: nothing of theirs is read. Fills at most @max. Returns the number of
+ * threads (may exceed @max), or -errno. */
+int sp_hotspot_threads(const struct sp_hotspot *h, sp_hotspot_known_fn *known, void *ctx,
+	struct sp_java_thread *ret, uint32_t max);
 
 /* Tells that compiled code at @addr went away (JVMTI CompiledMethodUnload), so that frames of
  * older samples in there become unknown instead of wrong. Any thread. */

@@ -6,9 +6,10 @@
 
 #include "unwind/modules.h"
 
-/* Fills base, eh_frame_hdr, dynamic symbols and build id of @mod, whose start is set.
+/* Fills base, eh_frame_hdr, dynamic symbols and build id of @mod. Its start is set.
  * Returns 0, or -ENOEXEC where no ELF image of this machine starts there. */
-int sp_image_read(const struct sp_mem *mem, struct sp_module *mod);
+__attribute__((warn_unused_result)) int sp_image_read(
+	const struct sp_mem *mem, struct sp_module *mod);
 
 /* Whether the first segment of the ELF image at @start is executable (as older linkers had it). */
 bool sp_image_starts_with_code(const struct sp_mem *mem, uint64_t start);

@@ -137,7 +137,7 @@ static void note_continuation(struct sp_walk *w, uint64_t entry)
 		sp_walk_word(w, entry + 16, &w->res->continuation);
 }
 
-/* Its size: as the entry's own frame tells, where one was seen. */
+/* Its size: as the entry's own frame says, where one was seen. */
 static uint32_t entry_size(const struct sp_hotspot *h)
 {
 	return h->vthreads.entry_size ? h->vthreads.entry_size : 64;
@@ -149,7 +149,7 @@ static void emit_whole(struct sp_walk *w, const struct sp_blob *b)
 	struct sp_frame *f;
 	uint64_t cm;
 
-	if (!sp_code_cache_method(w->u->hotspot, b->method, &cm)) {
+	if (!sp_code_cache_method_in(w->u->hotspot, b, b->method, &cm)) {
 		sp_java_emit_unknown(w);
 		return;
 	}
@@ -236,14 +236,14 @@ static bool fits(
 }
 
 /* The frame of a compiled method at a call that has no debug information. The code after the call
- * tells what lies on top of the frame; patching stubs of C1 push up to eleven registers. */
+ * says what lies on top of the frame; patching stubs of C1 push up to eleven registers. */
 static bool leaf_caller(
 	struct sp_walk *w, const struct sp_blob *b, uint64_t pc, struct sp_walk_place *ret)
 {
-	uint32_t told = sp_top_frame_extra(w, b, pc);
+	uint32_t known = sp_top_frame_extra(w, b, pc);
 	bool cut = w->cut;
 
-	if ((told && fits(w, b, told, ret)) || fits(w, b, 0, ret))
+	if ((known && fits(w, b, known, ret)) || fits(w, b, 0, ret))
 		return true;
 	for (uint32_t extra = 8; extra <= 96; extra += 8)
 		if (fits(w, b, extra, ret))
@@ -373,7 +373,7 @@ static enum sp_unwind_reason step_stub(struct sp_walk *w, const struct sp_blob *
 	/* Java code returns to no other stub than the barrier below thawed frames */
 	if (f && b->kind == SP_BLOB_STUB_ROUTINES && !w->exact && w->callee_blob) {
 		f->flags |= SP_FRAMEFLAG_VTHREAD_END | SP_FRAMEFLAG_IN_HEAP;
-		/* it stands in for the entry's frame, whose rbp it has */
+		/* it replaces the entry's frame and has its rbp */
 		if (sp_walk_knows(w, SP_ARCH_FP))
 			note_continuation(w, w->regs.r[SP_ARCH_FP] - entry_size(w->u->hotspot));
 	}

@@ -31,6 +31,7 @@ struct sp_fields {
 	uint64_t code_heaps, code_low, code_high, call_stub_return, thread_list, interpreter;
 	uint64_t thread_first; /* up to JDK 11: threads are chained */
 	uint64_t vm_version;
+	uint64_t archive_from, archive_to;
 	uint64_t narrow_oop_base, narrow_oop_shift, narrow_klass_base, narrow_klass_shift;
 	/* offsets */
 	uint32_t array_len, array_data;
@@ -75,8 +76,18 @@ struct sp_vthreads {
 	bool unknown;	     /* classes of another shape */
 };
 
+/* A method of compiled code, as it was found. Code keeps its methods alive, so this holds as long
+ * as the code is there. */
+struct sp_code_method {
+	uint64_t code, method, const_method; /* code: CodeBlob*, 0: a free place */
+	uint32_t compile_id;
+};
+
+#define SP_CODE_METHODS 512 /* a power of two */
+
 struct sp_hotspot {
 	const struct sp_mem *mem;
+	struct sp_code_method *code_methods; /* SP_CODE_METHODS of them, by a hash */
 	struct sp_fields f;
 	int version;
 	uint64_t code_low, code_high; /* of all heaps, reserved */
@@ -96,8 +107,8 @@ struct sp_hotspot {
 };
 
 /* vmstructs.c: fills @f from libjvm's tables. Returns as sp_hotspot_new. */
-int sp_vmstructs_read(struct sp_fields *f, const struct sp_mem *mem,
-	const struct sp_modules *modules, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_vmstructs_read(struct sp_fields *f,
+	const struct sp_mem *mem, const struct sp_modules *modules, struct sp_err *err);
 
 /* Reads code heaps and interpreter parts again (heaps never move, so once is enough). */
 int sp_layout_heaps(struct sp_hotspot *h, struct sp_err *err);

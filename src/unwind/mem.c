@@ -1,9 +1,10 @@
 /* Live memory of the own process, read by system call so that a page which went away is an error
- * and not a SIGSEGV in the host. Lines of 1 KiB are kept for one batch of snapshots: most of what
+ * and not a SIGSEGV in the host. Pages are kept for one batch of snapshots: most of what
  * an unwind needs (code, unwind tables, metadata) is asked for again within the batch. */
 #include "unwind/mem.h"
 
 #include "base/arena.h"
+#include "base/filtered.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define LINE	    1024u
+#define LINE	    4096u
 #define CACHE_BYTES (256u << 10)
 #define STABLE_MAX  32
 
@@ -170,7 +171,7 @@ static int choose(struct sp_mem_live *l)
 	uint64_t addr = (uint64_t)(uintptr_t)&word;
 
 	l->stats.how = SP_MEM_PROCESS_VM;
-	if (read_raw(l, addr, &got, 8) == 0 && got == word)
+	if (!sp_filtered() && read_raw(l, addr, &got, 8) == 0 && got == word)
 		return 0;
 	l->stats.how = SP_MEM_PROC_FD;
 	l->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);

@@ -16,7 +16,7 @@ struct sp_mem {
 	sp_mem_read_fn *read;
 	void *ctx;
 	void (*forget)(void *ctx); /* makes the next reads fresh; NULL where nothing is kept */
-	/* tells that [from, to) will stay readable as long as the process lives; may be NULL */
+	/* says that [from, to) will stay readable as long as the process lives; may be NULL */
 	void (*stable)(void *ctx, uint64_t from, uint64_t to);
 };
 
@@ -48,8 +48,8 @@ static inline bool sp_mem_u8(const struct sp_mem *m, uint64_t addr, uint8_t *ret
 /* Reads a C string of at most @size - 1 bytes; longer ones are cut. Returns 0 or -EFAULT. */
 int sp_mem_str(const struct sp_mem *m, uint64_t addr, char *buf, size_t size);
 
-/* The process's own memory by process_vm_readv (else pread of /proc/self/mem, where seccomp denies
- * it), in lines that are kept until sp_mem_live_refresh(). */
+/* The process's own memory by process_vm_readv (else pread of /proc/self/mem, where it fails
+ * or a seccomp filter is, base/filtered.h), in lines that are kept until sp_mem_live_refresh(). */
 struct sp_mem_live;
 
 /* How live memory is read. SP_MEM_GUARDED: by @guard, which the agent gives for processes where
@@ -58,7 +58,8 @@ enum sp_mem_how { SP_MEM_PROCESS_VM, SP_MEM_PROC_FD, SP_MEM_GUARDED };
 
 /* @cache: bytes for kept lines (0: 256 KiB). @guard: may be NULL; then, where nothing works,
  * -EPERM. Owner: the caller owns *ret; sp_mem_live_free() closes and frees. Returns 0 or -errno. */
-int sp_mem_live_new(struct sp_mem_live **ret, size_t cache, const struct sp_mem *guard);
+__attribute__((warn_unused_result)) int sp_mem_live_new(
+	struct sp_mem_live **ret, size_t cache, const struct sp_mem *guard);
 void sp_mem_live_free(struct sp_mem_live *l);
 
 /* Borrowed until sp_mem_live_free(). */

@@ -26,7 +26,7 @@ struct entry {
 	struct symbol class_sym, name_sym, sig_sym;
 	uint64_t batch;	       /* last checked in */
 	bool replaced;	       /* and found to be another method by then */
-	uint64_t codes[CODES]; /* compiled code in whose company it was checked */
+	uint64_t codes[CODES]; /* compiled code that it was checked with */
 	uint32_t next_code;
 	uint64_t serial;
 	struct sp_name name;
@@ -88,12 +88,8 @@ int sp_method_names_new(struct sp_method_names **ret, const struct sp_mem *mem,
 
 void sp_method_names_free(struct sp_method_names *n)
 {
-	struct sp_arena arena;
-
-	if (!n)
-		return;
-	arena = n->arena;
-	sp_arena_done(&arena);
+	if (n)
+		sp_arena_done_own(&n->arena);
 }
 
 size_t sp_method_names_bytes(const struct sp_method_names *n)
@@ -219,7 +215,7 @@ static bool read_identity(
 	       pool_symbol(n, e->pool, sig, &e->sig_sym.addr);
 }
 
-/* Whether the method that lies there now is called as @e is; @e then stands for it. Classes that
+/* Whether the method that lies there now is called as @e is; @e is then used for it. Classes that
  * are generated again and again under one name come to lie where the last one lay. */
 static bool entry_same(struct sp_method_names *n, const struct sp_frame *f, struct entry *e)
 {
@@ -239,7 +235,7 @@ static bool entry_same(struct sp_method_names *n, const struct sp_frame *f, stru
 	return true;
 }
 
-static struct entry *make(struct sp_method_names *n, const struct sp_frame *f)
+static struct entry *make_method(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e = sp_arena_alloc(&n->arena, sizeof(*e));
 	uint32_t access = 0;
@@ -283,7 +279,7 @@ static bool none_unloaded(const struct sp_method_names *n)
 	return n->unloaded && *n->unloaded == n->unloaded_before;
 }
 
-static struct entry *find(struct sp_method_names *n, const struct sp_frame *f)
+static struct entry *find_method(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry **at = &n->buckets[bucket_of(n, f->method)];
 
@@ -311,19 +307,19 @@ static struct entry *find(struct sp_method_names *n, const struct sp_frame *f)
 	return NULL;
 }
 
-static struct entry *get(struct sp_method_names *n, const struct sp_frame *f)
+static struct entry *get_method(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e;
 	uint32_t b;
 
 	if (f->kind != SP_FRAME_KIND_JAVA || !f->method)
 		return NULL;
-	e = find(n, f);
+	e = find_method(n, f);
 	if (e)
 		return e->replaced ? NULL : e;
 	if (n->arena.cap - n->arena.used < sizeof(*e) + 3 * (SYMBOL_MAX + 32))
 		start_over(n);
-	e = make(n, f);
+	e = make_method(n, f);
 	if (!e)
 		return NULL;
 	b = bucket_of(n, f->method);
@@ -334,7 +330,7 @@ static struct entry *get(struct sp_method_names *n, const struct sp_frame *f)
 
 int sp_method_names_get(struct sp_method_names *n, const struct sp_frame *f, struct sp_name **ret)
 {
-	struct entry *e = get(n, f);
+	struct entry *e = get_method(n, f);
 
 	if (!e)
 		return -ESTALE;
@@ -389,7 +385,7 @@ static int32_t decode_line(const struct sp_method_names *n, uint64_t cm, int32_t
 
 int32_t sp_method_names_line(struct sp_method_names *n, const struct sp_frame *f)
 {
-	struct entry *e = get(n, f);
+	struct entry *e = get_method(n, f);
 	struct line_entry *l;
 
 	if (!e || f->bci < 0)

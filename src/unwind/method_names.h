@@ -20,8 +20,8 @@ struct sp_name {
 };
 
 /* @cap: bytes for cached names (0: 1 MB). When full it starts over (counted). */
-int sp_method_names_new(struct sp_method_names **ret, const struct sp_mem *mem,
-	const struct sp_hotspot *h, size_t cap);
+__attribute__((warn_unused_result)) int sp_method_names_new(struct sp_method_names **ret,
+	const struct sp_mem *mem, const struct sp_hotspot *h, size_t cap);
 void sp_method_names_free(struct sp_method_names *n);
 size_t sp_method_names_bytes(const struct sp_method_names *n);
 uint64_t sp_method_names_resets(const struct sp_method_names *n);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "unwind/image.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@
 struct sp_modules {
 	const struct sp_mem *mem;
 	struct sp_module *list; /* sorted by exec_start; paths are owned */
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	uint32_t next_id, epoch;
 	unsigned long long adds, subs;
 };
@@ -114,17 +116,10 @@ static void image_end(struct sp_modules *m, struct sp_module *mod)
 		memset(mod, 0, sizeof(*mod));
 		return;
 	}
-	if (m->count == m->room) {
-		uint32_t room = m->room ? m->room * 2 : 64;
-		struct sp_module *list = realloc(m->list, room * sizeof(*list));
-
-		if (!list) {
-			free((char *)mod->path);
-			memset(mod, 0, sizeof(*mod));
-			return;
-		}
-		m->list = list;
-		m->room = room;
+	if (sp_grow(&m->list, &m->room, m->count, sizeof(*m->list), 64) < 0) {
+		free((char *)mod->path);
+		memset(mod, 0, sizeof(*mod));
+		return;
 	}
 	slash = strrchr(mod->path, '/');
 	mod->name = slash ? slash + 1 : mod->path;
@@ -197,7 +192,8 @@ int sp_modules_parse(struct sp_modules *m, const char *maps, size_t len)
 	bool changed;
 
 	m->list = NULL;
-	m->count = m->room = 0;
+	m->count = 0;
+	m->room = 0;
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		struct mapping map;
@@ -272,6 +268,11 @@ const struct sp_module *sp_modules_get(const struct sp_modules *m, uint32_t id)
 		if (m->list[i].id == id)
 			return &m->list[i];
 	return NULL;
+}
+
+const struct sp_module *sp_modules_at(const struct sp_modules *m, uint32_t at)
+{
+	return at < m->count ? &m->list[at] : NULL;
 }
 
 const struct sp_module *sp_modules_by_name(const struct sp_modules *m, const char *prefix)

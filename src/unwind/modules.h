@@ -30,7 +30,8 @@ struct sp_module {
 struct sp_modules;
 
 /* @mem is borrowed for the life of the map. Returns 0 or -errno. */
-int sp_modules_new(struct sp_modules **ret, const struct sp_mem *mem);
+__attribute__((warn_unused_result)) int sp_modules_new(
+	struct sp_modules **ret, const struct sp_mem *mem);
 void sp_modules_free(struct sp_modules *m);
 
 /* Reads /proc/self/maps again if dlopen or dlclose happened since the last call (dl_iterate_phdr's
@@ -42,17 +43,19 @@ int sp_modules_refresh(struct sp_modules *m, bool force);
 /* The same from given text (replay). */
 int sp_modules_parse(struct sp_modules *m, const char *maps, size_t len);
 
-/* The module whose executable range covers @pc, or NULL. Borrowed until the next refresh. */
+/* The module with an executable range that covers @pc, or NULL. Borrowed until the next refresh. */
 const struct sp_module *sp_modules_find(const struct sp_modules *m, uint64_t pc);
 /* By id (a frame's @module); NULL when it is gone. */
 const struct sp_module *sp_modules_get(const struct sp_modules *m, uint32_t id);
+/* The @at-th of them, or NULL behind the last one. */
+const struct sp_module *sp_modules_at(const struct sp_modules *m, uint32_t at);
 const struct sp_module *sp_modules_by_name(const struct sp_modules *m, const char *prefix);
 
 /* Address of an exported symbol, 0 if not there. */
 uint64_t sp_modules_symbol(
 	const struct sp_modules *m, const struct sp_module *mod, const char *name);
 
-/* The exported function that covers @pc, for a frame whose module has no other symbols. Writes its
+/* The exported function that covers @pc, for a frame of a module without other symbols. Writes its
  * name to @buf. Returns 0 or -ENOENT. */
 int sp_modules_name(const struct sp_modules *m, uint64_t pc, char *buf, size_t size);
 

@@ -135,7 +135,7 @@ static bool is_native_method(const struct sp_walk *w, uint64_t method)
 	       sp_mem_u32(h->mem, method + h->f.method_access, &access) && (access & ACC_NATIVE);
 }
 
-/* The compiled native method whose frame pointer is @fp: its callee returns into it, and that
+/* The compiled native method with the frame pointer @fp: its callee returns into it, and that
  * return address is exactly a frame below. Two that fit: *ret_unsure, the name is not known. */
 static bool wrapper_at(struct sp_walk *w, uint64_t fp, struct sp_anchor *ret, bool *ret_unsure)
 {
@@ -208,7 +208,7 @@ struct chain {
 	uint32_t links;
 };
 
-/* The interpreted native method whose frame pointer is @fp. */
+/* The interpreted native method with the frame pointer @fp. */
 static bool interpreted_at(struct sp_walk *w, uint64_t fp, struct sp_anchor *ret)
 {
 	const struct sp_hotspot *h = w->u->hotspot;
@@ -281,7 +281,7 @@ void sp_rowless_gap(struct sp_walk *w)
 	}
 }
 
-/* A perf ring's record has no anchor. Frame pointers can stand in for it: code that does not use
+/* A perf ring's record has no anchor. Frame pointers can replace it: code that does not use
  * rbp leaves the native method's own in it, other code saves it where frame pointers lead. */
 bool sp_rowless_by_links(struct sp_walk *w)
 {

@@ -88,15 +88,38 @@ static int find_desc(
 	return ret[1] <= 0 ? -ENOENT : 0;
 }
 
+/* The chain of scopes from @at on, innermost first. Returns their number or -EBADMSG. */
+static int read_scopes(const struct sp_hotspot *h, const struct sp_blob *b,
+	const struct debug_info *d, uint32_t at, struct sp_scope *ret, unsigned max)
+{
+	bool no_zero = h->version >= 20;
+	unsigned n = 0;
+
+	do {
+		struct sp_bytes bytes;
+		uint32_t sender, index;
+
+		sp_bytes_init(&bytes, h->mem, d->scopes + at, d->scopes + at + 15);
+		sender = sp_bytes_unsigned5(&bytes, no_zero);
+		index = sp_bytes_unsigned5(&bytes, no_zero);
+		ret[n].bci = (int32_t)sp_bytes_unsigned5(&bytes, no_zero) - 1;
+		if (bytes.failed || index == 0 || index > 100000 || (sender && sender >= at) ||
+			!sp_mem_u64(h->mem, d->metadata + 8ull * (index - 1), &ret[n].method))
+			return -EBADMSG;
+		if (!sp_code_cache_method_in(h, b, ret[n].method, &ret[n].const_method))
+			ret[n].const_method = 0;
+		n++;
+		at = sender;
+	} while (at && n < max);
+	return (int)n;
+}
+
 int sp_code_cache_scopes(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc, bool top,
 	struct sp_scope *ret, unsigned max, bool *ret_exact)
 {
-	bool no_zero = h->version >= 20;
 	int32_t desc[2] = {0, 0};
 	int32_t off = (int32_t)(pc - b->code_begin);
 	struct debug_info d;
-	uint32_t at;
-	unsigned n = 0;
 	int r;
 
 	if (!locate(h, b->addr, &d))
@@ -105,22 +128,25 @@ int sp_code_cache_scopes(const struct sp_hotspot *h, const struct sp_blob *b, ui
 	if (r < 0)
 		return r;
 	*ret_exact = desc[0] == off;
-	at = (uint32_t)desc[1];
-	do {
-		struct sp_bytes bytes;
-		uint32_t sender, index;
+	return read_scopes(h, b, &d, (uint32_t)desc[1], ret, max);
+}
 
-		sp_bytes_init(&bytes, h->mem, d.scopes + at, d.scopes + at + 15);
-		sender = sp_bytes_unsigned5(&bytes, no_zero);
-		index = sp_bytes_unsigned5(&bytes, no_zero);
-		ret[n].bci = (int32_t)sp_bytes_unsigned5(&bytes, no_zero) - 1;
-		if (bytes.failed || index == 0 || index > 100000 || (sender && sender >= at) ||
-			!sp_mem_u64(h->mem, d.metadata + 8ull * (index - 1), &ret[n].method))
-			return -EBADMSG;
-		if (!sp_code_cache_method(h, ret[n].method, &ret[n].const_method))
-			ret[n].const_method = 0;
-		n++;
-		at = sender;
-	} while (at && n < max);
-	return (int)n;
+bool sp_code_cache_returning(const struct sp_hotspot *h, const struct sp_blob *b, uint64_t pc,
+	uint64_t end, struct sp_scope *ret)
+{
+	struct sp_scope scopes[SP_SCOPES_MAX];
+	int32_t desc[2] = {0, 0};
+	int32_t off = (int32_t)(pc - b->code_begin);
+	struct debug_info d;
+	int n = 0;
+
+	if (!locate(h, b->addr, &d) || find_desc(h, &d, off + 1, desc) < 0 ||
+		desc[0] <= (int32_t)(end - b->code_begin))
+		return false;
+	if (find_desc(h, &d, off, desc) == 0 && desc[0] == off)
+		n = read_scopes(h, b, &d, (uint32_t)desc[1], scopes, SP_SCOPES_MAX);
+	*ret = (struct sp_scope){.method = b->method, .bci = -1};
+	if (n > 0 && scopes[n - 1].method == b->method)
+		*ret = scopes[n - 1];
+	return ret->const_method || sp_code_cache_method_in(h, b, b->method, &ret->const_method);
 }

@@ -55,12 +55,8 @@ int sp_stubs_new(struct sp_stubs **ret, size_t cap)
 
 void sp_stubs_free(struct sp_stubs *s)
 {
-	struct sp_arena arena;
-
-	if (!s)
-		return;
-	arena = s->arena;
-	sp_arena_done(&arena);
+	if (s)
+		sp_arena_done_own(&s->arena);
 }
 
 void sp_stubs_add(struct sp_stubs *s, const char *name, uint64_t begin, uint64_t end)

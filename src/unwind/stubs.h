@@ -12,7 +12,7 @@
 struct sp_stubs;
 
 /* @cap: bytes in all, mapped, touched as used. Returns 0 or -ENOMEM. */
-int sp_stubs_new(struct sp_stubs **ret, size_t cap);
+__attribute__((warn_unused_result)) int sp_stubs_new(struct sp_stubs **ret, size_t cap);
 void sp_stubs_free(struct sp_stubs *s);
 
 /* Adds [begin, end). Full: counted, not kept. Any thread, never waits. */

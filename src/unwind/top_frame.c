@@ -1,5 +1,5 @@
 /* The top frame of generated code may be half built or half removed. What the next and the last
- * instructions do to the stack tells where the return address is; the guess is checked, because
+ * instructions do to the stack shows where the return address is; the guess is checked, because
  * only some addresses can be returned to. */
 #include "unwind/unwind_internal.h"
 
@@ -113,19 +113,19 @@ static unsigned return_poll(const uint8_t *p)
 	return 0;
 }
 
-/* From here on only polls lie before the return. */
-static bool returns(const uint8_t *p, const uint8_t *end)
+/* The return, where from here on only polls lie before it, or NULL. */
+static const uint8_t *returns(const uint8_t *p, const uint8_t *end)
 {
 	while (p + 8 < end) {
 		unsigned n = return_poll(p);
 
 		if (*p == 0xc3)
-			return true;
+			return p;
 		if (!n)
-			return false;
+			return NULL;
 		p += n;
 	}
-	return false;
+	return NULL;
 }
 
 static bool after_add(const uint8_t *at, uint32_t frame)
@@ -162,6 +162,26 @@ static enum state epilogue_state(struct sp_walk *w, const struct sp_blob *b)
 	if (*at == 0x5d && (after_add(at, b->frame_size) || returns(at + 1, code + sizeof(code))))
 		return PUSHED;
 	return poll_stub(at) ? NONE : COMPLETE;
+}
+
+uint64_t sp_top_frame_return(struct sp_walk *w, const struct sp_blob *b, uint64_t pc)
+{
+	static const uint8_t vzeroupper[] = {0xc5, 0xf8, 0x77};
+	const uint8_t *p, *end;
+	uint8_t code[56];
+	uint32_t imm;
+	unsigned n;
+
+	memset(code, 0, sizeof(code));
+	if (!b->frame_size || sp_mem_read(w->u->mem, pc, code, sizeof(code)) < 0)
+		return 0;
+	p = memcmp(code, vzeroupper, 3) ? code : code + 3;
+	n = rsp_imm(p, 0xc4, &imm);
+	if (n && imm != b->frame_size - 16)
+		return 0;
+	p += n;
+	end = returns(p + (*p == 0x5d), code + sizeof(code));
+	return end ? pc + (uint64_t)(end - code) : 0;
 }
 
 static bool place_for(

@@ -68,12 +68,8 @@ int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct s
 
 void sp_unwinder_free(struct sp_unwinder *u)
 {
-	struct sp_arena arena;
-
-	if (!u)
-		return;
-	arena = u->arena;
-	sp_arena_done(&arena);
+	if (u)
+		sp_arena_done_own(&u->arena);
 }
 
 size_t sp_unwinder_bytes(const struct sp_unwinder *u)
@@ -191,6 +187,7 @@ int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool
 {
 	struct sp_scopes_entry *e = &w->u->scopes[hash(pc * 2 + top) & w->u->scope_mask];
 	bool exact;
+	uint64_t end;
 	int r;
 
 	if (e->valid && e->pc == pc && e->compile_id == b->compile_id && e->top == top &&
@@ -203,6 +200,9 @@ int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool
 	r = sp_code_cache_scopes(w->u->hotspot, b, pc, top, ret, max, &exact);
 	if (r <= 0)
 		return r;
+	end = top ? sp_top_frame_return(w, b, pc) : 0;
+	if (end && sp_code_cache_returning(w->u->hotspot, b, pc, end, ret))
+		r = 1;
 	e->pc = pc;
 	e->compile_id = b->compile_id;
 	e->top = top;
@@ -312,8 +312,7 @@ static void loop(struct sp_walk *w)
 {
 	for (;;) {
 		uint64_t sp = w->regs.r[SP_ARCH_SP];
-		bool top =
-			w->exact; /* a frame whose return address was popped already may be empty */
+		bool top = w->exact; /* a frame may be empty once its return address was popped */
 		bool known = false;
 		enum sp_unwind_reason why;
 

@@ -30,6 +30,8 @@ enum sp_frame_flags {
 	SP_FRAMEFLAG_GAP = 16,		/* unknown kind: native frames that cannot be followed, one
 					   or more; older ones follow if any were found */
 	SP_FRAMEFLAG_GUESSED = 4,	/* pc is exact but caller was found by a fallback */
+	SP_FRAMEFLAG_NO_JAVA = 32,	/* unknown kind: replaces a stack without a Java frame where
+					 * native frames are not wanted */
 };
 
 struct sp_frame {
@@ -41,7 +43,7 @@ struct sp_frame {
 	uint64_t method;       /* Java: Method*; stub: the CodeBlob's _name (char *) */
 	uint64_t const_method; /* stub: end of the blob's code */
 	uint64_t offset; /* native: pc as the module's file numbers it (caller frames: pc - 1) */
-	uint64_t code;	 /* compiled Java: stands for this very piece of code; stub: begin of the
+	uint64_t code;	 /* compiled Java: identifies this very piece of code; stub: begin of the
 			    blob's code; else 0 */
 	uint32_t module; /* native: sp_module.id or SP_NO_MODULE */
 };
@@ -66,7 +68,7 @@ enum sp_unwind_reason {
 	SP_WHY_SCOPE,	     /* malformed debug information */
 	SP_WHY_METHOD,	     /* a Method* that is none */
 	SP_WHY_INTERPRETER,  /* an interpreter frame that makes no sense */
-	SP_WHY_STUB,	     /* a stub whose frame is not understood */
+	SP_WHY_STUB,	     /* a stub with a frame that is not understood */
 	SP_WHY_MEMORY,	     /* a needed read faulted */
 	SP_WHY_CODE_CHANGED, /* code was replaced after the sample */
 	SP_WHY_COUNT
@@ -100,8 +102,9 @@ struct sp_unwinder;
 
 /* @hotspot may be NULL (no JVM, or not understood). All are borrowed for life. @cap: bytes for the
  * caches in all (0: 2 MB). Returns 0 or -ENOMEM. */
-int sp_unwinder_new(struct sp_unwinder **ret, const struct sp_mem *mem, struct sp_modules *modules,
-	struct sp_hotspot *hotspot, size_t cap);
+__attribute__((warn_unused_result)) int sp_unwinder_new(struct sp_unwinder **ret,
+	const struct sp_mem *mem, struct sp_modules *modules, struct sp_hotspot *hotspot,
+	size_t cap);
 void sp_unwinder_free(struct sp_unwinder *u);
 size_t sp_unwinder_bytes(const struct sp_unwinder *u);
 

@@ -1,5 +1,5 @@
 /* The state of one unwind, shared by the unwinder's sources: unwind.c (loop, native frames), java.c
- * (frames of generated code), top_frame.c (a thread that stands in a prologue or epilogue),
+ * (frames of generated code), top_frame.c (a thread that is in a prologue or epilogue),
  * blocked.c (registers that the capture did not know). */
 #ifndef SP_UNWIND_UNWIND_INTERNAL_H
 #define SP_UNWIND_UNWIND_INTERNAL_H
@@ -56,7 +56,7 @@ struct sp_walk {
 	struct sp_unwinder *u;
 	const struct sp_snapshot *snap;
 	struct sp_cfi_regs regs;
-	bool exact; /* pc is where the thread stands: top frame, or interrupted by a signal */
+	bool exact; /* pc is where the thread is: top frame, or interrupted by a signal */
 	bool cut;   /* a read needed stack bytes that the snapshot does not have */
 	bool done;  /* reached the thread's entry */
 	bool vthread;
@@ -75,7 +75,7 @@ struct sp_walk {
 
 /* A word of the thread's stack. Returns 0; -ENODATA beyond the snapshot (sets cut); -EFAULT outside
  * of the stack. */
-int sp_walk_load(void *walk, uint64_t addr, uint64_t *ret);
+__attribute__((warn_unused_result)) int sp_walk_load(void *walk, uint64_t addr, uint64_t *ret);
 static inline bool sp_walk_word(struct sp_walk *w, uint64_t addr, uint64_t *ret)
 {
 	return sp_walk_load(w, addr, ret) == 0;
@@ -105,7 +105,8 @@ int sp_walk_row(struct sp_walk *w, uint64_t pc, const struct sp_cfi_row **ret, u
 /* The blob for a pc, cached and checked to be still the same. Returns as sp_code_cache_find. */
 int sp_walk_blob(struct sp_walk *w, uint64_t pc, const struct sp_blob **ret);
 
-/* The scopes at @pc, cached. Returns as sp_code_cache_scopes. */
+/* The scopes at @pc, cached. Returns as sp_code_cache_scopes; in an epilogue, what
+ * sp_code_cache_returning says. */
 int sp_walk_scopes(struct sp_walk *w, const struct sp_blob *b, uint64_t pc, bool top,
 	struct sp_scope *ret, unsigned max, bool *ret_exact);
 
@@ -133,6 +134,8 @@ struct sp_walk_place {
 };
 bool sp_top_frame_compiled(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret);
 bool sp_top_frame_stub(struct sp_walk *w, const struct sp_blob *b, struct sp_walk_place *ret);
+/* Where the return instruction is, if @pc is in a compiled method's epilogue; else 0. */
+uint64_t sp_top_frame_return(struct sp_walk *w, const struct sp_blob *b, uint64_t pc);
 /* Bytes on top of a compiled frame at a call that has no debug information: saved registers. */
 uint32_t sp_top_frame_extra(struct sp_walk *w, const struct sp_blob *b, uint64_t pc);
 
@@ -145,7 +148,7 @@ uint64_t sp_call_through(const struct sp_mem *mem, uint64_t target);
 /* Whether a direct target leads to @func: itself, or a PLT entry for it. */
 bool sp_call_site_reaches(const struct sp_mem *mem, uint64_t target, uint64_t func);
 
-/* rowless.c: the caller of a function without a row, only where the thread stands in it itself. */
+/* rowless.c: the caller of a function without a row, only where the thread is in it itself. */
 bool sp_rowless_step(struct sp_walk *w);
 /* Whether native frames since that step have led to the last Java frame, where they now are in Java
  * code. */
@@ -159,7 +162,7 @@ void sp_rowless_gap(struct sp_walk *w);
 /* Without an anchor: on to the native method that frame pointers lead to, behind a gap. */
 bool sp_rowless_by_links(struct sp_walk *w);
 
-/* blocked.c: finds the caller of a native function whose CFA register is unknown. */
+/* blocked.c: finds the caller of a native function with an unknown CFA register. */
 bool sp_blocked_step(struct sp_walk *w, const struct sp_cfi_row *row, uint64_t func);
 
 #endif

@@ -110,7 +110,9 @@ static const struct want wants[] = {
 	FIELD("Symbol", "_body", sym_body),
 	MAYBE("Klass", "_super", klass_super),
 	MAYBE("InstanceKlass", "_constants", klass_constants),
-	MAYBE("InstanceKlass", "_fieldinfo_stream", klass_fieldinfo), /* from 21 */
+	MAYBE("InstanceKlass", "_fieldinfo_stream", klass_fieldinfo),	 /* from 21 */
+	MAYBE_S("MetaspaceObj", "_shared_metaspace_base", archive_from), /* from 12 */
+	MAYBE_S("MetaspaceObj", "_shared_metaspace_top", archive_to),
 	MAYBE_S("CompressedOops", "_narrow_oop._base", narrow_oop_base),
 	MAYBE_S("CompressedOops", "_base", narrow_oop_base), /* from 25 */
 	MAYBE_S("CompressedOops", "_narrow_oop._shift", narrow_oop_shift),

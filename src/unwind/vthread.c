@@ -4,6 +4,7 @@
  * right class is kept. Offsets come from the fields' own description (JDK 21 and later). */
 #include "unwind/vthread.h"
 
+#include "base/utf8.h"
 #include "unwind/bytes.h"
 #include "unwind/layout.h"
 
@@ -13,7 +14,7 @@
 #define FIELDS_MAX 512
 #define SUPERS_MAX 8
 #define BYTES_MAX  1024
-#define CONTENT	   8 /* where an object's class stands */
+#define CONTENT	   8 /* where an object's class is */
 
 /* Bits of a field's flags that say that more numbers follow (fieldInfo.hpp). */
 #define FF_INITIALIZED 1u
@@ -188,29 +189,9 @@ static uint64_t follow(struct sp_hotspot *h, uint64_t addr, int class)
 	return 0;
 }
 
-static bool learn(struct sp_hotspot *h, int class, const char *name, uint32_t *at)
+static bool find_field(struct sp_hotspot *h, int class, const char *name, uint32_t *at)
 {
 	return *at || field(h, h->vthreads.klass[class], name, at);
-}
-
-static char *put_utf8(char *p, uint32_t ch)
-{
-	if (ch < 0x80) {
-		*p++ = (char)ch;
-		return p;
-	}
-	if (ch < 0x800) {
-		*p++ = (char)(0xc0 | ch >> 6);
-	} else if (ch < 0x10000) {
-		*p++ = (char)(0xe0 | ch >> 12);
-		*p++ = (char)(0x80 | (ch >> 6 & 0x3f));
-	} else {
-		*p++ = (char)(0xf0 | ch >> 18);
-		*p++ = (char)(0x80 | (ch >> 12 & 0x3f));
-		*p++ = (char)(0x80 | (ch >> 6 & 0x3f));
-	}
-	*p++ = (char)(0x80 | (ch & 0x3f));
-	return p;
 }
 
 /* A String's bytes, Latin-1 or UTF-16 as the machine writes it, into @to. */
@@ -223,9 +204,9 @@ static void decode(const uint8_t *bytes, uint32_t len, bool utf16, char to[SP_VT
 		uint32_t ch = utf16 ? bytes[i] | (uint32_t)bytes[i + 1] << 8 : bytes[i];
 
 		if (high && ch >= 0xdc00 && ch < 0xe000)
-			p = put_utf8(p, 0x10000 + ((high - 0xd800) << 10) + (ch - 0xdc00));
+			p += sp_utf8_put(p, 0x10000 + ((high - 0xd800) << 10) + (ch - 0xdc00));
 		else if (ch < 0xd800 || ch >= 0xe000)
-			p = put_utf8(p, ch);
+			p += sp_utf8_put(p, ch);
 		high = ch >= 0xd800 && ch < 0xdc00 ? ch : 0;
 	}
 	*p = 0;
@@ -239,7 +220,8 @@ static bool read_string(struct sp_hotspot *h, uint64_t string, char to[SP_VTHREA
 	uint8_t bytes[BYTES_MAX], coder;
 	uint64_t array;
 
-	if (!learn(h, STRING, "value", &v->value) || !learn(h, STRING, "coder", &v->coder) ||
+	if (!find_field(h, STRING, "value", &v->value) ||
+		!find_field(h, STRING, "coder", &v->coder) ||
 		!sp_mem_u8(h->mem, string + v->coder, &coder) || coder > 1)
 		return false;
 	array = reference(h, string + v->value, v->way - 1);
@@ -263,15 +245,16 @@ int sp_vthread_get(struct sp_hotspot *h, uint64_t continuation, struct sp_vthrea
 		return -ENOTSUP;
 	if (!is_a(h, continuation, CONTINUATION))
 		return -ESTALE;
-	if (!learn(h, CONTINUATION, "target", &v->target)) {
+	if (!find_field(h, CONTINUATION, "target", &v->target)) {
 		v->unknown = true;
 		return -ENOTSUP;
 	}
 	runnable = follow(h, continuation + v->target, RUNNABLE);
-	if (!runnable || !learn(h, RUNNABLE, "val$vthread", &v->vthread))
+	if (!runnable || !find_field(h, RUNNABLE, "val$vthread", &v->vthread))
 		return -ESTALE;
 	thread = follow(h, runnable + v->vthread, THREAD);
-	if (!thread || !learn(h, THREAD, "name", &v->name) || !learn(h, THREAD, "tid", &v->tid) ||
+	if (!thread || !find_field(h, THREAD, "name", &v->name) ||
+		!find_field(h, THREAD, "tid", &v->tid) ||
 		!sp_mem_u64(h->mem, thread + v->tid, &ret->id))
 		return -ESTALE;
 	name = follow(h, thread + v->name, STRING);
