@@ -1,7 +1,7 @@
 /* Guests in a JVM's control group: see cgroup_guest.h. */
 #include "cgroup_guest.h"
 
-#include "cgroup.h"
+#include "base/cgroup.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -40,7 +40,7 @@ int sp_elf_header_read(int fd, struct sp_elf_header *ret)
 {
 	Elf64_Ehdr eh = {0};
 
-	/* e_machine stands at the same place in both classes */
+	/* e_machine is at the same place in both classes */
 	if (pread(fd, &eh, sizeof(eh), 0) < (ssize_t)sizeof(Elf32_Ehdr) ||
 		memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;

@@ -12,7 +12,7 @@ struct sp_elf_header {
 
 /* Reads an opened file; all offsets in it are checked and reads are bounded.
  * Returns 0, or -ENOEXEC where it is not a little-endian ELF file. */
-int sp_elf_header_read(int fd, struct sp_elf_header *ret);
+__attribute__((warn_unused_result)) int sp_elf_header_read(int fd, struct sp_elf_header *ret);
 
 /* "x86-64", "aarch64", … or "machine 99" in a static table or @buf. */
 const char *sp_elf_header_machine(int machine, char buf[32]);

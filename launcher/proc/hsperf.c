@@ -2,6 +2,7 @@
 #include "hsperf.h"
 
 #include "base/cleanup.h"
+#include "base/perfdata.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,25 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Offsets of the head and of an entry, in bytes. */
-enum {
-	HEAD_ORDER = 4,
-	HEAD_MAJOR = 5,
-	HEAD_ACCESSIBLE = 7,
-	HEAD_USED = 8,
-	HEAD_FIRST = 24,
-	HEAD_ENTRIES = 28,
-	HEAD_SIZE = 32,
-
-	ENTRY_LENGTH = 0,
-	ENTRY_NAME = 4,
-	ENTRY_VECTOR = 8,
-	ENTRY_TYPE = 12,
-	ENTRY_DATA = 16,
-	ENTRY_SIZE = 20,
-
-	MAX_DIRS = 20000, /* names looked at in a crowded /tmp */
-};
+enum { MAX_DIRS = 20000 }; /* names looked at in a crowded /tmp */
 
 static const struct {
 	const char *name;
@@ -49,58 +32,30 @@ static const struct {
 #undef FIELD
 };
 
-static uint32_t u32(const unsigned char *p)
+/* Copies one entry's string if it is one of ours. */
+static void take_entry(void *ctx, const struct sp_perfdata_entry *e)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
+	struct sp_hsperf *ret = ctx;
 
-/* Copies one entry's string if it is one of ours. @e has @len bytes, at least ENTRY_SIZE. */
-static void take_entry(const unsigned char *e, size_t len, struct sp_hsperf *ret)
-{
-	uint32_t name = u32(e + ENTRY_NAME), data = u32(e + ENTRY_DATA), n = u32(e + ENTRY_VECTOR);
-
-	if (e[ENTRY_TYPE] != 'B' || name >= len || data > len || n > len - data)
-		return;
-	if (!memchr(e + name, '\0', len - name))
-		return;
-	for (size_t i = 0; i < SP_COUNT(fields); i++) {
-		if (strcmp((const char *)e + name, fields[i].name) == 0) {
-			snprintf((char *)ret + fields[i].offset, fields[i].size, "%.*s", (int)n,
-				(const char *)e + data);
-			return;
-		}
-	}
+	for (size_t i = 0; i < SP_COUNT(fields) && e->type == 'B'; i++)
+		if (strcmp(e->name, fields[i].name) == 0)
+			snprintf((char *)ret + fields[i].offset, fields[i].size, "%.*s",
+				(int)e->elements, (const char *)e->data);
 }
 
 int sp_hsperf_parse(const void *bytes, size_t len, struct sp_hsperf *ret)
 {
-	static const unsigned char magic[4] = {0xca, 0xfe, 0xc0, 0xc0};
-	const unsigned char *data = bytes;
 	struct sp_hsperf perf = {0};
-	uint32_t used, at, entries;
+	int r;
 
-	if (len < HEAD_SIZE || memcmp(data, magic, sizeof(magic)) != 0 || data[HEAD_MAJOR] != 2 ||
-		data[HEAD_ORDER] != 1)
+	if (len < SP_PERFDATA_HEAD || !sp_perfdata_used(bytes))
 		return -EINVAL;
-	if (data[HEAD_ACCESSIBLE] != 1)
+	if (!sp_perfdata_is_ready(bytes))
 		return -EAGAIN;
-	used = u32(data + HEAD_USED);
-	if (used < len)
-		len = used;
-	at = u32(data + HEAD_FIRST);
-	entries = u32(data + HEAD_ENTRIES);
-	for (; entries && at <= len && len - at >= ENTRY_SIZE; entries--) {
-		uint32_t n = u32(data + at + ENTRY_LENGTH);
-
-		if (n < ENTRY_SIZE || n > len - at)
-			break;
-		take_entry(data + at, n, &perf);
-		at += n;
-	}
-	if (entries)
-		return -EINVAL;
-	*ret = perf;
-	return 0;
+	r = sp_perfdata_each(bytes, len, take_entry, &perf);
+	if (r == 0)
+		*ret = perf;
+	return r;
 }
 
 static int read_from(

@@ -30,7 +30,7 @@ int sp_hsperf_parse(const void *data, size_t len, struct sp_hsperf *ret);
 /* Finds and reads the file of a process through its own root; it must be a regular file that
  * belongs to @uid. @user: the name that is tried first, before other directories are looked at.
  * Returns 0, -ENOENT (switched off, or never made), or -errno. */
-int sp_hsperf_read(
+__attribute__((warn_unused_result)) int sp_hsperf_read(
 	const struct sp_proc *p, pid_t nspid, uid_t uid, const char *user, struct sp_hsperf *ret);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { MAX_ARGFILE = 1 << 20 };
 
-/* Options whose value is the next word. */
+/* Options with their value in the next word. */
 static const char *const with_value[] = {
 	"-cp",
 	"-classpath",

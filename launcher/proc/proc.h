@@ -1,4 +1,4 @@
-/* Careful readers of /proc/PID. Everything found there was written by somebody else: it is read
+/* Careful readers of /proc/PID. Everything found there was written by others: it is read
  * with limits and parsed as data. A process is held by a descriptor on its directory, so that a
  * pid that is used again is never mistaken for the one that was looked at.
  * Functions take the descriptor of a proc root: sp_proc_root(), or a made-up tree in tests. */
@@ -21,7 +21,7 @@ struct sp_proc {
 };
 
 /* Returns 0, -ESRCH where there is no such process (or hidepid hides it), or -errno. */
-int sp_proc_open(int procfd, pid_t pid, struct sp_proc *ret);
+__attribute__((warn_unused_result)) int sp_proc_open(int procfd, pid_t pid, struct sp_proc *ret);
 void sp_proc_done(struct sp_proc *p);
 
 #define SP_AUTO_PROC __attribute__((cleanup(sp_proc_done)))
@@ -29,7 +29,7 @@ void sp_proc_done(struct sp_proc *p);
 /* Fields of /proc/PID/status; what an old kernel does not say is 0. */
 struct sp_proc_status {
 	char state; /* R S D T t Z X */
-	pid_t tgid; /* the process it is a thread of: itself, if it is none; 0: not told */
+	pid_t tgid; /* the process it is a thread of: itself, if it is none; 0: unknown */
 	pid_t ppid;
 	int threads;	 /* how many it has */
 	pid_t tracer;	 /* 0: none */
@@ -45,14 +45,16 @@ struct sp_proc_status {
 int sp_proc_read_status(const struct sp_proc *p, struct sp_proc_status *ret);
 
 /* Start time in clock ticks since boot: pid and this name one process. Returns as above. */
-int sp_proc_read_start(const struct sp_proc *p, uint64_t *ret_ticks);
+__attribute__((warn_unused_result)) int sp_proc_read_start(
+	const struct sp_proc *p, uint64_t *ret_ticks);
 
 /* Nanoseconds since a start time of sp_proc_read_start. */
 uint64_t sp_proc_age_ns(uint64_t start_ticks);
 
 /* Appends a whole file below the directory ("cmdline", "environ", "cgroup"), at most @max bytes;
  * what is longer is cut. Returns 0 or -errno (-EACCES: not ours to see). */
-int sp_proc_read(const struct sp_proc *p, const char *file, size_t max, struct sp_buf *ret);
+__attribute__((warn_unused_result)) int sp_proc_read(
+	const struct sp_proc *p, const char *file, size_t max, struct sp_buf *ret);
 
 /* A link below the directory ("exe", "cwd", "fd/3"). Returns 0, -errno, -ENAMETOOLONG. */
 int sp_proc_readlink(const struct sp_proc *p, const char *file, char *ret, size_t len);
@@ -80,12 +82,11 @@ int sp_proc_each_map(
 /* Parses one line of maps (changed in place). Returns 0, or -EINVAL. */
 int sp_proc_parse_map(char *line, struct sp_proc_map *ret);
 
-/* Opens a regular file of a process for reading, as the process would see @path from its root.
- * Symbolic links are followed inside that root only (an absolute link begins at it again, ".." is
- * refused), so no link of a hostile target leads to a file of ours; FIFOs and devices are never
- * opened for reading. The file must belong to @uid, the user of the process.
- * Returns: a descriptor that the caller closes, or -errno (-EXDEV for "..", -EPERM for a wrong
- * owner, -EINVAL for what is not a regular file). */
+/* Opens a regular file of a process for reading, as the process would see @path from its root, by
+ * the rules of base/rootfs.h: nothing outside of that root is reached. The file must belong to
+ * @uid, the user of the process.
+ * Returns: a descriptor that the caller closes, or -errno (-EPERM for a wrong owner, -EINVAL for
+ * what is not a regular file). */
 int sp_proc_open_file(const struct sp_proc *p, const char *path, uid_t uid);
 
 /* The same for a file that belongs to @uid or that everybody may read: a launcher of root's never

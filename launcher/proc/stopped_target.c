@@ -1,4 +1,4 @@
-/* Targets that stand still: see stopped_target.h. A tracer such as strace stops a process for
+/* Stopped targets: see stopped_target.h. A tracer such as strace stops a process for
  * moments, all the time: only one that is found stopped twice is worth a word. */
 #include "stopped_target.h"
 

@@ -1,4 +1,4 @@
-/* Targets that stand still while a launcher waits for them: SIGSTOP, or a debugger's hold. */
+/* Targets that are stopped while a launcher waits for them: SIGSTOP, or a debugger's hold. */
 #ifndef SP_LAUNCHER_PROC_STOPPED_TARGET_H
 #define SP_LAUNCHER_PROC_STOPPED_TARGET_H
 

@@ -1,7 +1,7 @@
 /* See py_memory_request.h. */
 #include "py_memory_request.h"
 
-#include "py_proc.h"
+#include "pysample/py_proc.h"
 #include "wire/chan.h"
 
 #include <errno.h>

@@ -100,7 +100,7 @@ int sp_pynative_new(struct sp_pynative **ret, pid_t pid, struct sp_err *err)
 		r = read_maps(n);
 	if (r < 0) {
 		sp_pynative_free(n);
-		return sp_err_set(err, r, "its native code cannot be told: %s", strerror(-r));
+		return sp_err_set(err, r, "its native code cannot be read: %s", strerror(-r));
 	}
 	*ret = n;
 	return 0;
@@ -129,7 +129,7 @@ struct sp_pyptraces sp_pynative_stops(const struct sp_pynative *n)
 	return n->stop.stops;
 }
 
-/* End of the mapping that @addr lies in; 0: none. The thread stands still meanwhile: no text is
+/* End of the mapping that @addr lies in; 0: none. The thread is stopped meanwhile: no text is
  * read for a stack that was met before. */
 static uint64_t mapping_end(struct sp_pynative *n, uint64_t addr)
 {
@@ -151,7 +151,7 @@ static uint64_t mapping_end(struct sp_pynative *n, uint64_t addr)
 	return 0;
 }
 
-/* The stack of the thread whose stack pointer is in @snap. */
+/* The stack of the thread with the stack pointer in @snap. */
 static int copy_stack(struct sp_pynative *n, struct sp_snapshot *snap)
 {
 	uint64_t sp = snap->regs[SP_REG_RSP], end = mapping_end(n, sp);

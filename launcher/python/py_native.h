@@ -1,5 +1,5 @@
 /* Native frames of Python threads, between the Python ones. A thread that waits in the kernel is
- * read where it stands; one that runs, or whose registers are needed, is stopped by ptrace(2) for
+ * read where it waits; one that runs, or needs its registers read, is stopped by ptrace(2) for
  * as long as copying its registers, its stack and its Python frames takes. One thread at a time. */
 #ifndef SP_LAUNCHER_PYTHON_PY_NATIVE_H
 #define SP_LAUNCHER_PYTHON_PY_NATIVE_H
@@ -7,14 +7,6 @@
 #include "base/err.h"
 #include "py/mixed_stack.h"
 #include "py_ptrace.h"
-
-#define SP_PYMIXED_MAX (2 * SP_PY_DEPTH_MAX)
-
-struct sp_pymixed {
-	struct sp_pymixed_frame frames[SP_PYMIXED_MAX]; /* leaf first; borrowed until the next */
-	size_t count;
-	bool truncated; /* native frames below the last are missing */
-};
 
 struct sp_pynative;
 

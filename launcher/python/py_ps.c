@@ -2,8 +2,8 @@
 #include "py_ps.h"
 
 #include "base/cleanup.h"
-#include "driver_python.h"
-#include "py_proc.h"
+#include "pysample/driver_python.h"
+#include "pysample/py_proc.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ void sp_pyps_fill(struct sp_jvm *j)
 	size_t n = sp_jvm_is_spark(j) ? sp_pyproc_children(j->pid, false, children, CHILDREN) : 0;
 	char command[4096];
 
-	j->python_driver = sp_driver_python(j);
+	j->python_driver = j->role == SP_ROLE_DRIVER ? sp_driver_python(j->pid) : 0;
 	for (size_t i = 0; i < n; i++) {
 		size_t m;
 

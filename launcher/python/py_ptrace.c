@@ -2,7 +2,7 @@
 #include "py_ptrace.h"
 
 #include "base/clock.h"
-#include "py_proc.h"
+#include "pysample/py_proc.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -82,7 +82,7 @@ void sp_pyptrace_go(struct sp_pyptrace *s, pid_t tid, int stopped)
 
 int sp_pyptrace_waiting(pid_t pid, pid_t tid, int (*look)(void *ctx), void *ctx)
 {
-	struct sp_pyproc_look before, after;
+	struct sp_pyproc_look before = {0}, after = {0};
 	int fds[2] = {-1, -1};
 	int r = sp_pyproc_look(pid, tid, fds, &before);
 

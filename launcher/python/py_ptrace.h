@@ -1,6 +1,6 @@
-/* A thread of another process that stands still: as it waits in the kernel, or stopped by ptrace(2)
- * for a moment. Used by the sampler's thread alone, for a tracer is a thread. A thread that was
- * stopped is let go by the kernel when this process dies. */
+/* A thread of another process that does not move: as it waits in the kernel, or stopped by
+ * ptrace(2) for a moment. Used by the sampler's thread alone, for a tracer is a thread. A thread
+ * that was stopped is let go by the kernel when this process dies. */
 #ifndef SP_LAUNCHER_PYTHON_PY_PTRACE_H
 #define SP_LAUNCHER_PYTHON_PY_PTRACE_H
 

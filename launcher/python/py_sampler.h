@@ -22,11 +22,13 @@ struct sp_pysampler_cfg {
 	uint64_t cpu_ns, wall_ns;	/* intervals; 0: not asked for; not both 0 */
 	const char *event;		/* what the recording says was asked for; for the call */
 	uint64_t chunk_bytes, chunk_ns; /* see jfr/writer.h */
-	uint32_t depth;
-	bool no_redact;	    /* what looks secret stays in the command line */
+	uint32_t depth, depth_left;	/* frames of a stack, and of one that has more */
+	bool no_redact;			/* what looks secret stays in the command line */
 	bool native;	    /* native frames too: threads that run are stopped for a moment */
 	bool blocking;	    /* threads that run are stopped while their Python frames are read */
 	const char *thread; /* glob over names; NULL: all. Borrowed until _stop */
+	pid_t refused;	    /* beside: only this one, as the JVM counts, others that
+			     * sp_pysampler_refused names, and what they start; 0: all */
 	int agent; /* beside: connection to the agent in the root, which may read what we may not;
 		    * borrowed for the call; -1: none */
 };
@@ -45,6 +47,9 @@ void sp_pysampler_look(const struct sp_pysampler *s, struct sp_pysampler_state *
 
 /* What the agent opened for this sampler: see py_memory_request.h. Any thread. */
 void sp_pysampler_give(struct sp_pysampler *s, pid_t pid, int error, int fd);
+
+/* The agent was refused the memory of @pid, as the JVM counts. Any thread. */
+void sp_pysampler_refused(struct sp_pysampler *s, pid_t pid);
 
 /* Ends the recording and frees @s. @ret_said: what a person should know, "" for nothing.
  * Returns 0 or the first error of writing, with a sentence. */

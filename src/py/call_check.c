@@ -2,9 +2,9 @@
  *
  * A Python function that calls another has left it among its own operands, just above those that
  * are in use, and nothing is put there until the callee has ended; one that resumes a generator has
- * that on top of them. So two frames of different calls, copied at different times, are told from
- * a call that was. Properties, subscripts and other calls that no CALL instruction makes leave
- * nothing there: these are not told, but for frames that have returned and still say where. */
+ * that on top of them. So two frames of different calls, copied at different times, are separated
+ * from a call that was. Properties, subscripts and other calls that no CALL instruction makes leave
+ * nothing there: these are not noticed, but for frames that have returned and still say where. */
 #include "py/stack_internal.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ uint64_t sp_pycall_site(const struct sp_pylayout *l, const struct sp_pylink *cal
 bool sp_pycall_is_call(const struct sp_pylayout *l, uint8_t opcode)
 {
 	/* CALL and those of its specialised forms that enter a Python function; FOR_ITER_GEN and
-	 * SEND_GEN where they are told by their first word: opcode.h */
+	 * SEND_GEN where they are known by their first word: opcode.h */
 	static const uint8_t calls[][7] = {[11] = {171, 22, 23, 24},
 		[12] = {171, 23, 24, 28},
 		[13] = {53, 163, 164, 177, 178, 187, 208},
@@ -55,7 +55,7 @@ bool sp_pycall_is_call(const struct sp_pylayout *l, uint8_t opcode)
 
 bool sp_pycall_is_return(const struct sp_pylayout *l, uint8_t opcode)
 {
-	/* RETURN_VALUE, YIELD_VALUE, RETURN_CONST. Where instructions are told by their last word
+	/* RETURN_VALUE, YIELD_VALUE, RETURN_CONST. Where instructions are known by their last word
 	 * it may be any number, so not before 3.13. */
 	static const uint8_t returns[][3] = {[13] = {36, 118, 103}, [14] = {35, 120}};
 

@@ -1,8 +1,8 @@
 /* Whether a chain of frames that two copies agree on can be a stack: see stack_internal.h.
  *
  * A program that goes round in the time that a copy takes shows the same mixture of two stacks in
- * both. Frames themselves tell: each has code and is inside of it, the oldest was called by C code,
- * they lie one behind the other, and a caller keeps what it called. */
+ * both. Frames themselves show it: each has code and is inside of it, the oldest was called by C
+ * code, they lie one behind the other, and a caller keeps what it called. */
 #include "py/stack_internal.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static uint64_t frame_bytes(const struct sp_pyreader *r, const uint8_t *head)
 }
 
 /* Frames in the chunk lie one behind the other without gaps. Where code runs round in less time
- * than two copies take, both may show the same mixture of two stacks: this tells it. */
+ * than two copies take, both may show the same mixture of two stacks: this finds it. */
 static bool in_line(const struct sp_pyreader *r, const struct sp_pythread *t,
 	const struct sp_pylink *chain, size_t n)
 {

@@ -28,7 +28,7 @@ void sp_pycodes_done(struct sp_pycodes *c)
 		code_free(c->slots[i]);
 	free(c->slots);
 	c->slots = NULL;
-	c->size = c->count = 0;
+	c->size = c->count = c->bytes = 0;
 }
 
 void sp_pycodes_trim(struct sp_pycodes *c)
@@ -141,6 +141,9 @@ struct sp_pycode *sp_pycodes_get(
 	if (!found)
 		return NULL;
 	found->id = ++c->next_id;
+	found->bytes =
+		sizeof(*found) + strlen(found->name) + strlen(found->file) + found->lines_len;
+	c->bytes += found->bytes - (c->slots[i] ? c->slots[i]->bytes : 0);
 	c->count += !c->slots[i];
 	code_free(c->slots[i]);
 	c->slots[i] = found;

@@ -13,6 +13,7 @@ struct sp_pycode {
 	int first;	/* line */
 	uint8_t *lines; /* owned: table for sp_pyline */
 	size_t lines_len;
+	size_t bytes;  /* that it takes, about */
 	uint32_t id;   /* different for each that was ever read, from 1 */
 	uint32_t user; /* the user's; 0 whenever it was read anew */
 };
@@ -20,6 +21,7 @@ struct sp_pycode {
 struct sp_pycodes {
 	struct sp_pycode **slots; /* by address; owned */
 	size_t size, count;
+	size_t bytes; /* that all of them take, about */
 	uint32_t next_id;
 };
 
@@ -28,9 +30,9 @@ void sp_pycodes_done(struct sp_pycodes *c);
 /* Forgets all where there are too many: between stacks. */
 void sp_pycodes_trim(struct sp_pycodes *c);
 
-/* The code at @addr, whose bytes now begin with @head (layout.co_size of them, owner: the caller).
- * Borrowed until another code is found at that address, or _trim. NULL where there is no code
- * object, or it cannot be read. */
+/* The code at @addr, which now begins with the bytes @head (layout.co_size of them, owner: the
+ * caller). Borrowed until another code is found at that address, or _trim. NULL where there is no
+ * code object, or it cannot be read. */
 struct sp_pycode *sp_pycodes_get(
 	struct sp_pycodes *c, struct sp_pyheap *h, uint64_t addr, const uint8_t *head);
 

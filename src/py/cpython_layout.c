@@ -106,7 +106,7 @@ static const struct sp_pylayout layouts[] = {
 		.co_bytecode = 192,
 		.co_framesize = 76,
 		.ht_keys = 880},
-	/* What _Py_DebugOffsets does not tell; the rest is overwritten with what it does. */
+	/* What _Py_DebugOffsets does not say; the rest is overwritten with what it does. */
 	{.minor = 13,
 		.co_framesize = 76,
 		.fr_func = 16,
@@ -148,7 +148,7 @@ enum {
 	D_WORDS = 64,
 };
 
-static void take(uint16_t *to, const uint64_t *words, size_t n, bool *bad)
+static void take_offsets(uint16_t *to, const uint64_t *words, size_t n, bool *bad)
 {
 	if (words[n] > 60000)
 		*bad = true;
@@ -166,26 +166,26 @@ static int from_debug_offsets(const struct sp_pymem *m, uint64_t runtime, struct
 		w[D_VERSION] >> 16 != 0x0300u + l->minor)
 		return -EBADMSG;
 	l->free_threaded = w[D_FREE_THREADED] != 0;
-	take(&l->rt_interp, w, D_RT_INTERP, &bad);
-	take(&l->in_next, w, D_INTERP + 2, &bad);
-	take(&l->in_threads, w, D_INTERP + 3, &bad);
-	take(&l->in_modules, w, rest + 1, &bad);
-	take(&l->in_gil, w, rest + 4, &bad);
-	take(&l->ts_next, w, thread + 2, &bad);
-	take(&l->ts_interp, w, thread + 3, &bad);
-	take(&l->ts_frame, w, thread + 4, &bad);
-	take(&l->ts_thread, w, thread + 5, &bad);
-	take(&l->ts_native, w, thread + 6, &bad);
-	take(&l->ts_chunk, w, thread + 7, &bad);
-	take(&l->fr_back, w, frame + 1, &bad);
-	take(&l->fr_code, w, frame + 2, &bad);
-	take(&l->fr_instr, w, frame + 3, &bad);
-	take(&l->co_file, w, code + 1, &bad);
-	take(&l->co_name, w, code + 2, &bad);
-	take(&l->co_qualname, w, code + 3, &bad);
-	take(&l->co_lines, w, code + 4, &bad);
-	take(&l->co_first, w, code + 5, &bad);
-	take(&l->co_bytecode, w, code + 9, &bad);
+	take_offsets(&l->rt_interp, w, D_RT_INTERP, &bad);
+	take_offsets(&l->in_next, w, D_INTERP + 2, &bad);
+	take_offsets(&l->in_threads, w, D_INTERP + 3, &bad);
+	take_offsets(&l->in_modules, w, rest + 1, &bad);
+	take_offsets(&l->in_gil, w, rest + 4, &bad);
+	take_offsets(&l->ts_next, w, thread + 2, &bad);
+	take_offsets(&l->ts_interp, w, thread + 3, &bad);
+	take_offsets(&l->ts_frame, w, thread + 4, &bad);
+	take_offsets(&l->ts_thread, w, thread + 5, &bad);
+	take_offsets(&l->ts_native, w, thread + 6, &bad);
+	take_offsets(&l->ts_chunk, w, thread + 7, &bad);
+	take_offsets(&l->fr_back, w, frame + 1, &bad);
+	take_offsets(&l->fr_code, w, frame + 2, &bad);
+	take_offsets(&l->fr_instr, w, frame + 3, &bad);
+	take_offsets(&l->co_file, w, code + 1, &bad);
+	take_offsets(&l->co_name, w, code + 2, &bad);
+	take_offsets(&l->co_qualname, w, code + 3, &bad);
+	take_offsets(&l->co_lines, w, code + 4, &bad);
+	take_offsets(&l->co_first, w, code + 5, &bad);
+	take_offsets(&l->co_bytecode, w, code + 9, &bad);
 	l->ts_top = (uint16_t)(l->ts_chunk + 8);
 	l->ts_size = (uint16_t)(l->ts_top + 8);
 	return bad ? -EBADMSG : 0;

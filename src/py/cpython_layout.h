@@ -27,10 +27,10 @@ struct sp_pylayout {
 	uint16_t cframe_frame; /* … which has the frame here */
 	uint16_t fr_code, fr_back, fr_instr, fr_size;
 	/* from 3.11 on: depth of the operands (a pointer in 3.14); whether C code called it (3.11),
-	 * or to whom it belongs (3.12, 3.13) */
+	 * or what owns it (3.12, 3.13) */
 	uint16_t fr_top, fr_entry, fr_owner;
 	uint16_t fr_func, fr_slots; /* its function; its locals and operands. fr_slots 0: none */
-	/* co_framesize is told from 3.12 on; in 3.11 it is the sum of two others and the frame's
+	/* co_framesize is known from 3.12 on; in 3.11 it is the sum of two others and the frame's
 	 * head */
 	uint16_t co_framesize, co_stacksize, co_nlocalsplus, co_flags;
 	uint16_t co_file, co_name, co_qualname, co_lines, co_first, co_bytecode, co_size;
@@ -42,7 +42,7 @@ struct sp_pylayout {
 	uint16_t long_tag, long_digits;
 };
 
-/* The layout of Python 3.@minor whose _PyRuntime is at @runtime (read from 3.13 on).
+/* The layout of Python 3.@minor with its _PyRuntime at @runtime (read from 3.13 on).
  * Returns 0; -ENOTSUP for a version that is not known, or a build without GIL; -EBADMSG where
  * _PyRuntime does not look as it should. */
 int sp_pylayout_get(

@@ -3,11 +3,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "py/cpython_layout.h"
+#include "py/elf_symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 enum {
 	MAPS_MAX = 16 << 20,
-	SCAN_MAX = 8 << 20, /* bytes of data that are searched where nothing tells */
+	SCAN_MAX = 8 << 20, /* bytes of data that are searched where nothing says it */
 	IMAGES = 4,
 };
 
@@ -33,7 +34,7 @@ struct search {
 	struct sp_pymem mem;
 	struct image images[IMAGES];
 	size_t count;
-	unsigned minor; /* by paths; 0: none told */
+	unsigned minor; /* by paths; 0: none says it */
 	struct sp_pyruntime *found;
 };
 
@@ -53,16 +54,9 @@ unsigned sp_pyruntime_version(const char *path)
 	return p ? (unsigned)strtoul(p + 10, NULL, 10) % 100 : 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool may_be_python(const char *path, const char *exe)
 {
-	const char *name = base_name(path);
+	const char *name = sp_path_base(path);
 
 	return strcmp(path, exe) == 0 || strncmp(name, "libpython3", 10) == 0;
 }
@@ -147,8 +141,8 @@ static int read_maps(struct search *s, struct sp_err *err)
 	if (fd < 0 && errno == ENOENT)
 		return sp_err_set(err, -ESRCH, "no such process");
 	if (fd < 0 || sp_buf_read_fd(&maps, fd, MAPS_MAX) < 0)
-		return sp_err_set(err, -EPERM,
-			"its memory may not be looked at: run as its user, or with sudo");
+		return sp_err_set(
+			err, -EPERM, "its memory may not be read: run as its user, or with sudo");
 	sp_buf_str(&maps);
 	for (line = strtok_r(maps.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		struct mapping m;
@@ -159,73 +153,10 @@ static int read_maps(struct search *s, struct sp_err *err)
 	return 0;
 }
 
-/* The value of a symbol in one table of the file; 0: none. */
-static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, const char *name)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t n = head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
-
-	for (size_t i = 0; data && i < n && i < 1u << 20; i++) {
-		GElf_Sym sym;
-		const char *at;
-
-		if (!gelf_getsym(data, (int)i, &sym) || !sym.st_value)
-			continue;
-		at = elf_strptr(elf, head->sh_link, sym.st_name);
-		if (at && strcmp(at, name) == 0)
-			return sym.st_value;
-	}
-	return 0;
-}
-
-struct told {
+struct found_runtime {
 	uint64_t runtime, version;
 	const char *how;
 };
-
-static void ask_section(Elf *elf, Elf_Scn *scn, struct told *t)
-{
-	GElf_Shdr head;
-	const char *name;
-	size_t names;
-
-	if (!gelf_getshdr(scn, &head) || elf_getshdrstrndx(elf, &names) < 0)
-		return;
-	name = elf_strptr(elf, names, head.sh_name);
-	if (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB) {
-		uint64_t at = t->runtime ? 0 : symbol_in(elf, scn, &head, "_PyRuntime");
-
-		if (at) {
-			t->runtime = at;
-			t->how = head.sh_type == SHT_DYNSYM ? ".dynsym" : ".symtab";
-		}
-		if (!t->version)
-			t->version = symbol_in(elf, scn, &head, "Py_Version");
-	} else if (name && strcmp(name, ".PyRuntime") == 0 && !t->runtime) {
-		t->runtime = head.sh_addr;
-		t->how = ".PyRuntime";
-	}
-}
-
-/* Where the file's addresses begin: those of its first segment. */
-static uint64_t first_address(Elf *elf)
-{
-	size_t n = 0;
-
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n && i < 64; i++) {
-		GElf_Phdr p;
-
-		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD)
-			return p.p_vaddr - p.p_offset;
-	}
-	return 0;
-}
-
-static void end_elf(Elf **e)
-{
-	elf_end(*e);
-}
 
 /* The file that is mapped. Its path is one of the process's own root, or of ours (chroot); what ran
  * may have been replaced since. */
@@ -249,22 +180,16 @@ static int open_image(const struct search *s, const struct image *i)
 }
 
 /* Asks the file itself. *t has addresses as the process has them. */
-static void ask_file(const struct search *s, const struct image *i, struct told *t)
+static void ask_file(const struct search *s, const struct image *i, struct found_runtime *t)
 {
 	SP_AUTO_CLOSE int fd = open_image(s, i);
-	__attribute__((cleanup(end_elf))) Elf *elf = NULL;
-	uint64_t bias;
+	struct sp_pyelf said;
 
-	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
+	if (fd < 0 || sp_pyelf_read(fd, &said) < 0)
 		return;
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
-		ask_section(elf, scn, t);
-	bias = i->base - first_address(elf);
-	t->runtime += t->runtime ? bias : 0;
-	t->version += t->version ? bias : 0;
+	t->runtime = said.runtime ? said.runtime + i->base - said.first : 0;
+	t->version = said.version ? said.version + i->base - said.first : 0;
+	t->how = said.how;
 }
 
 /* An interpreter's first thread belongs to it. */
@@ -292,24 +217,30 @@ static uint64_t runtime_at(const struct search *s, unsigned minor, const uint8_t
 	return is_interpreter(s, &l, head) ? addr + at - l.rt_interp : 0;
 }
 
-static void search_memory(const struct search *s, const struct image *i, struct told *t)
+/* Block by block: the data may be many times what the JVM gives its profiler. */
+static void search_memory(const struct search *s, const struct image *i, struct found_runtime *t)
 {
+	enum { BLOCK = 1 << 16, SHAPE = 16 };
 	size_t n = i->data_end - i->data;
 	SP_AUTO_FREE uint8_t *data = NULL;
 
 	if (!s->minor || n < 64 || n > SCAN_MAX)
 		return;
-	data = malloc(n);
-	if (!data || !sp_pymem_get(&s->mem, i->data, data, n))
-		return;
-	for (size_t at = 0; at + 8 <= n && !t->runtime; at += 8)
-		t->runtime = runtime_at(s, s->minor, data, at, n, i->data);
+	data = malloc(BLOCK);
+	for (size_t from = 0; data && from + 8 <= n && !t->runtime; from += BLOCK - SHAPE) {
+		size_t len = n - from < BLOCK ? n - from : BLOCK;
+
+		if (!sp_pymem_get(&s->mem, i->data + from, data, len))
+			return;
+		for (size_t at = 0; at + 8 <= len && !t->runtime; at += 8)
+			t->runtime = runtime_at(s, s->minor, data, at, len, i->data + from);
+	}
 	t->how = "memory";
 }
 
 static bool take_image(struct search *s, const struct image *i, bool by_memory)
 {
-	struct told t = {.how = ""};
+	struct found_runtime t = {.how = ""};
 	unsigned minor = sp_pyruntime_version(i->path);
 	uint64_t version = 0;
 
@@ -365,5 +296,5 @@ int sp_pyruntime_find(
 				return 0;
 	return r < 0 ? r
 		     : sp_err_set(err, -ENOENT,
-			       "looks like Python, but nothing in it tells where its state is");
+			       "looks like Python, but its interpreter state was not found");
 }

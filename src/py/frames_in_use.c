@@ -3,7 +3,7 @@
  * The newest frame's address is copied before the memory that frames lie in. Where calls have ended
  * meanwhile, that address leads to what they left behind: whole frames, linked to a place in which
  * another function has begun since. A program that goes round in the time that a copy takes shows
- * the same in every copy. But a frame tells whether it waits for a Python function: it keeps the
+ * the same in every copy. But a frame shows whether it waits for a Python function: it keeps the
  * depth of its operands from behind the making of the callee's frame (3.11 to 3.13) until the
  * callee has ended, and has none while it executes; it is made with one too, but then it is at its
  * first instruction, which calls no Python function. So a frame above one that executes or begins
@@ -28,7 +28,7 @@ size_t sp_pyframes_in_use(
 			 (chain[i + 1].runs || (chain[i + 1].begins && !chain[i].bare)))
 			return n - i - 1;
 	}
-	/* 3.14 keeps the depth around calls of C code too, so that it tells nothing here */
+	/* 3.14 keeps the depth around calls of C code too, so that it says nothing here */
 	if (segment == n || l->minor >= 14 || chain[0].runs || chain[0].begins)
 		return n;
 	*ret_sure = segment == 0;

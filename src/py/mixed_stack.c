@@ -58,7 +58,7 @@ size_t sp_pymixed(const struct sp_pystack *python, const struct sp_pynative_fram
 	for (size_t i = 0; i < n; i++)
 		calls += is_evaluator(&native[i]);
 	bare = whole && calls > runs ? calls - runs : 0; /* calls that have no frame yet */
-	more = whole && runs > calls ? runs - calls : 0; /* runs above the first that is told */
+	more = whole && runs > calls ? runs - calls : 0; /* runs above the first that is known */
 	for (size_t i = 0; i < n; i++) {
 		if (!is_evaluator(&native[i]) || bare) {
 			bare -= bare && is_evaluator(&native[i]);

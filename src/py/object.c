@@ -2,6 +2,7 @@
 #include "py/object.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,22 +34,12 @@ bool sp_pytype_is(struct sp_pyheap *h, const uint8_t *head, const char *name, ui
 
 static void add_utf8(struct sp_buf *b, uint32_t c)
 {
+	char text[4];
+
 	if (c < 0x20 || c == 0x7f || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
 		sp_buf_addc(b, '?');
-	} else if (c < 0x80) {
-		sp_buf_addc(b, (char)c);
-	} else if (c < 0x800) {
-		sp_buf_addc(b, (char)(0xc0 | c >> 6));
-		sp_buf_addc(b, (char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		sp_buf_addc(b, (char)(0xe0 | c >> 12));
-		sp_buf_addc(b, (char)(0x80 | (c >> 6 & 63)));
-		sp_buf_addc(b, (char)(0x80 | (c & 63)));
 	} else {
-		sp_buf_addc(b, (char)(0xf0 | c >> 18));
-		sp_buf_addc(b, (char)(0x80 | (c >> 12 & 63)));
-		sp_buf_addc(b, (char)(0x80 | (c >> 6 & 63)));
-		sp_buf_addc(b, (char)(0x80 | (c & 63)));
+		sp_buf_add(b, text, sp_utf8_put(text, c));
 	}
 }
 
@@ -92,13 +83,15 @@ int sp_pystr(struct sp_pyheap *h, uint64_t addr, struct sp_buf *ret)
 
 int sp_pyint(struct sp_pyheap *h, uint64_t addr, int64_t *ret)
 {
-	uint8_t b[40];
+	const struct sp_pylayout *l = &h->layout;
+	uint8_t b[24]; /* from the number of digits to the second one: what lies around changes */
 	uint64_t tag, digits, v = 0;
 	bool negative;
+	size_t at = (size_t)l->long_digits - l->long_tag;
 
-	if (!addr || !sp_pymem_get(&h->mem, addr, b, sizeof(b)))
+	if (!addr || at + 8 > sizeof(b) || !sp_pymem_get(&h->mem, addr + l->long_tag, b, at + 8))
 		return -EBADMSG;
-	tag = sp_pyword(b + h->layout.long_tag);
+	tag = sp_pyword(b);
 	if (h->layout.minor >= 12) { /* number of digits above three bits, the sign in them */
 		digits = tag >> 3;
 		negative = (tag & 3) == 2;
@@ -111,7 +104,7 @@ int sp_pyint(struct sp_pyheap *h, uint64_t addr, int64_t *ret)
 	for (uint64_t i = 0; i < digits; i++) { /* of thirty bits */
 		uint32_t d;
 
-		memcpy(&d, b + h->layout.long_digits + 4 * i, sizeof(d));
+		memcpy(&d, b + at + 4 * i, sizeof(d));
 		if (d >> 30)
 			return -EBADMSG;
 		v |= (uint64_t)d << 30 * i;
@@ -166,7 +159,7 @@ static bool key_is(const struct sp_pylayout *l, const uint8_t *object, const cha
 	       length == n && memcmp(object + at, name, n) == 0;
 }
 
-/* The number of the entry whose key is @name, -1: none. Keys are read many at a time. */
+/* The number of the entry with the key @name, -1: none. Keys are read many at a time. */
 static int64_t find_entry(struct sp_pyheap *h, const struct keys *k, const char *name)
 {
 	enum { AT_ONCE = 128 };

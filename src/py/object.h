@@ -21,7 +21,7 @@ struct sp_pyheap {
  * where there is no string. */
 int sp_pystr(struct sp_pyheap *h, uint64_t addr, struct sp_buf *ret);
 
-/* Whether the object at @addr, whose first bytes are @head, is of the type called @name; *known
+/* Whether the object at @addr (first bytes: @head) is of the type called @name; *known
  * remembers its address. */
 bool sp_pytype_is(struct sp_pyheap *h, const uint8_t *head, const char *name, uint64_t *known);
 

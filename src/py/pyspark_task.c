@@ -2,6 +2,7 @@
 #include "py/pyspark_task.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { MODULE_DICT = 16 }; /* PyModuleObject.md_dict: behind the object's head */
 
@@ -34,19 +35,74 @@ int sp_pytask_find(struct sp_pyreader *r, struct sp_pytask_place *ret)
 											: 0;
 }
 
-int sp_pytask_read(struct sp_pyreader *r, const struct sp_pytask_place *p, struct sp_pytask *ret)
+/* Reads on behalf of @from and keeps what was read. What the keys of a table are called is left
+ * out: these reads are of many at a time, and a table that has the same keys has the same names. */
+struct noting {
+	struct sp_pymem from;
+	struct sp_pytask_known *known;
+};
+
+/* What is read twice must be the same twice. */
+static bool is_noted(struct sp_pytask_known *k, const struct sp_pyspan *span)
+{
+	const uint8_t *at = k->text;
+
+	for (size_t i = 0; i < k->count; at += k->reads[i++].len) {
+		if (k->reads[i].addr != span->addr || k->reads[i].len != span->len)
+			continue;
+		k->partly |= memcmp(at, span->to, span->len) != 0;
+		return true;
+	}
+	return false;
+}
+
+static int read_and_note(void *ctx, const struct sp_pyspan *spans, size_t n)
+{
+	struct noting *to = ctx;
+	struct sp_pytask_known *k = to->known;
+	int got = to->from.read(to->from.ctx, spans, n);
+
+	if (n > 1)
+		return got;
+	k->partly |= got != 1;
+	if (k->partly || is_noted(k, spans))
+		return got;
+	k->partly = k->count == SP_PYTASK_READS || spans->len > SP_PYTASK_BYTES - k->bytes;
+	if (k->partly)
+		return got;
+	memcpy(k->text + k->bytes, spans->to, spans->len);
+	k->reads[k->count].addr = spans->addr;
+	k->reads[k->count++].len = spans->len;
+	k->bytes += spans->len;
+	return got;
+}
+
+/* Whether all is still as it was when the answer was read. */
+static bool is_known(const struct sp_pymem *mem, const struct sp_pytask_known *k)
+{
+	struct sp_pyspan spans[SP_PYTASK_READS];
+	uint8_t text[SP_PYTASK_BYTES], *at = text;
+
+	for (size_t i = 0; i < k->count; i++) {
+		spans[i] = (struct sp_pyspan){k->reads[i].addr, at, k->reads[i].len};
+		at += k->reads[i].len;
+	}
+	return k->count && sp_pymem_all(mem, spans, k->count) &&
+	       memcmp(text, k->text, k->bytes) == 0;
+}
+
+static int read_task(struct sp_pyheap *h, const struct sp_pytask_place *p, struct sp_pytask *ret)
 {
 	static const char *const names[] = {
 		"_stageId", "_partitionId", "_attemptNumber", "_taskAttemptId"};
-	struct sp_pyheap *h = &r->heap;
-	uint64_t dict = 0, keys = 0, object = 0, values[4] = {0}, after;
+	uint64_t object, values[4] = {0}, after;
 	int64_t numbers[4] = {-1, -1, -1, -1};
-	struct sp_pyspan spans[] = {{p->type + h->layout.tp_dict, &dict, 8},
-		{p->dict + h->layout.md_keys, &keys, 8}, {p->slot, &object, 8}};
 	int e;
 
-	if (!sp_pymem_all(&h->mem, spans, 3) || dict != p->dict || keys != p->keys)
+	if (sp_pymem_word(&h->mem, p->type + h->layout.tp_dict) != p->dict ||
+		sp_pymem_word(&h->mem, p->dict + h->layout.md_keys) != p->keys)
 		return -ESTALE;
+	object = sp_pymem_word(&h->mem, p->slot);
 	e = object ? sp_pyattributes(h, object, names, 4, values) : -ESTALE;
 	if (e == -EBADMSG)
 		return -ENOENT; /* None has no attributes */
@@ -60,4 +116,27 @@ int sp_pytask_read(struct sp_pyreader *r, const struct sp_pytask_place *p, struc
 		return -EAGAIN;
 	*ret = (struct sp_pytask){numbers[0], numbers[1], numbers[2], numbers[3]};
 	return 0;
+}
+
+int sp_pytask_read(struct sp_pyreader *r, struct sp_pytask_place *p, struct sp_pytask *ret)
+{
+	struct sp_pytask_known *k = &p->known;
+	struct sp_pymem mem = r->heap.mem;
+	struct noting noting = {mem, k};
+
+	if (is_known(&mem, k)) {
+		if (k->result == 0)
+			*ret = k->task;
+		return k->result;
+	}
+	*k = (struct sp_pytask_known){.task = {-1, -1, -1, -1}};
+	r->heap.mem = (struct sp_pymem){read_and_note, &noting};
+	k->result = read_task(&r->heap, p, &k->task);
+	r->heap.mem = mem;
+	/* Else it is about to change; or reads that failed cannot be compared. */
+	if (k->partly || (k->result < 0 && k->result != -ENOENT))
+		k->count = 0;
+	if (k->result == 0)
+		*ret = k->task;
+	return k->result;
 }

@@ -17,7 +17,7 @@ enum {
 	AHEAD = 1024, /* bytes of the chunk that are copied beyond its end: it grows */
 };
 
-/* Forgets the frame whose copy failed, or what else is not there any more. */
+/* Forgets the frame that could not be copied, or what else is not there any more. */
 static int drop(struct sp_pythread *t, const struct sp_pywalk *w, size_t failed, size_t half)
 {
 	size_t n = failed % half, first = 1 + (t->cframe != 0) + (w->chunk_len != 0);
@@ -70,7 +70,7 @@ static int copy(struct sp_pyreader *r, struct sp_pythread *t)
 }
 
 /* Where the thread's frames are to be found. Returns true if it is where the copies were made. */
-static bool settle(struct sp_pyreader *r, struct sp_pythread *t)
+static bool settle_thread(struct sp_pyreader *r, struct sp_pythread *t)
 {
 	const struct sp_pylayout *l = &r->heap.layout;
 	const uint8_t *state = r->walk->copies[0].thread;
@@ -134,7 +134,7 @@ static uint64_t newest_frame(const struct sp_pyreader *r, const struct sp_pythre
 	return t->cframe ? c->cframe_frame : 0;
 }
 
-/* Whether a frame stands before what it does first: it is made with a depth as one that waits has,
+/* Whether a frame is before its first instruction: it is made with a depth as one that waits has,
  * and has none once it executes. */
 static bool begins(const struct sp_pylayout *l, const struct sp_pylink *k)
 {
@@ -154,7 +154,7 @@ static struct sp_pylink link_of(const struct sp_pylayout *l, uint64_t addr, cons
 	memcpy(&top, frame + l->fr_top, sizeof(top));
 	k.runs = l->minor >= 14 ? sp_pyword(frame + l->fr_top) == 0 : l->fr_top && top == -1;
 	k.bare = l->fr_owner && frame[l->fr_owner] >= OWNED_BY_C;
-	/* 3.14 keeps the depth of the operands around calls of C code too: that is told by it there
+	/* 3.14 keeps the depth of the operands around calls of C code too: it says that there
 	 */
 	k.entry = (l->fr_entry && frame[l->fr_entry]) || (k.bare && l->minor <= 13);
 
@@ -217,7 +217,7 @@ static bool add_frame(struct sp_pythread *t, uint64_t addr)
 		return false;
 	if (t->frame_count == t->frame_cap) {
 		size_t cap = t->frame_cap ? t->frame_cap * 2 : 64;
-		uint64_t *frames = reallocarray(t->frames, cap, sizeof(*frames));
+		uint64_t *frames = realloc(t->frames, cap * sizeof(*frames));
 		uint8_t *used = frames ? realloc(t->used, cap) : NULL;
 
 		t->frames = frames ? frames : t->frames;
@@ -291,13 +291,13 @@ static bool between_frames(
 
 enum verdict { CLEAN, TORN, MOVED };
 
-static enum verdict look(struct sp_pyreader *r, struct sp_pythread *t, size_t *ret_common)
+static enum verdict read_once(struct sp_pyreader *r, struct sp_pythread *t, size_t *ret_common)
 {
 	struct sp_pycopy *a = &r->walk->copies[0], *b = &r->walk->copies[1];
 	const struct sp_pylayout *l = &r->heap.layout;
 
 	*ret_common = 0;
-	if (!settle(r, t))
+	if (!settle_thread(r, t))
 		return MOVED;
 	follow(r, t, 0);
 	follow(r, t, 1);
@@ -335,8 +335,9 @@ static void read_heads(struct sp_pyreader *r, const struct sp_pylink *chain, siz
 	}
 }
 
-/* Functions and lines of a chain whose code was read. */
-static void name_frames(
+/* Functions and lines of a chain whose code was read. Returns false where a frame's code is not
+ * there any more: the process has ended meanwhile. */
+static bool name_frames(
 	struct sp_pyreader *r, const struct sp_pylink *chain, size_t n, struct sp_pystack *ret)
 {
 	const struct sp_pylayout *l = &r->heap.layout;
@@ -345,7 +346,10 @@ static void name_frames(
 		const struct sp_pycode *code =
 			sp_pycodes_get(&r->codes, &r->heap, chain[i].code, r->walk->heads[i]);
 		int64_t at = (int64_t)chain[i].instr;
+		uint8_t byte;
 
+		if (!code && !chain[i].bare && !sp_pymem_get(&r->heap.mem, chain[i].code, &byte, 1))
+			return false;
 		/* what C code made for itself runs no Python; in 3.12 it has code of its own */
 		if (!code || strcmp(code->file, "<shim>") == 0) {
 			if (ret->count)
@@ -360,6 +364,7 @@ static void name_frames(
 			(struct sp_pyframe){code, sp_pycode_line(code, l->minor, at),
 				l->minor <= 10 || (l->fr_entry && chain[i].entry)};
 	}
+	return true;
 }
 
 /* The last @n frames of the chain as far as they are in use. Returns false where they never were a
@@ -379,7 +384,9 @@ static bool give(
 	read_heads(r, chain, n);
 	if (!sp_pychain_check(r, t, chain, n))
 		return false;
-	name_frames(r, chain, n, ret);
+	ret->count = 0;
+	if (!name_frames(r, chain, n, ret))
+		return false;
 	if (ret->count == 0 && a->count) /* what is left runs no Python: it begins or was freed */
 		return false;
 	ret->partial = !all;
@@ -396,6 +403,10 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 
 	ret->count = 0;
 	ret->partial = ret->truncated = false;
+	if (!r->walk)
+		r->walk = sp_pywalk_new();
+	if (!r->walk)
+		return -ENOMEM;
 	sp_pycodes_trim(&r->codes);
 	r->reads++;
 	for (int tries = 0, moves = 0; tries < TRIES + LATE && moves < MOVES;) {
@@ -405,7 +416,7 @@ int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *r
 
 		if (got < 0)
 			return got;
-		v = got ? MOVED : look(r, t, &common);
+		v = got ? MOVED : read_once(r, t, &common);
 		if (v == CLEAN && give(r, t, r->walk->copies[0].count, true, ret))
 			return 0;
 		/* what both copies have in common, without the frames that do not fit below */

@@ -15,7 +15,7 @@ struct sp_pylink {
 	bool begins; /* it is at its first instruction */
 	bool entry;  /* C code called it, or it is what C code left on its own stack for that */
 	bool bare;   /* what C code left there: it has no code of its own */
-	bool called; /* the one below it called it, as far as that can be told */
+	bool called; /* the one below it called it, as far as that is known */
 };
 
 /* One of the two copies. */
@@ -32,7 +32,7 @@ struct sp_pycopy {
 
 /* How many frames of the chain, counted from the root, are in use where @chain is one copy of them
  * (leaf first): what lies beyond may be left over from calls that have ended.
- * *ret_sure: false where the newest ones cannot be told from such. */
+ * *ret_sure: false where the newest ones may be such. */
 size_t sp_pyframes_in_use(
 	const struct sp_pylayout *l, const struct sp_pylink *chain, size_t n, bool *ret_sure);
 
@@ -46,7 +46,7 @@ bool sp_pycall_is_call(const struct sp_pylayout *l, uint8_t opcode);
 /* Whether a frame at this instruction has ended, or handed over a value: it calls nothing. */
 bool sp_pycall_is_return(const struct sp_pylayout *l, uint8_t opcode);
 
-/* Whether the last @n frames of the first copy's chain, which begin at @chain and whose code is
+/* Whether the last @n frames of the first copy's chain, which begin at @chain and have their code
  * read (r->walk->heads), can be a stack. */
 bool sp_pychain_check(const struct sp_pyreader *r, const struct sp_pythread *t,
 	const struct sp_pylink *chain, size_t n);

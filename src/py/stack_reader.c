@@ -2,6 +2,7 @@
 #include "py/stack_reader.h"
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "py/stack_internal.h"
 
 #include <errno.h>
@@ -19,9 +20,6 @@ int sp_pyreader_init(
 	memset(r, 0, sizeof(*r));
 	r->heap.mem = *mem;
 	r->runtime = runtime;
-	r->walk = calloc(1, sizeof(*r->walk));
-	if (!r->walk)
-		return -ENOMEM;
 	return sp_pylayout_get(mem, runtime, minor, &r->heap.layout);
 }
 
@@ -38,8 +36,27 @@ void sp_pyreader_done(struct sp_pyreader *r)
 {
 	sp_pycodes_done(&r->codes);
 	forget_threads(r->threads, r->thread_count);
-	free(r->walk);
+	if (!r->shared)
+		sp_pywalk_free(r->walk);
 	memset(r, 0, sizeof(*r));
+}
+
+struct sp_pywalk *sp_pywalk_new(void)
+{
+	return calloc(1, sizeof(struct sp_pywalk));
+}
+
+void sp_pywalk_free(struct sp_pywalk *w)
+{
+	free(w);
+}
+
+void sp_pyreader_share(struct sp_pyreader *r, struct sp_pywalk *w)
+{
+	if (!r->shared)
+		sp_pywalk_free(r->walk);
+	r->walk = w;
+	r->shared = true;
 }
 
 void sp_pyreader_forget(struct sp_pyreader *r)
@@ -113,7 +130,7 @@ static void inherit(struct sp_pyreader *r, struct sp_pythread *t)
 
 struct list {
 	struct sp_pythread *threads;
-	size_t count;
+	size_t count, cap;
 };
 
 static int add_threads(struct sp_pyreader *r, uint64_t interp, struct list *to)
@@ -128,11 +145,9 @@ static int add_threads(struct sp_pyreader *r, uint64_t interp, struct list *to)
 		if (!sp_pymem_get(&r->heap.mem, at, state, l->ts_size) ||
 			sp_pyword(state + l->ts_interp) != interp)
 			return 0; /* it ends, or just ended */
-		list = reallocarray(to->threads, to->count + 1, sizeof(*list));
-		if (!list)
+		if (sp_grow(&to->threads, &to->cap, to->count, sizeof(*list), 4) < 0)
 			return -ENOMEM;
-		to->threads = list;
-		list += to->count;
+		list = to->threads + to->count;
 		*list = (struct sp_pythread){
 			.addr = at, .pthread = sp_pyword(state + l->ts_thread)};
 		inherit(r, list);

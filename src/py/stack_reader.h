@@ -47,25 +47,32 @@ struct sp_pyreader {
 	size_t thread_count;
 	uint64_t interps[256]; /* interpreters, newest first */
 	size_t interp_count;
-	struct sp_pywalk *walk;			  /* owned: room to work */
+	struct sp_pywalk *walk;			  /* room to work; NULL: made where it is needed */
+	bool shared;				  /* walk is borrowed, else owned */
 	uint64_t reads, retries, partial, failed; /* stacks; again; cut; not to be had */
 };
 
-/* Begins with a Python 3.@minor whose _PyRuntime is at @runtime.
- * Returns 0; what sp_pylayout_get returns; -ENOMEM. sp_pyreader_done in any case. */
+/* Begins with a Python 3.@minor with its _PyRuntime at @runtime.
+ * Returns 0 or what sp_pylayout_get returns. sp_pyreader_done in any case. */
 int sp_pyreader_init(
 	struct sp_pyreader *r, const struct sp_pymem *mem, uint64_t runtime, unsigned minor);
 void sp_pyreader_done(struct sp_pyreader *r);
+
+/* Room for all readers of one thread: 2 MB of addresses, of which little is touched. NULL when out
+ * of memory. sp_pyreader_share: borrowed until sp_pyreader_done. */
+struct sp_pywalk *sp_pywalk_new(void);
+void sp_pywalk_free(struct sp_pywalk *w);
+void sp_pyreader_share(struct sp_pyreader *r, struct sp_pywalk *w);
 
 /* Brings r->threads up to date: one read where nothing has changed. Returns 0; -ESRCH where there
  * is no interpreter (any more); -ENOMEM. */
 int sp_pyreader_threads(struct sp_pyreader *r);
 
 /* Reads the stack of r->threads[@thread]. Returns 0, also for a thread without frames; -EAGAIN
- * where it changed too quickly; -ESRCH where the thread is gone. */
+ * where it changed too quickly; -ESRCH where the thread is gone; -ENOMEM. */
 int sp_pyreader_stack(struct sp_pyreader *r, size_t thread, struct sp_pystack *ret);
 
-/* The thread state that has the GIL, 0: nobody, or it cannot be told. */
+/* The thread state that has the GIL, 0: nobody, or unknown. */
 uint64_t sp_pyreader_gil(struct sp_pyreader *r);
 
 /* Names of functions may change under the same addresses when other code is loaded: forgets them.

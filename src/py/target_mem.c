@@ -63,6 +63,8 @@ int sp_pymem_process(void *ctx, const struct sp_pyspan *spans, size_t n)
 
 	if (p->has_file)
 		return read_file(p->file, spans, n);
+	if (p->no_call)
+		return -EPERM;
 	while (done < n) {
 		size_t k = n - done < BATCH ? n - done : BATCH, got;
 		ssize_t bytes;

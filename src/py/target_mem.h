@@ -1,5 +1,5 @@
 /* Memory of another process, as the Python reader sees it: a callback, so that tests can give it
- * recorded, damaged or changing memory. Launcher side. */
+ * recorded, damaged or changing memory. */
 #ifndef SP_PY_TARGET_MEM_H
 #define SP_PY_TARGET_MEM_H
 
@@ -25,10 +25,11 @@ struct sp_pymem {
 };
 
 /* A running process, by process_vm_readv(2): it is not stopped and does not notice. With @has_file
- * by /proc/PID/mem, which asks for permission only when it is opened: so it may come from somebody
- * who has it. */
+ * by /proc/PID/mem, which asks for permission only when it is opened: so it may come from a process
+ * who has it. With @no_call only so: a filter may end who makes the call (base/filtered.h). */
 struct sp_pymem_process {
 	pid_t pid;
+	bool no_call;
 	bool has_file;
 	int file; /* owned */
 };

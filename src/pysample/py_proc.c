@@ -1,26 +1,21 @@
 /* See py_proc.h. Everything read is small; what does not parse is as if it were not there. */
-#include "py_proc.h"
+#include "pysample/py_proc.h"
 
 #include "base/cleanup.h"
+#include "base/filtered.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/list_dir.h"
 #include "base/thread_state.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-static ssize_t slurp(const char *path, char *buf, size_t size)
-{
-	SP_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -errno : read(fd, buf, size - 1);
-
-	buf[n > 0 ? n : 0] = 0;
-	return n;
-}
 
 static size_t children_of(pid_t pid, pid_t tid, pid_t *ret, size_t cap)
 {
@@ -46,26 +41,31 @@ static size_t children_of(pid_t pid, pid_t tid, pid_t *ret, size_t cap)
 	return n;
 }
 
+struct children {
+	pid_t pid;
+	pid_t *ret;
+	size_t n, cap;
+};
+
+static void add_children(void *ctx, const char *name)
+{
+	struct children *c = ctx;
+	long tid = strtol(name, NULL, 10);
+
+	if (tid > 0 && c->n < c->cap)
+		c->n += children_of(c->pid, (pid_t)tid, c->ret + c->n, c->cap - c->n);
+}
+
 size_t sp_pyproc_children(pid_t pid, bool main_only, pid_t *ret, size_t cap)
 {
+	struct children c = {pid, ret, 0, cap};
 	char path[32];
-	struct dirent *e;
-	size_t n = 0;
-	DIR *d;
 
 	if (main_only)
 		return children_of(pid, pid, ret, cap);
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	d = opendir(path);
-	while (d && n < cap && (e = readdir(d))) {
-		long tid = strtol(e->d_name, NULL, 10);
-
-		if (tid > 0)
-			n += children_of(pid, (pid_t)tid, ret + n, cap - n);
-	}
-	if (d)
-		closedir(d);
-	return n;
+	sp_list_dir(path, add_children, &c);
+	return c.n;
 }
 
 /* The fields of a stat file behind the name, which may hold anything. */
@@ -95,7 +95,7 @@ uint64_t sp_pyproc_start(pid_t pid)
 	char path[32], text[1024];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (slurp(path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
+	if (sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
 		return 0;
 	return stat_field(text, 22);
 }
@@ -106,7 +106,7 @@ void sp_pyproc_command(pid_t pid, char *ret, size_t len)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	n = slurp(path, ret, len);
+	n = sp_io_read_text(AT_FDCWD, path, ret, len);
 	for (ssize_t i = 0; i + 1 < n; i++)
 		if ((unsigned char)ret[i] < ' ')
 			ret[i] = ' ';
@@ -123,7 +123,7 @@ static bool below_java(pid_t pid)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (slurp(path, text, sizeof(text)) <= 0)
+	if (sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)stat_field(text, 4));
 	n = readlink(path, text, sizeof(text) - 1);
@@ -145,7 +145,7 @@ uint32_t sp_pyproc_own_tid(pid_t pid, pid_t tid)
 	uint32_t id = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	if (slurp(path, text, sizeof(text)) <= 0)
+	if (sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return 0;
 	p = strstr(text, "\nNSpid:");
 	if (!p)
@@ -158,27 +158,46 @@ uint32_t sp_pyproc_own_tid(pid_t pid, pid_t tid)
 	return id;
 }
 
+struct wanted_thread {
+	pid_t pid;
+	uint32_t tid;
+	pid_t found;
+};
+
+static void find_thread(void *ctx, const char *name)
+{
+	struct wanted_thread *t = ctx;
+	long at = strtol(name, NULL, 10);
+
+	if (!t->found && at > 0 && sp_pyproc_own_tid(t->pid, (pid_t)at) == t->tid)
+		t->found = (pid_t)at;
+}
+
 pid_t sp_pyproc_thread(pid_t pid, uint32_t tid)
 {
+	struct wanted_thread t = {pid, tid, 0};
 	char path[64];
-	struct dirent *e;
-	pid_t found = 0;
-	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)pid, tid);
 	if (tid && access(path, F_OK) == 0 && sp_pyproc_own_tid(pid, (pid_t)tid) == tid)
 		return (pid_t)tid;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d))) {
-		long at = strtol(e->d_name, NULL, 10);
+	if (tid)
+		sp_list_dir(path, find_thread, &t);
+	return t.found;
+}
 
-		if (at > 0 && tid && sp_pyproc_own_tid(pid, (pid_t)at) == tid)
-			found = (pid_t)at;
-	}
-	if (d)
-		closedir(d);
-	return found;
+/* What is a file by its name is taken for a plain one. */
+static bool mode_by_name(const char *path, mode_t *ret)
+{
+	char to[16] = "";
+
+	if (readlink(path, to, sizeof(to) - 1) <= 0)
+		return false;
+	*ret = strncmp(to, "socket:", 7) == 0		      ? S_IFSOCK
+	       : to[0] == '/' && strncmp(to, "/dev/", 5) != 0 ? S_IFREG
+							      : S_IFIFO;
+	return true;
 }
 
 static bool fd_mode(void *ctx, uint64_t fd, mode_t *ret)
@@ -187,10 +206,12 @@ static bool fd_mode(void *ctx, uint64_t fd, mode_t *ret)
 	char path[64];
 	struct statx st;
 
-	/* A file system that hangs must not keep the sampler: nobody asks its server. */
+	/* A file system that hangs must not keep the sampler: nobody asks its server. The call is
+	 * the kernel's: glibc has it since 2.28. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%llu", (int)*pid, (unsigned long long)fd);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
-		return false;
+	if (sp_filtered() ||
+		syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+		return mode_by_name(path, ret);
 	*ret = st.stx_mode;
 	return true;
 }
@@ -214,7 +235,7 @@ static int open_one(pid_t pid, pid_t tid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Where system calls may not be seen (yama) or are not told (no CONFIG_HAVE_ARCH_TRACEHOOK): only
+/* Where system calls may not be seen (yama) or are not shown (no CONFIG_HAVE_ARCH_TRACEHOOK): only
  * that it sleeps. */
 static enum sp_state state_by_stat(const char *stat)
 {
@@ -254,19 +275,25 @@ static bool may_keep(const int fds[2])
 	return fds[0] < most / 2 && fds[1] < most / 2;
 }
 
-static int look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
+static int read_thread(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
 {
-	char text[256], *end;
+	char text[256], times[256], *end;
+	uint64_t where, run_ns;
 	ssize_t n;
 
 	n = read_state(pid, tid, &fds[0], text, sizeof(text) - 1);
 	if (n <= 0)
 		return n < 0 ? -errno : -ESRCH;
 	text[n] = 0;
-	ret->state = strchr(text, ')') ? state_by_stat(text) : state_of(pid, text);
-	n = pread(fds[1], text, sizeof(text) - 1, 0);
-	text[n > 0 ? n : 0] = 0;
-	ret->run_ns = strtoull(text, &end, 10);
+	where = sp_hash_bytes(text, (size_t)n);
+	n = pread(fds[1], times, sizeof(times) - 1, 0);
+	times[n > 0 ? n : 0] = 0;
+	run_ns = strtoull(times, &end, 10);
+	/* What file it waits for is asked once for each wait. */
+	if (where != ret->where || run_ns != ret->run_ns)
+		ret->state = strchr(text, ')') ? state_by_stat(text) : state_of(pid, text);
+	ret->where = where;
+	ret->run_ns = run_ns;
 	ret->delay_ns = strtoull(end, NULL, 10);
 	return 0;
 }
@@ -282,7 +309,7 @@ int sp_pyproc_look(pid_t pid, pid_t tid, int fds[2], struct sp_pyproc_look *ret)
 		fds[1] = open_one(pid, tid, "schedstat");
 		keep = may_keep(fds);
 	}
-	r = look(pid, tid, fds, ret);
+	r = read_thread(pid, tid, fds, ret);
 	if (!keep)
 		close_both(fds);
 	return r;
@@ -295,14 +322,14 @@ int sp_pyproc_use(pid_t pid, bool with_pss, struct sp_pyproc_use *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (slurp(path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
+	if (sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 || *behind_name(text) == 'Z')
 		return -ESRCH;
 	ret->cpu_ns = (stat_field(text, 14) + stat_field(text, 15)) * tick;
 	ret->rss = stat_field(text, 24) * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!with_pss)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
-	p = slurp(path, text, sizeof(text)) > 0 ? strstr(text, "\nPss:") : NULL;
+	p = sp_io_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? strstr(text, "\nPss:") : NULL;
 	ret->pss = p ? strtoull(p + 5, NULL, 10) * 1024 : 0;
 	return 0;
 }

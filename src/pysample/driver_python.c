@@ -1,8 +1,8 @@
 /* See driver_python.h. */
-#include "driver_python.h"
+#include "pysample/driver_python.h"
 
 #include "base/cleanup.h"
-#include "py_proc.h"
+#include "pysample/py_proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -95,9 +95,7 @@ static pid_t find_child(pid_t jvm)
 	return 0;
 }
 
-pid_t sp_driver_python(const struct sp_jvm *j)
+pid_t sp_driver_python(pid_t jvm)
 {
-	if (j->role != SP_ROLE_DRIVER)
-		return 0;
-	return has_word(j->pid, shell) ? find_parent(j->pid) : find_child(j->pid);
+	return has_word(jvm, shell) ? find_parent(jvm) : find_child(jvm);
 }

@@ -1,13 +1,16 @@
 /* The recording of Python processes: stacks, threads and tasks into a JFR file, as the agent writes
  * those of a JVM. One thread at a time. */
-#ifndef SP_LAUNCHER_PYTHON_PY_RECORD_H
-#define SP_LAUNCHER_PYTHON_PY_RECORD_H
+#ifndef SP_PYSAMPLE_PY_RECORD_H
+#define SP_PYSAMPLE_PY_RECORD_H
 
 #include "base/err.h"
-#include "jfr/types.h"
+#include "dict/python_thread.h"
+#include "jfr/writer.h"
+#include "py/mixed_stack.h"
 #include "py/pyspark_task.h"
 #include "py/stack_reader.h"
-#include "py_native.h"
+
+#include <pthread.h>
 
 struct sp_pyrecord;
 
@@ -18,7 +21,8 @@ struct sp_pyrecord_cfg {
 	const char *event; /* "cpu", "wall": what the settings say */
 	uint64_t cpu_ns, wall_ns;
 	/* Of the process itself, where it is the target: becomes the JVM information of readers.
-	 * NULL: Python beside a JVM, whose own recording says all that. Borrowed for the call. */
+	 * NULL: Python beside a JVM; the recording of the JVM says all that. Borrowed for the call.
+	 */
 	const char *version, *command;
 	pid_t pid;
 };
@@ -26,11 +30,27 @@ struct sp_pyrecord_cfg {
 int sp_pyrecord_open(
 	struct sp_pyrecord **ret, const struct sp_pyrecord_cfg *cfg, struct sp_err *err);
 
+/* The same in a recording that is there: @w and @dict are borrowed, and used only while @lock is
+ * held. @pid: the target. Whoever owns it calls sp_pyrecord_new_chunk when ids are void; nobody
+ * calls _flush. Returns 0 or -ENOMEM. */
+int sp_pyrecord_join(struct sp_pyrecord **ret, struct sp_jfrw *w, struct sp_dict *dict,
+	pthread_mutex_t *lock, pid_t pid);
+void sp_pyrecord_new_chunk(struct sp_pyrecord *r);
+bool sp_pyrecord_is_joined(const struct sp_pyrecord *r);
+
+/* Where the recording is somebody else's, who flushes it and begins its chunks on a thread of its
+ * own: around whatever is written, and around changes of what is written then (what has gathered in
+ * threads of workers, and the lists of both). Ids stay as they are meanwhile. Not for who reads
+ * another process, or waits. Elsewhere nothing happens. */
+void sp_pyrecord_hold(struct sp_pyrecord *r);
+void sp_pyrecord_release(struct sp_pyrecord *r);
+
 /* Ids are void as soon as this number changes. */
 uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r);
 
 /* Dictionary ids; 0: it is full. */
-uint32_t sp_pyrecord_thread(struct sp_pyrecord *r, uint32_t tid, const char *name);
+uint32_t sp_pyrecord_thread(
+	struct sp_pyrecord *r, uint32_t tid, const char *name, enum sp_python_thread kind);
 uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack, uint32_t depth);
 uint32_t sp_pyrecord_mixed(struct sp_pyrecord *r, const struct sp_pymixed *stack, uint32_t depth);
 
@@ -44,13 +64,16 @@ void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t
 void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, pid_t pid,
 	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task);
 
-/* Memory of the control group that the target is in, and what it may have. */
 /* A worker's socket led to thread @java of the JVM; @task: what the worker itself says, -1:
  * nothing. */
 void sp_pyrecord_socket(struct sp_pyrecord *r, uint32_t thread, uint32_t java, int64_t task,
 	uint64_t start_ns, uint64_t end_ns);
 
+/* Memory of the control group that the target is in, and what it may have. */
 void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit);
+
+/* Why stacks of Python are lost. */
+#define SP_PYLOST_CHANGED "Python stack changed while it was read"
 
 /* A sentence that reports repeat; samples that were lost, by reason. */
 void sp_pyrecord_note(struct sp_pyrecord *r, const char *sentence);

@@ -1,9 +1,9 @@
 /* CPU time of Python's threads as samples: see py_worker.h. */
-#include "py_worker.h"
+#include "pysample/py_worker.h"
 
 enum {
-	BURST = 50,		  /* most samples that one look stands for */
-	HELD_MAX_NS = 1000000000, /* CPU time whose place has not been seen yet */
+	BURST = 50,		  /* most samples that one look counts for */
+	HELD_MAX_NS = 1000000000, /* CPU time without a stack so far */
 };
 
 static void write_cpu(

@@ -1,12 +1,12 @@
 /* See py_sockets.h. */
-#include "py_sockets.h"
+#include "pysample/py_sockets.h"
 
-#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/list_dir.h"
 #include "py/target_mem.h"
-#include "py_proc.h"
+#include "pysample/py_proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TABLE_MAX = 4 << 20, FDS = 16 };
+enum { TABLE_MAX = 4 << 20, ROWS_MAX = 8192, FDS = 16 };
 
 static uint64_t socket_inode(pid_t pid, const char *fd)
 {
@@ -53,14 +53,28 @@ static size_t watched(pid_t pid, unsigned long epoll, unsigned long *ret)
 	return n;
 }
 
+/* The number at @addr of the process; -1: it cannot be read. */
+static int int_at(const struct sp_pysockets *s, pid_t pid, uint64_t addr)
+{
+	struct sp_pymem_process process = {.pid = pid, .no_call = s->no_call};
+	struct sp_pymem mem = {sp_pymem_process, &process};
+	int value = -1;
+
+	if (s->no_call)
+		sp_pymem_open(&process);
+	if (!sp_pymem_get(&mem, addr, &value, sizeof(value)))
+		value = -1;
+	sp_pymem_close(&process);
+	return value;
+}
+
 /* The descriptors that a thread waits for, by the system call that it is in. */
-static size_t waited_for(pid_t pid, const char *call, unsigned long *ret)
+static size_t waited_for(
+	const struct sp_pysockets *s, pid_t pid, const char *call, unsigned long *ret)
 {
 	char *args;
 	long nr = strtol(call, &args, 10);
 	unsigned long first = args == call ? 0 : strtoul(args, NULL, 0);
-	struct sp_pymem_process process = {.pid = pid};
-	struct sp_pymem mem = {sp_pymem_process, &process};
 	int fd;
 
 	if (args == call)
@@ -71,7 +85,8 @@ static size_t waited_for(pid_t pid, const char *call, unsigned long *ret)
 		return watched(pid, first, ret);
 	case SYS_poll:
 	case SYS_ppoll: /* struct pollfd begins with it */
-		if (!sp_pymem_get(&mem, first, &fd, sizeof(fd)) || fd < 0)
+		fd = int_at(s, pid, first);
+		if (fd < 0)
 			return 0;
 		ret[0] = (unsigned long)fd;
 		return 1;
@@ -113,7 +128,7 @@ static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
 	if (strncmp(text, name, sizeof(name) - 1) != 0)
 		return;
 	read_small(jvm, task, "syscall", text, sizeof(text));
-	n = waited_for(jvm, text, fds);
+	n = waited_for(s, jvm, text, fds);
 	for (size_t i = 0; i < n && s->count < SP_PYSOCKETS_MAX; i++) {
 		uint64_t inode;
 
@@ -146,34 +161,40 @@ static void plain(char *address)
 			strlen(address + sizeof(mapped) - 1) + 1);
 }
 
-/* "  sl  local_address rem_address st … inode" of net/tcp and tcp6. */
-static void add_rows(struct rows *r, char *text)
+/* 127.0.0.0/8: the kernel prints the bytes of an address from the last to the first. */
+static bool is_loopback(const char *address)
 {
-	char *save = NULL;
+	return strcspn(address, ":") == 8 && strncmp(address + 6, "7F", 2) == 0;
+}
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		struct row x;
-		unsigned long long inode;
+/* JVM and worker are on one host. */
+static bool is_local(const struct row *x)
+{
+	size_t n = strcspn(x->here, ":");
 
-		if (sscanf(line,
-			    " %*d: %40[0-9A-F:] %40[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %*u %*u "
-			    "%llu",
-			    x.here, x.there, &inode) != 3)
-			continue;
-		plain(x.here);
-		plain(x.there);
-		if (r->count == r->cap) {
-			size_t cap = r->cap ? 2 * r->cap : 256;
-			void *to = reallocarray(r->list, cap, sizeof(*r->list));
+	if (is_loopback(x->here) && is_loopback(x->there))
+		return true;
+	return n == strcspn(x->there, ":") && memcmp(x->here, x->there, n) == 0;
+}
 
-			if (!to)
-				return;
-			r->list = to;
-			r->cap = cap;
-		}
-		x.inode = inode;
-		r->list[r->count++] = x;
-	}
+/* "  sl  local_address rem_address st … inode" of net/tcp and tcp6. */
+static void add_row(struct rows *r, const char *line)
+{
+	unsigned long long inode;
+	struct row x;
+
+	if (sscanf(line,
+		    " %*d: %40[0-9A-F:] %40[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %*u %*u "
+		    "%llu",
+		    x.here, x.there, &inode) != 3)
+		return;
+	plain(x.here);
+	plain(x.there);
+	if (!is_local(&x) || r->count == ROWS_MAX ||
+		sp_grow(&r->list, &r->cap, r->count, sizeof(*r->list), 64) < 0)
+		return;
+	x.inode = inode;
+	r->list[r->count++] = x;
 }
 
 static uint64_t tcp_peer(const struct rows *r, uint64_t inode)
@@ -237,22 +258,43 @@ static uint64_t unix_peer(int netlink, uint64_t inode)
 	return peer_in(&got.head);
 }
 
+/* Line by line: a host may have very many connections. */
+static void read_table(struct rows *r, int fd)
+{
+	char text[8192];
+	size_t len = 0;
+	ssize_t n;
+
+	for (size_t all = 0; all < TABLE_MAX; all += (size_t)n) {
+		char *line = text, *end;
+
+		n = read(fd, text + len, sizeof(text) - 1 - len);
+		if (n <= 0)
+			return;
+		text[len += (size_t)n] = 0;
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			add_row(r, line);
+		}
+		len -= (size_t)(line - text);
+		if (len == sizeof(text) - 1)
+			return; /* no such line */
+		memmove(text, line, len);
+	}
+}
+
 static void read_tables(struct rows *r, pid_t jvm)
 {
 	static const char *const names[] = {"tcp", "tcp6"};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		SP_AUTO_BUF struct sp_buf text;
 		SP_AUTO_CLOSE int fd = -1;
 		char path[40];
 
-		sp_buf_init(&text);
 		snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)jvm, names[i]);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || sp_buf_read_fd(&text, fd, TABLE_MAX) < 0)
-			continue;
-		sp_buf_str(&text);
-		add_rows(r, text.data);
+		if (fd >= 0)
+			read_table(r, fd);
 	}
 }
 
@@ -272,41 +314,54 @@ static void find_peers(struct sp_pysockets *s, pid_t jvm)
 	free(r.list);
 }
 
+struct threads {
+	struct sp_pysockets *s;
+	pid_t jvm;
+};
+
+static void saw_thread(void *ctx, const char *name)
+{
+	const struct threads *t = ctx;
+
+	if (name[0] != '.')
+		look_at_thread(t->s, t->jvm, name);
+}
+
 void sp_pysockets_look(struct sp_pysockets *s, pid_t jvm)
 {
+	struct threads t = {s, jvm};
 	char path[32];
-	struct dirent *e;
-	DIR *d;
 
 	s->count = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)jvm);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			look_at_thread(s, jvm, e->d_name);
-	if (d)
-		closedir(d);
+	sp_list_dir(path, saw_thread, &t);
 	if (s->count)
 		find_peers(s, jvm);
 }
 
+struct descriptors {
+	const struct sp_pysockets *s;
+	pid_t pid;
+	uint32_t found;
+};
+
+static void saw_descriptor(void *ctx, const char *name)
+{
+	struct descriptors *d = ctx;
+	uint64_t inode = d->found ? 0 : socket_inode(d->pid, name);
+
+	for (size_t i = 0; inode && i < d->s->count; i++)
+		if (d->s->ends[i].peer == inode)
+			d->found = d->s->ends[i].tid;
+}
+
 uint32_t sp_pysockets_find(const struct sp_pysockets *s, pid_t pid)
 {
+	struct descriptors d = {s, pid, 0};
 	char path[32];
-	struct dirent *e;
-	uint32_t found = 0;
-	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	d = s->count ? opendir(path) : NULL;
-	while (d && !found && (e = readdir(d))) {
-		uint64_t inode = socket_inode(pid, e->d_name);
-
-		for (size_t i = 0; inode && i < s->count; i++)
-			if (s->ends[i].peer == inode)
-				found = s->ends[i].tid;
-	}
-	if (d)
-		closedir(d);
-	return found;
+	if (s->count)
+		sp_list_dir(path, saw_descriptor, &d);
+	return d.found;
 }

@@ -1,9 +1,10 @@
 /* Which thread of a JVM speaks with which Python worker: by the socket between them, TCP or Unix,
- * as /proc and the kernel's list of sockets tell it. A thread is seen while it waits for the
+ * as /proc and the kernel's list of sockets show it. A thread is seen while it waits for the
  * socket, or writes to it. Used by the sampler's thread alone. */
-#ifndef SP_LAUNCHER_PYTHON_PY_SOCKETS_H
-#define SP_LAUNCHER_PYTHON_PY_SOCKETS_H
+#ifndef SP_PYSAMPLE_PY_SOCKETS_H
+#define SP_PYSAMPLE_PY_SOCKETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,6 +12,7 @@
 enum { SP_PYSOCKETS_MAX = 1024 };
 
 struct sp_pysockets {
+	bool no_call; /* as of struct sp_pymem_process */
 	size_t count;
 	struct {
 		uint32_t tid;  /* of the JVM's thread, in its own pid namespace */

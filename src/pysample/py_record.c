@@ -1,9 +1,10 @@
 /* See py_record.h. */
-#include "py_record.h"
+#include "pysample/py_record.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "jfr/writer.h"
+#include "jfr/event_fields.h"
+#include "jfr/setting.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,28 +21,13 @@ struct sp_pyrecord {
 	char event[32], version[32], command[4096];
 	uint64_t start_ms, since_ns;
 	uint32_t generation;
+	pthread_mutex_t *lock; /* borrowed, as are w and dict then; NULL: all is its own */
 	struct sp_frame_ref frames[SP_PY_DEPTH_MAX + 1];
 };
 
-static void setting(struct sp_pyrecord *r, const char *name, const char *value)
-{
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
-		{.s = name}, {.s = value}};
-
-	sp_jfrw_event(r->w, SP_JFR_ACTIVE_SETTING, v);
-}
-
-static void number_setting(struct sp_pyrecord *r, const char *name, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-	setting(r, name, text);
-}
-
 void sp_pyrecord_note(struct sp_pyrecord *r, const char *sentence)
 {
-	setting(r, "note", sentence);
+	sp_jfrw_setting(r->w, "note", sentence);
 }
 
 /* What every chunk says about the recording itself. */
@@ -49,19 +35,21 @@ static void write_head(struct sp_pyrecord *r)
 {
 	const struct sp_pyrecord_cfg *c = &r->cfg;
 	uint64_t now = sp_clock_mono_ns();
-	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
-		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
-	union sp_jfr_val vm[] = {{.u = now}, {.s = "CPython"}, {.s = r->version}, {.s = ""},
-		{.s = ""}, {.s = r->command}, {.u = r->start_ms}, {.u = (uint64_t)c->pid}};
 
-	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(ACTIVE_RECORDING, .startTime.u = now, .id.u = 1,
+			      .name.s = "sparkprof " SP_VERSION, .recordingStart.u = r->start_ms));
 	if (c->version)
-		sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, vm);
-	setting(r, "event", r->event);
-	number_setting(r, "interval", c->cpu_ns ? c->cpu_ns : c->wall_ns);
+		sp_jfrw_event(r->w,
+			SP_JFR_EVENT(JVM_INFORMATION, .startTime.u = now, .jvmName.s = "CPython",
+				.jvmVersion.s = r->version, .jvmArguments.s = "", .jvmFlags.s = "",
+				.javaArguments.s = r->command, .jvmStartTime.u = r->start_ms,
+				.pid.u = (uint64_t)c->pid));
+	sp_jfrw_setting(r->w, "event", r->event);
+	sp_jfrw_setting_number(r->w, "interval", c->cpu_ns ? c->cpu_ns : c->wall_ns);
 	if (c->cpu_ns && c->wall_ns)
-		number_setting(r, "wall", c->wall_ns);
-	setting(r, "version", SP_VERSION);
+		sp_jfrw_setting_number(r->w, "wall", c->wall_ns);
+	sp_jfrw_setting(r->w, "version", SP_VERSION);
 }
 
 int sp_pyrecord_open(
@@ -97,14 +85,57 @@ int sp_pyrecord_open(
 	return 0;
 }
 
+int sp_pyrecord_join(struct sp_pyrecord **ret, struct sp_jfrw *w, struct sp_dict *dict,
+	pthread_mutex_t *lock, pid_t pid)
+{
+	struct sp_pyrecord *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->w = w;
+	r->dict = dict;
+	r->lock = lock;
+	r->cfg.pid = pid;
+	r->generation = 1;
+	r->since_ns = sp_clock_mono_ns();
+	*ret = r;
+	return 0;
+}
+
+void sp_pyrecord_new_chunk(struct sp_pyrecord *r)
+{
+	r->generation++;
+}
+
+bool sp_pyrecord_is_joined(const struct sp_pyrecord *r)
+{
+	return r->lock != NULL;
+}
+
+void sp_pyrecord_hold(struct sp_pyrecord *r)
+{
+	if (r && r->lock)
+		pthread_mutex_lock(r->lock);
+}
+
+void sp_pyrecord_release(struct sp_pyrecord *r)
+{
+	if (r && r->lock)
+		pthread_mutex_unlock(r->lock);
+}
+
 uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r)
 {
 	return r->generation;
 }
 
-uint32_t sp_pyrecord_thread(struct sp_pyrecord *r, uint32_t tid, const char *name)
+uint32_t sp_pyrecord_thread(
+	struct sp_pyrecord *r, uint32_t tid, const char *name, enum sp_python_thread kind)
 {
-	struct sp_thread t = {.tid = tid, .name_id = sp_dict_string(r->dict, name, strlen(name))};
+	const char *group = sp_python_thread_group(kind);
+	struct sp_thread t = {.tid = tid,
+		.name_id = sp_dict_string(r->dict, name, strlen(name)),
+		.group_id = group ? sp_dict_string(r->dict, group, strlen(group)) : 0};
 
 	return t.name_id ? sp_dict_thread(r->dict, &t) : 0;
 }
@@ -220,48 +251,46 @@ void sp_pyrecord_task(struct sp_pyrecord *r, const struct sp_pytask *t, uint32_t
 	uint64_t start_ns, uint64_t end_ns)
 {
 	/* Of the stage's attempt the worker knows nothing: readers take it from the JVM's task. */
-	union sp_jfr_val v[] = {{.u = start_ns}, {.u = end_ns - start_ns}, {.u = thread},
-		{.u = (uint32_t)t->stage}, {.u = (uint32_t)-1}, {.u = (uint32_t)t->partition},
-		{.u = (uint32_t)t->attempt}, {.u = (uint64_t)t->tid}, {.u = 1}, {.u = 1}, {.u = 1},
-		{.u = 0}};
 
-	sp_jfrw_event(r->w, SP_JFR_TASK, v);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(TASK, .startTime.u = start_ns, .duration.u = end_ns - start_ns,
+			      .eventThread.u = thread, .stage.u = (uint32_t)t->stage,
+			      .stageAttempt.u = (uint32_t)-1, .index.u = (uint32_t)t->partition,
+			      .attempt.u = (uint32_t)t->attempt, .taskId.u = (uint64_t)t->tid,
+			      .begun.u = 1, .ended.u = 1, .helper.u = 1));
 }
 
 void sp_pyrecord_use(struct sp_pyrecord *r, uint64_t time_ns, uint32_t thread, pid_t pid,
 	uint64_t rss, uint64_t pss, double cpu, const struct sp_pytask *task)
 {
-	union sp_jfr_val v[] = {{.u = time_ns}, {.u = thread}, {.u = (uint64_t)pid}, {.u = rss},
-		{.u = pss}, {.f = cpu}, {.u = (uint32_t)(task ? task->stage : -1)},
-		{.u = (uint64_t)(task ? task->tid : -1)}};
-
-	sp_jfrw_event(r->w, SP_JFR_PYTHON_PROCESS, v);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(PYTHON_PROCESS, .startTime.u = time_ns, .eventThread.u = thread,
+			      .pid.u = (uint64_t)pid, .rss.u = rss, .pss.u = pss, .cpu.f = cpu,
+			      .stage.u = (uint32_t)(task ? task->stage : -1),
+			      .taskId.u = (uint64_t)(task ? task->tid : -1)));
 }
 
 void sp_pyrecord_socket(struct sp_pyrecord *r, uint32_t thread, uint32_t java, int64_t task,
 	uint64_t start_ns, uint64_t end_ns)
 {
-	union sp_jfr_val v[] = {{.u = start_ns}, {.u = end_ns - start_ns}, {.u = thread},
-		{.u = java}, {.u = (uint64_t)task}};
-
-	sp_jfrw_event(r->w, SP_JFR_PYTHON_SOCKET, v);
+	sp_jfrw_event(r->w, SP_JFR_EVENT(PYTHON_SOCKET, .startTime.u = start_ns,
+				    .duration.u = end_ns - start_ns, .eventThread.u = thread,
+				    .javaThread.u = java, .taskId.u = (uint64_t)task));
 }
 
 void sp_pyrecord_group(struct sp_pyrecord *r, uint64_t time_ns, uint64_t used, uint64_t limit)
 {
-	union sp_jfr_val v[] = {
-		{.u = time_ns}, {.u = (uint64_t)r->cfg.pid}, {.u = used}, {.u = limit}};
-
-	sp_jfrw_event(r->w, SP_JFR_MEMORY_GROUP, v);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(MEMORY_GROUP, .startTime.u = time_ns,
+			      .pid.u = (uint64_t)r->cfg.pid, .used.u = used, .limit.u = limit));
 }
 
 void sp_pyrecord_lost(struct sp_pyrecord *r, const char *reason, uint64_t count)
 {
-	union sp_jfr_val v[] = {
-		{.u = sp_clock_mono_ns()}, {.s = reason}, {.u = count}, {.u = r->since_ns}};
-
 	if (count)
-		sp_jfrw_event(r->w, SP_JFR_LOST, v);
+		sp_jfrw_event(r->w,
+			SP_JFR_EVENT(LOST, .startTime.u = sp_clock_mono_ns(), .reason.s = reason,
+				.count.u = count, .sinceTime.u = r->since_ns));
 }
 
 static int sentence(int e, struct sp_err *err)
@@ -287,9 +316,10 @@ int sp_pyrecord_flush(struct sp_pyrecord *r, struct sp_err *err)
 
 int sp_pyrecord_close(struct sp_pyrecord *r, struct sp_err *err)
 {
-	int e = sp_jfrw_close(r->w);
+	int e = r->lock ? 0 : sp_jfrw_close(r->w);
 
-	sp_dict_free(r->dict);
+	if (!r->lock)
+		sp_dict_free(r->dict);
 	free(r);
 	return e < 0 ? sentence(e, err) : 0;
 }

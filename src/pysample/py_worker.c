@@ -1,8 +1,9 @@
 /* See py_worker.h. */
-#include "py_worker.h"
+#include "pysample/py_worker.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,10 +13,10 @@
 #include <unistd.h>
 
 enum {
-	PSS_SLOW_NS = 3000000, /* a look at pss that took longer is not repeated soon */
-	PSS_PAUSE = 10,
+	PSS_SHARE = 5000, /* the kernel counts all pages for pss: a 5000th of a core at most */
 	OWED_MAX_NS = 1000000000,
 };
+#define AWAKE UINT64_MAX
 
 static void read_exe(pid_t pid, char *ret, size_t len)
 {
@@ -25,6 +26,14 @@ static void read_exe(pid_t pid, char *ret, size_t len)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	n = readlink(path, ret, len - 1);
 	ret[n > 0 ? n : 0] = 0;
+}
+
+bool sp_pyworker_is_same_program(const struct sp_pyworker *w)
+{
+	char exe[sizeof(w->exe)];
+
+	read_exe(w->pid, exe, sizeof(exe));
+	return strcmp(exe, w->exe) == 0;
 }
 
 /* python-worker-123 for what Spark's daemon forked (it has its parent's command line), or a worker
@@ -79,23 +88,29 @@ static bool is_old(uint64_t start_ticks)
 	return (uint64_t)now.tv_sec > start_ticks / (uint64_t)sysconf(_SC_CLK_TCK) + 2;
 }
 
-int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker *like, int file,
-	struct sp_err *err)
+int sp_pyworker_init_other(struct sp_pyworker *w, pid_t pid)
 {
-	struct sp_pyruntime place;
-	bool forked;
-	int r;
-
 	memset(w, 0, sizeof(*w));
 	w->pid = pid;
-	w->process = (struct sp_pymem_process){pid, file >= 0, file};
 	w->task.tid = -1;
 	w->first_ns = w->idle_ns = sp_clock_mono_ns();
 	w->start_ticks = sp_pyproc_start(pid);
-	if (!w->start_ticks)
-		return sp_err_set(err, -ESRCH, "no such process");
-	w->had_task = is_old(w->start_ticks);
 	read_exe(pid, w->exe, sizeof(w->exe));
+	w->jvm = has_end(w->exe, "/java");
+	return w->start_ticks ? 0 : -ESRCH;
+}
+
+int sp_pyworker_init(struct sp_pyworker *w, const struct sp_pymem_process *process,
+	const struct sp_pyworker *like, struct sp_err *err)
+{
+	struct sp_pyruntime place;
+	bool forked;
+	int r = sp_pyworker_init_other(w, process->pid);
+
+	w->process = *process;
+	if (r < 0)
+		return sp_err_set(err, r, "no such process");
+	w->had_task = is_old(w->start_ticks);
 	forked = like && like->python && strcmp(w->exe, like->exe) == 0;
 	if (forked && like->process.has_file && !w->process.has_file)
 		sp_pymem_open(
@@ -104,7 +119,6 @@ int sp_pyworker_init(struct sp_pyworker *w, pid_t pid, const struct sp_pyworker 
 		set_name(w, like);
 		return 0;
 	}
-	w->jvm = has_end(w->exe, "/java");
 	r = sp_pyruntime_find(&w->process, &place, err);
 	if (r == -ENOEXEC)
 		return 0;
@@ -135,8 +149,6 @@ void sp_pyworker_done(struct sp_pyworker *w)
 	for (size_t i = 0; i < w->thread_count; i++)
 		thread_done(&w->threads[i]);
 	free(w->threads);
-	sp_pynative_free(w->native);
-	sp_pyptrace_tidy(&w->stop);
 	sp_pyreader_done(&w->reader);
 	sp_pymem_close(&w->process);
 	memset(w, 0, sizeof(*w));
@@ -148,6 +160,14 @@ void sp_pyworker_is_drivers(struct sp_pyworker *w)
 	snprintf(w->name, sizeof(w->name), "python-driver-%d", (int)w->pid);
 }
 
+enum sp_python_thread sp_pyworker_kind(const struct sp_pyworker *w)
+{
+	return w->driver   ? SP_PYTHON_THREAD_DRIVER
+	       : w->worker ? SP_PYTHON_THREAD_WORKER
+	       : w->spark  ? SP_PYTHON_THREAD_DAEMON
+			   : SP_PYTHON_THREAD_OTHER;
+}
+
 void sp_pyworker_thread_name(
 	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len)
 {
@@ -157,19 +177,20 @@ void sp_pyworker_thread_name(
 		snprintf(ret, len, "%s/%u", w->name, t->tid);
 }
 
-/* Ids of the recording, again after a chunk has ended. */
-static void intern_thread(
+/* Ids of the recording, again after a chunk has ended: then returns true. */
+static bool intern_thread(
 	const struct sp_pyworker *w, struct sp_pyworker_thread *t, const struct sp_pysampling *s)
 {
 	char name[96];
 
 	if (t->generation == sp_pyrecord_generation(s->record))
-		return;
+		return false;
 	sp_pyworker_thread_name(w, t, name, sizeof(name));
 	t->generation = sp_pyrecord_generation(s->record);
-	t->thread = sp_pyrecord_thread(s->record, t->tid, name);
+	t->thread = sp_pyrecord_thread(s->record, t->tid, name, sp_pyworker_kind(w));
 	t->stack = t->busy = 0;
 	t->known = false; /* its stack has to be read again */
+	return true;
 }
 
 void sp_pyworker_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s)
@@ -190,32 +211,40 @@ static pid_t main_thread(const struct sp_pyworker *w)
 	return w->pid;
 }
 
-/* The entry of a thread of Python's list, made where it is new; NULL when out of memory. */
-static struct sp_pyworker_thread *entry_of(struct sp_pyworker *w, const struct sp_pythread *from)
+static int append(
+	struct sp_pyworker *w, const struct sp_pysampling *s, const struct sp_pyworker_thread *t)
 {
-	struct sp_pyworker_thread *t;
-	pid_t host;
+	int r;
+
+	sp_pyrecord_hold(s->record);
+	r = sp_grow(&w->threads, &w->thread_cap, w->thread_count, sizeof(*t), 4);
+	if (r == 0)
+		w->threads[w->thread_count++] = *t;
+	sp_pyrecord_release(s->record);
+	return r;
+}
+
+/* The entry of a thread of Python's list, made where it is new; NULL when out of memory. */
+static struct sp_pyworker_thread *entry_of(
+	struct sp_pyworker *w, const struct sp_pysampling *s, const struct sp_pythread *from)
+{
+	struct sp_pyworker_thread t = {
+		.addr = from->addr, .python_tid = from->tid, .fds = {-1, -1}, .asleep_ns = AWAKE};
 
 	for (size_t i = 0; i < w->thread_count; i++)
-		if (w->threads[i].addr == from->addr && w->threads[i].told == from->tid)
+		if (w->threads[i].addr == from->addr && w->threads[i].python_tid == from->tid)
 			return &w->threads[i];
-	t = reallocarray(w->threads, w->thread_count + 1, sizeof(*t));
-	if (!t)
-		return NULL;
-	w->threads = t;
-	host = sp_pyproc_thread(w->pid, from->tid);
-	host = host ? host : main_thread(w);
-	t += w->thread_count++;
-	*t = (struct sp_pyworker_thread){.addr = from->addr, .told = from->tid, .fds = {-1, -1}};
-	t->host_tid = host;
-	t->tid = host ? sp_pyproc_own_tid(w->pid, host) : from->tid;
-	return t;
+	t.host_tid = sp_pyproc_thread(w->pid, from->tid);
+	t.host_tid = t.host_tid ? t.host_tid : main_thread(w);
+	t.tid = t.host_tid ? sp_pyproc_own_tid(w->pid, t.host_tid) : from->tid;
+	return append(w, s, &t) < 0 ? NULL : &w->threads[w->thread_count - 1];
 }
 
 static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 {
 	size_t n = 0;
 
+	sp_pyrecord_hold(s->record);
 	for (size_t i = 0; i < w->thread_count; i++) {
 		if (w->threads[i].seen) {
 			w->threads[n] = w->threads[i];
@@ -227,6 +256,7 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 		thread_done(&w->threads[i]);
 	}
 	w->thread_count = n;
+	sp_pyrecord_release(s->record);
 }
 
 /* Who wants a core looks the same with and without one; how long it had none the kernel says once
@@ -241,13 +271,13 @@ static enum sp_state with_core(struct sp_pyworker_thread *t, enum sp_state state
 	return SP_STATE_RUNNABLE;
 }
 
-static void owe_wait(struct sp_pyworker_thread *t, const struct sp_pyproc_look *look)
+static void owe_wait(struct sp_pyworker_thread *t)
 {
 	if (t->last_ns)
-		t->wait_owed_ns += (int64_t)(look->delay_ns - t->delay_ns);
+		t->wait_owed_ns += (int64_t)(t->at.delay_ns - t->delay_ns);
 	if (t->wait_owed_ns > OWED_MAX_NS)
 		t->wait_owed_ns = OWED_MAX_NS;
-	t->delay_ns = look->delay_ns;
+	t->delay_ns = t->at.delay_ns;
 }
 
 static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
@@ -269,108 +299,49 @@ static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint
 	s->samples++;
 }
 
-/* Native and Python frames. Returns as sp_pynative_stack; -ENOSYS where only Python's are to be had
- * of this process. */
-static int read_mixed(struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s)
-{
-	struct sp_err err;
-
-	if (!w->native_tried && sp_pynative_new(&w->native, w->pid, &err) < 0)
-		w->native = NULL;
-	w->native_tried = true;
-	if (!w->native)
-		return -ENOSYS;
-	return sp_pynative_stack(w->native, &w->reader, number, tid, s->stack, s->mixed);
-}
-
-struct python_look {
-	struct sp_pyreader *reader;
-	size_t number;
-	struct sp_pystack *stack;
+/* One look at a thread: its stack, which is in the sampling's room until the next.
+ */
+struct thread_look {
+	bool stays; /* it sleeps and has not run since the last look: it is where it was */
+	bool mixed; /* the stack has native frames */
+	int status; /* as sp_pyreader_stack */
 };
 
-static int look_python(void *ctx)
+static void read_stack(struct sp_pyworker *w, size_t number, const struct sp_pyworker_thread *t,
+	struct sp_pysampling *s, struct thread_look *look)
 {
-	const struct python_look *l = ctx;
-
-	return sp_pyreader_stack(l->reader, l->number, l->stack);
+	look->stays = t->known && t->at.state != SP_STATE_RUNNING && t->at.run_ns == t->run_ns;
+	look->mixed = false;
+	look->status = 0;
+	if (look->stays)
+		return;
+	look->status = s->way ? s->way->read(s->way->ctx, w, number, t->host_tid, s, &look->mixed)
+			      : sp_pyreader_stack(&w->reader, number, s->stack);
 }
 
-/* With --blocking a thread that runs is stopped meanwhile. Returns as sp_pyreader_stack. */
-static int read_python(struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s)
+/* How many of a stack's frames are recorded. */
+static uint32_t kept_of(const struct sp_pysampling *s, size_t count)
 {
-	struct python_look look = {&w->reader, number, s->stack};
-	int r, stopped;
-
-	if (!s->blocking)
-		return look_python(&look);
-	r = sp_pyptrace_waiting(w->pid, tid, look_python, &look);
-	if (r != -EAGAIN)
-		return r;
-	stopped = sp_pyptrace(&w->stop, tid);
-	s->unstopped += stopped < 0;
-	r = look_python(&look);
-	if (stopped >= 0)
-		sp_pyptrace_go(&w->stop, tid, stopped);
-	return r;
+	return count <= s->depth ? s->depth : s->depth_left;
 }
 
-/* Reads a stack and makes an id of it: *ret, 0: no room. Returns as sp_pyreader_stack. */
-static int read_stack(
-	struct sp_pyworker *w, size_t number, pid_t tid, struct sp_pysampling *s, uint32_t *ret)
+/* The stack as an id. Returns false where there is none to be had now. */
+static bool stack_of(const struct sp_pyworker_thread *t, const struct thread_look *look,
+	struct sp_pysampling *s, uint32_t *ret)
 {
-	int r = s->mixed ? read_mixed(w, number, tid, s) : -ENOSYS;
-
-	*ret = 0;
-	if (r == 0 && s->stack->count && !s->stack->partial) {
-		*ret = sp_pyrecord_mixed(s->record, s->mixed, s->depth);
-		return 0;
-	}
-	s->bare += s->mixed && (r < 0 || s->stack->partial);
-	r = r == 0 ? 0 : read_python(w, number, tid, s);
-	if (r == 0 && s->stack->count)
-		*ret = sp_pyrecord_stack(s->record, s->stack, s->depth);
-	return r;
-}
-
-/* The stack as an id. A thread that sleeps and has not run since the last look stands where it
- * stood. Returns false where there is none to be had now. */
-static bool stack_of(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
-	const struct sp_pyproc_look *look, struct sp_pysampling *s, uint32_t *ret)
-{
-	int r;
-
-	if (t->known && look->state != SP_STATE_RUNNING && look->run_ns == t->run_ns) {
+	if (look->stays) {
 		*ret = t->stack;
 		return true;
 	}
-	r = read_stack(w, number, t->host_tid, s, ret);
-	if (r == -EAGAIN)
+	if (look->status == -EAGAIN)
 		s->lost++;
-	if (r < 0)
-		return false;
-	if (s->stack->count == 0)
+	if (look->status < 0 || s->stack->count == 0)
 		return false; /* it runs no Python code: between threads, or in C from the start */
+	*ret = look->mixed ? sp_pyrecord_mixed(s->record, s->mixed, kept_of(s, s->mixed->count))
+			   : sp_pyrecord_stack(s->record, s->stack, kept_of(s, s->stack->count));
 	s->truncated += s->stack->truncated;
-	s->lost += *ret == 0;
+	s->refused += *ret == 0;
 	return *ret != 0;
-}
-
-static void add_stops(struct sp_pyptraces *sum, const struct sp_pyptraces *x)
-{
-	sum->count += x->count;
-	sum->all_ns += x->all_ns;
-	sum->longest_ns = x->longest_ns > sum->longest_ns ? x->longest_ns : sum->longest_ns;
-}
-
-void sp_pyworker_stops(const struct sp_pyworker *w, struct sp_pyptraces *sum)
-{
-	add_stops(sum, &w->stop.stops); /* also with --native, where that could not be had */
-	if (w->native) {
-		struct sp_pyptraces x = sp_pynative_stops(w->native);
-
-		add_stops(sum, &x);
-	}
 }
 
 /* A thread that runs another interpreter has a state in each, the one that it is in first: newer
@@ -386,12 +357,33 @@ static bool has_sample(const struct sp_pyworker *w, const struct sp_pyworker_thr
 	return false;
 }
 
+static void write_look(const struct sp_pyworker *w, struct sp_pyworker_thread *t,
+	struct sp_pysampling *s, const struct thread_look *look, uint64_t now_ns)
+{
+	bool first = t->last_ns == 0;
+	uint32_t stack = 0;
+
+	if (intern_thread(w, t, s) && look->stays)
+		return; /* where it was has no number any more: the next look counts for this too */
+	owe_wait(t);
+	t->sampled = stack_of(t, look, s, &stack);
+	if (t->sampled) {
+		if (s->cpu_ns && !first)
+			sp_pyworker_cpu(t, s, now_ns, t->at.run_ns - t->run_ns, stack,
+				t->at.state == SP_STATE_RUNNING);
+		if (s->wall_ns)
+			add_wall(t, s, now_ns, stack, t->at.state);
+		t->stack = stack;
+		t->known = true;
+	}
+	t->run_ns = t->at.run_ns;
+	t->last_ns = now_ns;
+}
+
 static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
 	struct sp_pysampling *s, uint64_t now_ns)
 {
-	struct sp_pyproc_look look;
-	bool first = t->last_ns == 0;
-	uint32_t stack = 0;
+	struct thread_look look;
 
 	t->sampled = false;
 	if (has_sample(w, t)) {
@@ -399,75 +391,109 @@ static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pywork
 		t->known = false;
 		return;
 	}
-	if (!t->host_tid || sp_pyproc_look(w->pid, t->host_tid, t->fds, &look) < 0)
+	if (!t->host_tid || sp_pyproc_look(w->pid, t->host_tid, t->fds, &t->at) < 0)
 		return;
-	owe_wait(t, &look);
-	t->sampled = stack_of(w, number, t, &look, s, &stack);
-	if (t->sampled) {
-		if (s->cpu_ns && !first)
-			sp_pyworker_cpu(t, s, now_ns, look.run_ns - t->run_ns, stack,
-				look.state == SP_STATE_RUNNING);
-		if (s->wall_ns)
-			add_wall(t, s, now_ns, stack, look.state);
-		t->stack = stack;
-		t->known = true;
+	read_stack(w, number, t, s, &look);
+	sp_pyrecord_hold(s->record);
+	write_look(w, t, s, &look, now_ns);
+	sp_pyrecord_release(s->record);
+}
+
+static bool is_wanted(const struct sp_pyworker *w, const struct sp_pyworker_thread *t,
+	const struct sp_pysampling *s)
+{
+	char name[96];
+
+	if (!s->thread)
+		return true;
+	sp_pyworker_thread_name(w, t, name, sizeof(name));
+	return fnmatch(s->thread, name, 0) == 0;
+}
+
+bool sp_pyworker_rests(struct sp_pyworker *w)
+{
+	bool rests = w->whole;
+
+	for (size_t i = 0; i < w->thread_count; i++) {
+		struct sp_pyworker_thread *t = &w->threads[i];
+		uint64_t before = t->asleep_ns;
+
+		/* Of one that ran the last time a look at the kernel's files is no news. */
+		t->asleep_ns = AWAKE;
+		if (t->host_tid && t->at.where && t->at.state != SP_STATE_RUNNING &&
+			sp_pyproc_look(w->pid, t->host_tid, t->fds, &t->at) == 0 &&
+			t->at.state != SP_STATE_RUNNING)
+			t->asleep_ns = t->at.run_ns;
+		rests &= t->known && t->asleep_ns == before && before != AWAKE;
 	}
-	t->run_ns = look.run_ns;
-	t->last_ns = now_ns;
+	return rests;
+}
+
+/* All that it does is as it was, and need not be read. */
+static void sample_resting(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	struct thread_look look = {.stays = true};
+
+	sp_pyrecord_hold(s->record);
+	for (size_t i = 0; i < w->thread_count; i++)
+		write_look(w, &w->threads[i], s, &look, now_ns);
+	sp_pyrecord_release(s->record);
 }
 
 int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
-	int r = sp_pyreader_threads(&w->reader);
+	int r;
 
+	if (w->rests) {
+		sample_resting(w, s, now_ns);
+		return 0;
+	}
+	w->whole = false;
+	sp_pyreader_share(&w->reader, s->walk);
+	r = sp_pyreader_threads(&w->reader);
 	if (r < 0)
 		return -ESRCH;
 	if (w->worker)
 		sp_pyworker_task(w, s, now_ns);
+	/* Where a worker keeps its task has to be known, or is looked for again. */
+	w->whole = w->reader.thread_count && (!w->worker || w->task_place.slot);
 	for (size_t i = 0; i < w->reader.thread_count; i++) {
-		struct sp_pyworker_thread *t = entry_of(w, &w->reader.threads[i]);
-		char name[96];
+		struct sp_pyworker_thread *t = entry_of(w, s, &w->reader.threads[i]);
 
 		if (!t)
 			return -ENOMEM;
 		t->seen = true;
-		intern_thread(w, t, s);
-		sp_pyworker_thread_name(w, t, name, sizeof(name));
-		if (!s->thread || fnmatch(s->thread, name, 0) == 0)
+		t->sampled = false;
+		if (is_wanted(w, t, s))
 			sample_thread(w, i, t, s, now_ns);
+		w->whole &= t->sampled;
 	}
 	drop_gone(w, s);
 	return 0;
 }
 
-void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end)
-{
-	for (size_t i = 0; i < w->thread_count; i++)
-		sp_pyworker_wall(&w->threads[i], s);
-	if (end)
-		sp_pyworker_end_task(w, s, now_ns);
-}
-
 void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
 	struct sp_pyproc_use use;
-	uint64_t before = sp_clock_mono_ns();
-	bool pss = w->pss_pause == 0;
+	uint64_t before = sp_clock_read(CLOCK_THREAD_CPUTIME_ID);
+	bool pss = now_ns >= w->pss_due_ns;
 	double cpu = 0;
 
 	if (sp_pyproc_use(w->pid, pss, &use) < 0)
 		return;
-	w->pss_pause -= !pss;
 	w->pss = pss ? use.pss : w->pss;
-	if (pss && sp_clock_mono_ns() - before > PSS_SLOW_NS)
-		w->pss_pause = PSS_PAUSE;
+	if (pss)
+		w->pss_due_ns =
+			now_ns + PSS_SHARE * (sp_clock_read(CLOCK_THREAD_CPUTIME_ID) - before);
 	if (w->use_ns && now_ns > w->use_ns)
 		cpu = (double)(use.cpu_ns - w->cpu_ns) / (double)(now_ns - w->use_ns);
+	sp_pyrecord_hold(s->record);
 	if (w->use_ns)
 		sp_pyrecord_use(s->record, now_ns,
-			sp_pyrecord_thread(
-				s->record, w->thread_count ? w->threads[0].tid : 0, w->name),
+			sp_pyrecord_thread(s->record, w->thread_count ? w->threads[0].tid : 0,
+				w->name, sp_pyworker_kind(w)),
 			w->pid, use.rss, w->pss, cpu, w->task.tid >= 0 ? &w->task : NULL);
+	sp_pyrecord_release(s->record);
 	w->cpu_ns = use.cpu_ns;
 	w->use_ns = now_ns;
 }

@@ -1,13 +1,13 @@
 /* Whom a Python worker works for: see py_worker.h. By its own TaskContext; while it has none, by
  * the thread of the JVM that its socket leads to. */
-#include "py_worker.h"
+#include "pysample/py_worker.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { TASK_SEARCH_NS = 500000000 }; /* between looks for the class */
 
-/* For all threads: whom they work for is the same. */
+/* For all threads: they work for the same task. */
 static void write_socket(struct sp_pyworker *w, struct sp_pysampling *s, int64_t task,
 	uint64_t since_ns, uint64_t now_ns)
 {
@@ -16,8 +16,8 @@ static void write_socket(struct sp_pyworker *w, struct sp_pysampling *s, int64_t
 
 		sp_pyworker_thread_name(w, &w->threads[i], name, sizeof(name));
 		sp_pyrecord_socket(s->record,
-			sp_pyrecord_thread(s->record, w->threads[i].tid, name), w->java, task,
-			since_ns, now_ns);
+			sp_pyrecord_thread(s->record, w->threads[i].tid, name, sp_pyworker_kind(w)),
+			w->java, task, since_ns, now_ns);
 	}
 }
 
@@ -42,24 +42,44 @@ void sp_pyworker_socket(
 	w->idle_run_ns = run_of(w);
 	if (!java)
 		return;
+	sp_pyrecord_hold(s->record);
 	write_socket(w, s, w->task.tid, w->task.tid < 0 ? w->idle_ns : now_ns, now_ns);
+	sp_pyrecord_release(s->record);
 	w->idle_ns = now_ns;
+}
+
+/* The span of its task so far, for each of its threads. */
+static void write_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	for (size_t i = 0; i < w->thread_count && w->task.tid >= 0; i++) {
+		char name[96];
+
+		sp_pyworker_thread_name(w, &w->threads[i], name, sizeof(name));
+		sp_pyrecord_task(s->record, &w->task,
+			sp_pyrecord_thread(s->record, w->threads[i].tid, name, sp_pyworker_kind(w)),
+			w->task_since_ns, now_ns);
+	}
 }
 
 void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
 	for (size_t i = 0; i < w->thread_count; i++) {
-		struct sp_pyworker_thread *t = &w->threads[i];
-		char name[96];
-
-		sp_pyworker_wall(t, s);
-		sp_pyworker_settle(t, s);
-		if (w->task.tid < 0)
-			continue;
-		sp_pyworker_thread_name(w, t, name, sizeof(name));
-		sp_pyrecord_task(s->record, &w->task, sp_pyrecord_thread(s->record, t->tid, name),
-			w->task_since_ns, now_ns);
+		sp_pyworker_wall(&w->threads[i], s);
+		sp_pyworker_settle(&w->threads[i], s);
 	}
+	write_task(w, s, now_ns);
+}
+
+void sp_pyworker_flush(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns, bool end)
+{
+	if (end) {
+		sp_pyworker_end_task(w, s, now_ns);
+		return;
+	}
+	for (size_t i = 0; i < w->thread_count; i++)
+		sp_pyworker_wall(&w->threads[i], s);
+	if (sp_pyrecord_is_joined(s->record))
+		write_task(w, s, now_ns);
 }
 
 /* The first one of a new process began before its context was there: all that it did until then was
@@ -90,6 +110,7 @@ void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t n
 	w->was_idle |= r == -ENOENT && w->task_place.slot;
 	if (r == -EAGAIN || r == -ESTALE || now.tid == w->task.tid)
 		return;
+	sp_pyrecord_hold(s->record);
 	sp_pyworker_end_task(w, s, now_ns);
 	if (w->task.tid < 0)
 		write_socket(w, s, -1, w->idle_ns, now_ns); /* it was the new one's all along */
@@ -101,4 +122,5 @@ void sp_pyworker_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t n
 	w->task_since_ns = begin_of(w, s, now_ns);
 	w->had_task |= now.tid >= 0;
 	w->was_idle |= now.tid >= 0;
+	sp_pyrecord_release(s->record);
 }
