@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define BLOCK_MAX    (64u << 20)
 #define LZ4_RATIO    255 /* a byte that only continues a length */
@@ -31,23 +32,6 @@ static uint32_t be32(const uint8_t *p)
 
 	memcpy(&v, p, 4);
 	return be32toh(v);
-}
-
-static int put(int fd, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 static int damaged(const char *what, struct sp_err *err)
@@ -188,7 +172,7 @@ static int unzstd(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		if (ZSTD_isError(left))
 			r = damaged("zstd", err);
 		else
-			r = put(to, buf, out.pos);
+			r = sp_io_write_all(to, buf, out.pos);
 		if (in.pos == len && out.pos < cap)
 			break;
 	}
@@ -196,7 +180,7 @@ static int unzstd(const uint8_t *from, size_t len, int to, struct sp_err *err)
 	return r == 0 && left != 0 ? damaged("zstd", err) : r;
 }
 
-/* Room for a block; what one byte can stand for is limited, and so is what a damaged length takes.
+/* Room for a block; what one byte can expand to is limited, and so is what a damaged length takes.
  */
 static bool make_room(uint8_t **buf, size_t *cap, size_t whole, size_t packed, size_t ratio)
 {
@@ -230,10 +214,10 @@ static int unlz4(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		if (packed > len - at || !make_room(&buf, &cap, whole, packed, LZ4_RATIO))
 			return damaged("lz4", err);
 		if ((h[8] & 0xf0) == RAW && packed == whole)
-			r = put(to, from + at, packed);
+			r = sp_io_write_all(to, from + at, packed);
 		else if ((h[8] & 0xf0) == PACKED &&
 			 sp_decompress_lz4(from + at, packed, buf, &n) == 0 && n == whole)
-			r = put(to, buf, n);
+			r = sp_io_write_all(to, buf, n);
 		else if (whole)
 			r = damaged("lz4", err);
 		at += packed;
@@ -266,7 +250,7 @@ static int unsnappy(const uint8_t *from, size_t len, int to, struct sp_err *err)
 			!make_room(&buf, &cap, n, packed, SNAPPY_RATIO))
 			return damaged("snappy", err);
 		r = sp_decompress_snappy(from + at, packed, buf, &n);
-		r = r < 0 ? damaged("snappy", err) : put(to, buf, n);
+		r = r < 0 ? damaged("snappy", err) : sp_io_write_all(to, buf, n);
 		at += packed;
 	}
 	return r;
@@ -280,5 +264,5 @@ int sp_decompress(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		return unlz4(from, len, to, err);
 	if (len >= 8 && memcmp(from, "\x82SNAPPY", 7) == 0)
 		return unsnappy(from, len, to, err);
-	return put(to, from, len);
+	return sp_io_write_all(to, from, len);
 }

@@ -1,5 +1,5 @@
-/* Unpacking what Spark's codecs write: zstd, lz4-java's block stream, snappy-java's stream, told
- * apart by their first bytes. Inside of src/in. */
+/* Unpacking what Spark's codecs write: zstd, lz4-java's block stream, snappy-java's stream, known
+ * by their first bytes. Inside of src/in. */
 #ifndef SP_IN_DECOMPRESS_H
 #define SP_IN_DECOMPRESS_H
 

@@ -1,5 +1,5 @@
-/* See eventlog.h. Of the many kinds of events a few are looked at; the others are told by the start
- * of their line and cost no more than that. */
+/* See eventlog.h. Of the many kinds of events a few are looked at; the others are known by the
+ * start of their line and cost no more than that. */
 #include "in/eventlog.h"
 
 #include <dirent.h>
@@ -28,7 +28,7 @@ struct reading {
 };
 
 /* Keeps a text in *to, where there is one. */
-static void keep(struct sp_json_reader v, char **to)
+static void copy_text(struct sp_json_reader v, char **to)
 {
 	char *s = sp_json_reader_text(v);
 
@@ -50,7 +50,7 @@ static int read_stage(struct reading *r, struct sp_json_reader e)
 	s = sp_stage_names_add(r->names, (int32_t)id, (int32_t)attempt);
 	if (!s)
 		return -ENOMEM;
-	keep(sp_json_reader_get(info, "Stage Name"), &s->name);
+	copy_text(sp_json_reader_get(info, "Stage Name"), &s->name);
 	if (!s->operators)
 		s->operators = sp_stage_operators(sp_json_reader_get(info, "RDD Info"));
 	return 0;
@@ -77,8 +77,8 @@ static int read_job(struct reading *r, struct sp_json_reader e)
 			continue; /* the first job runs a stage, later ones find its output */
 		s->job = job;
 		s->sql = sql;
-		keep(sp_json_reader_get(props, "spark.job.description"), &s->description);
-		keep(sp_json_reader_get(props, "spark.jobGroup.id"), &s->group);
+		copy_text(sp_json_reader_get(props, "spark.job.description"), &s->description);
+		copy_text(sp_json_reader_get(props, "spark.jobGroup.id"), &s->group);
 	}
 	return 0;
 }
@@ -88,7 +88,7 @@ static bool is_true(struct sp_json_reader v)
 	return v.p && v.end - v.p >= 4 && memcmp(v.p, "true", 4) == 0;
 }
 
-/* Of a line that is long, only its first part: metrics and accumulables stand behind. */
+/* Of a line that is long, only its first part: metrics and accumulables come later. */
 static int read_task(struct reading *r, struct sp_json_reader e)
 {
 	static const char key[] = "\"Task Info\":";
@@ -113,12 +113,28 @@ static int read_task(struct reading *r, struct sp_json_reader e)
 	return sp_stage_names_task(r->names, &t);
 }
 
+/* Generated code has its numbers in the plan that runs: with adaptive execution not the initial
+ * one.
+ */
+static void read_pipelines(struct reading *r, struct sp_json_reader e)
+{
+	int64_t sql = sp_json_reader_int(sp_json_reader_get(e, "executionId"), -1);
+	char *pipelines = sp_plan_pipelines(sp_json_reader_get(e, "sparkPlanInfo"));
+
+	if (pipelines)
+		sp_stage_names_pipelines(r->names, sql, pipelines);
+}
+
 static int read_sql(struct reading *r, struct sp_json_reader e)
 {
 	int64_t sql = sp_json_reader_int(sp_json_reader_get(e, "executionId"), -1);
-	char *shape = sql < 0 ? NULL : sp_plan_shape(sp_json_reader_get(e, "sparkPlanInfo"));
+	struct sp_json_reader plan = sp_json_reader_get(e, "sparkPlanInfo");
+	char *shape = sql < 0 ? NULL : sp_plan_shape(plan);
 
-	return shape ? sp_stage_names_plan(r->names, sql, shape) : 0;
+	if (shape && sp_stage_names_plan(r->names, sql, shape) < 0)
+		return -ENOMEM;
+	read_pipelines(r, e);
+	return 0;
 }
 
 static uint64_t ms_to_ns(struct sp_json_reader v)
@@ -147,7 +163,7 @@ static int read_query(
 		q->sql =
 			sp_json_reader_int(sp_json_reader_get(props, "spark.sql.execution.id"), -1);
 	else
-		keep(sp_json_reader_get(e, "description"), &q->name);
+		copy_text(sp_json_reader_get(e, "description"), &q->name);
 	return 0;
 }
 
@@ -172,11 +188,13 @@ static int read_event(struct reading *r, const char *line, size_t len)
 		return read_query(r, e, true, NULL, "Completion Time");
 	if (IS(SQL "SparkListenerSQLExecutionStart"))
 		return read_query(r, e, false, "time", NULL) < 0 ? -ENOMEM : read_sql(r, e);
+	if (IS(SQL "SparkListenerSQLAdaptiveExecutionUpdate"))
+		read_pipelines(r, e);
 	if (IS(SQL "SparkListenerSQLExecutionEnd"))
 		return read_query(r, e, false, NULL, "time");
 	if (IS("SparkListenerApplicationStart")) {
-		keep(sp_json_reader_get(e, "App ID"), &r->names->app_id);
-		keep(sp_json_reader_get(e, "App Name"), &r->names->app_name);
+		copy_text(sp_json_reader_get(e, "App ID"), &r->names->app_id);
+		copy_text(sp_json_reader_get(e, "App Name"), &r->names->app_name);
 	}
 	if (IS("SparkListenerApplicationEnd"))
 		r->names->ended = true;

@@ -10,6 +10,7 @@
  * directory of a rolling one (eventlog_v2_…). Adds to @ret, which the caller frees in any case.
  * Returns: 0, also where a log is cut, as one in progress is; -EBADMSG with a sentence where it is
  * no event log; another -errno with one. */
-int sp_eventlog_read(const char *path, struct sp_stage_names *ret, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_eventlog_read(
+	const char *path, struct sp_stage_names *ret, struct sp_err *err);
 
 #endif

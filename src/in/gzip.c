@@ -10,27 +10,13 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define PIECE (128u << 10)
 /* Stacks as text pack well, up to some hundred to one; a file that unpacks to more than that and to
  * a lot is made to fill the disk. */
 #define MOST_TIMES 250
 #define ALWAYS	   (1ull << 30)
-
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, p, n);
-
-		if (w < 0 && errno != EINTR)
-			return -errno;
-		if (w > 0) {
-			p += w;
-			n -= (size_t)w;
-		}
-	}
-	return 0;
-}
 
 struct state {
 	z_stream z;
@@ -61,7 +47,7 @@ static int inflate_piece(struct state *s, size_t n)
 		s->z.next_out = s->out;
 		s->z.avail_out = PIECE;
 		r = inflate(&s->z, Z_NO_FLUSH);
-		e = write_all(s->to, s->out, PIECE - s->z.avail_out);
+		e = sp_io_write_all(s->to, s->out, PIECE - s->z.avail_out);
 		if (e < 0)
 			return e;
 		s->written += PIECE - s->z.avail_out;

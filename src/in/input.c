@@ -30,7 +30,7 @@ static bool is_gzip(const char *s, ssize_t n)
 	return n > 2 && (uint8_t)s[0] == 0x1f && (uint8_t)s[1] == 0x8b;
 }
 
-static int copy(int from, int to)
+static int copy_stdin(int from, int to)
 {
 	SP_AUTO_FREE char *buf = malloc(HEAD);
 	ssize_t n;
@@ -54,7 +54,7 @@ static bool is_endless(int fd, const struct stat *st)
 }
 
 /* Makes *fd a regular file of its own at its start. */
-static int settle(int fd, int *ret, struct sp_err *err)
+static int make_regular(int fd, int *ret, struct sp_err *err)
 {
 	struct stat st;
 	int r = 0;
@@ -69,7 +69,7 @@ static int settle(int fd, int *ret, struct sp_err *err)
 	if (is_endless(fd, &st))
 		return sp_err_set(err, -EINVAL, "is a device, not a recording; give a file");
 	*ret = sp_tmpfile_open();
-	r = *ret < 0 ? -errno : copy(fd, *ret);
+	r = *ret < 0 ? -errno : copy_stdin(fd, *ret);
 	return r < 0 ? sp_err_set(err, r, "cannot be read: %s", strerror(-r)) : 0;
 }
 
@@ -193,7 +193,7 @@ int sp_input_open(int fd, int *ret_fd, enum sp_input_kind *ret_kind, struct sp_e
 
 	if (!head)
 		return sp_err_set(err, -ENOMEM, "not enough memory");
-	r = settle(fd, &own, err);
+	r = make_regular(fd, &own, err);
 	for (int depth = 0; r == 0; depth++) {
 		n = read_head(own, head);
 		if (n < 0)

@@ -20,7 +20,7 @@ void sp_line_reader_done(struct sp_line_reader *l)
 }
 
 /* Reads more behind what is there. False: nothing more. */
-static bool fill(struct sp_line_reader *l)
+static bool read_more(struct sp_line_reader *l)
 {
 	ssize_t n;
 
@@ -67,7 +67,7 @@ char *sp_line_reader_next(struct sp_line_reader *l, size_t *ret_len)
 		if (nl)
 			break;
 		seen = l->len - l->at;
-		if (fill(l))
+		if (read_more(l))
 			continue;
 		if (l->error || l->at == l->len)
 			return NULL;

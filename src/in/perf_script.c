@@ -23,7 +23,7 @@ struct reading {
 	uint64_t first_ns, last_ns;
 };
 
-/* Where the time stands: digits, a dot, digits, a colon. NULL: this is no sample. */
+/* Where the time is: digits, a dot, digits, a colon. NULL: this is no sample. */
 static char *find_time(char *line)
 {
 	for (char *at = line; (at = strchr(at, ':')); at++) {
@@ -72,7 +72,7 @@ static uint32_t take_thread(struct reading *r, char *head, char *end)
 	return t.name_id ? sp_dict_thread(r->p->dict, &t) : 0;
 }
 
-/* "    10101010 cpu-clock:u:" becomes the event and its weight. Returns what stands behind. */
+/* "    10101010 cpu-clock:u:" becomes the event and its weight. Returns what follows. */
 static char *take_event(struct reading *r, char *at, int *ret_event)
 {
 	char *name, *end;

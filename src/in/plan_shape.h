@@ -9,6 +9,11 @@
  * caller; NULL where there is none, or out of memory. */
 char *sp_plan_shape(struct sp_json_reader plan);
 
+/* The operators fused into each generated class of a plan, a line each: "5 HashAggregate ←
+ * SortMergeJoin", what reads first; nothing behind the number where several have it, as those of
+ * subqueries do. The same; NULL also where none is known. */
+char *sp_plan_pipelines(struct sp_json_reader plan);
+
 /* The operators of a stage, by "RDD Info" of its "Stage Info": "Exchange, SortAggregate,
  * WholeStageCodegen". The same. */
 char *sp_stage_operators(struct sp_json_reader rdds);

@@ -1,5 +1,5 @@
 /* pprof's profile.proto. Read twice: strings, functions and locations first, since samples may
- * stand before them; then the samples. Each kind of value that is no plain count is an event, and
+ * be before them; then the samples. Each kind of value that is no plain count is an event, and
  * the count before it is its number of samples. */
 #include "in/input.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "in/proto.h"
 #include "in/stack_builder.h"
 
@@ -69,7 +70,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static struct entry *find(const struct table *t, uint64_t id)
+static struct entry *find_entry(const struct table *t, uint64_t id)
 {
 	struct entry key = {.id = id};
 
@@ -82,15 +83,8 @@ static int add_entry(struct table *t, struct sp_proto message)
 	struct sp_proto_field f;
 	struct entry e = {.message = message};
 
-	if (t->count == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
-		struct entry *to = reallocarray(t->list, cap, sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		t->list = to;
-		t->cap = cap;
-	}
+	if (sp_grow(&t->list, &t->cap, t->count, sizeof(*t->list), 256) < 0)
+		return -ENOMEM;
 	while (sp_proto_next(&m, &f))
 		if (f.number == 1 && f.wire == 0)
 			e.id = f.value;
@@ -100,21 +94,14 @@ static int add_entry(struct table *t, struct sp_proto message)
 
 static int add_string(struct reading *r, const struct sp_proto *bytes)
 {
-	if (r->string_count == r->string_cap) {
-		size_t cap = r->string_cap ? r->string_cap * 2 : 256;
-		struct text *to = reallocarray(r->strings, cap, sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		r->strings = to;
-		r->string_cap = cap;
-	}
+	if (sp_grow(&r->strings, &r->string_cap, r->string_count, sizeof(*r->strings), 256) < 0)
+		return -ENOMEM;
 	r->strings[r->string_count++] =
 		(struct text){(const char *)bytes->p, (size_t)(bytes->end - bytes->p)};
 	return 0;
 }
 
-static struct text string(const struct reading *r, uint64_t i)
+static struct text string_at(const struct reading *r, uint64_t i)
 {
 	return i < r->string_count ? r->strings[i] : (struct text){"", 0};
 }
@@ -132,9 +119,9 @@ static void two_strings(struct reading *r, struct sp_proto m, struct text *one, 
 	*one = *two = (struct text){"", 0};
 	while (sp_proto_next(&m, &f)) {
 		if (f.wire == 0 && f.number == 1)
-			*one = string(r, f.value);
+			*one = string_at(r, f.value);
 		else if (f.wire == 0 && f.number == 2)
-			*two = string(r, f.value);
+			*two = string_at(r, f.value);
 	}
 }
 
@@ -228,7 +215,7 @@ static int read_types(struct reading *r, struct sp_proto m)
 /* The method of a function, made when first met. */
 static uint32_t method_of(struct reading *r, uint64_t id)
 {
-	struct entry *e = find(&r->functions, id);
+	struct entry *e = find_entry(&r->functions, id);
 	struct sp_proto_field f;
 	struct sp_proto m;
 	struct text name = {"[unknown]", 9};
@@ -240,21 +227,21 @@ static uint32_t method_of(struct reading *r, uint64_t id)
 	m = e->message;
 	while (sp_proto_next(&m, &f))
 		if (f.number == 2 && f.wire == 0)
-			name = string(r, f.value);
+			name = string_at(r, f.value);
 	return e->method = sp_stack_builder_method(r->p->dict, name.s, name.len, false);
 }
 
 /* The name of the file behind a mapping, for locations without a function. */
 static struct text module_of(struct reading *r, uint64_t id)
 {
-	struct entry *e = find(&r->mappings, id);
+	struct entry *e = find_entry(&r->mappings, id);
 	struct text name = {"", 0};
 	struct sp_proto_field f;
 	struct sp_proto m = e ? e->message : (struct sp_proto){0};
 
 	while (e && sp_proto_next(&m, &f))
 		if (f.number == 5 && f.wire == 0)
-			name = string(r, f.value);
+			name = string_at(r, f.value);
 	return name;
 }
 
@@ -279,7 +266,7 @@ static void add_line(struct reading *r, struct sp_proto m)
 
 static void add_location(struct reading *r, uint64_t id)
 {
-	struct entry *e = find(&r->locations, id);
+	struct entry *e = find_entry(&r->locations, id);
 	struct sp_proto m = e ? e->message : (struct sp_proto){0};
 	struct sp_proto_field f;
 	uint64_t mapping = 0;
@@ -310,9 +297,9 @@ static void take_label(struct reading *r, struct sp_proto m, struct sp_sample *s
 
 	while (sp_proto_next(&m, &f)) {
 		if (f.wire == 0 && f.number == 1)
-			key = string(r, f.value);
+			key = string_at(r, f.value);
 		else if (f.wire == 0 && f.number == 2)
-			value = string(r, f.value);
+			value = string_at(r, f.value);
 	}
 	if (!value.len)
 		return;

@@ -19,7 +19,7 @@ static uint64_t varint(struct sp_proto *m)
 	return 0;
 }
 
-static const uint8_t *take(struct sp_proto *m, uint64_t n)
+static const uint8_t *take_bytes(struct sp_proto *m, uint64_t n)
 {
 	const uint8_t *p = m->p;
 
@@ -47,13 +47,13 @@ bool sp_proto_next(struct sp_proto *m, struct sp_proto_field *ret)
 		break;
 	case 1:
 	case 5:
-		p = take(m, ret->wire == 1 ? 8 : 4);
+		p = take_bytes(m, ret->wire == 1 ? 8 : 4);
 		for (int i = ret->wire == 1 ? 8 : 4; p && i-- > 0;)
 			ret->value = ret->value << 8 | p[i];
 		break;
 	case 2:
 		n = varint(m);
-		p = take(m, n);
+		p = take_bytes(m, n);
 		if (p)
 			ret->bytes = (struct sp_proto){.p = p, .end = p + n};
 		break;

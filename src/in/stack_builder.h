@@ -13,7 +13,8 @@ struct sp_stack_builder {
 	bool truncated, failed;
 };
 
-int sp_stack_builder_init(struct sp_stack_builder *s, struct sp_dict *dict);
+__attribute__((warn_unused_result)) int sp_stack_builder_init(
+	struct sp_stack_builder *s, struct sp_dict *dict);
 void sp_stack_builder_done(struct sp_stack_builder *s);
 void sp_stack_builder_clear(struct sp_stack_builder *s);
 

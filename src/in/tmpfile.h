@@ -3,6 +3,6 @@
 #define SP_IN_TMPFILE_H
 
 /* Open for reading and writing, the caller's to close. Returns it or -errno. */
-int sp_tmpfile_open(void);
+__attribute__((warn_unused_result)) int sp_tmpfile_open(void);
 
 #endif

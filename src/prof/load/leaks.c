@@ -69,7 +69,7 @@ static int add(void *ctx, const struct sp_jfr_event *e)
 	if (l->count == l->cap && grow(l) < 0)
 		return -ENOMEM;
 	at = place(l, address);
-	/* An address that comes again was freed, even where nobody told. */
+	/* An address that comes again was freed, even where no event says so. */
 	if (*at)
 		l->list[*at - 1].freed = true;
 	if (e->wanted == MALLOC) {

@@ -211,7 +211,7 @@ static void note_damage(struct sp_loading *l, const struct sp_err *err)
 }
 
 /* What was read becomes a whole profile. */
-static int settle(struct sp_loading *l, struct sp_err *err)
+static int finish_loading(struct sp_loading *l, struct sp_err *err)
 {
 	int r = l->result;
 
@@ -285,7 +285,7 @@ static int take_dump(void *ctx, const struct sp_jfr_event *e)
 	return 0;
 }
 
-/* When the last dump was whose live objects are to be shown; UINT64_MAX: none, for the recording
+/* Time of the last dump, to show its live objects; UINT64_MAX: none, for the recording
  * has its end. */
 static int find_dump(int fd, uint64_t *ret_ns)
 {
@@ -391,7 +391,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	}
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");
-	r = settle(&readers[0].l, err);
+	r = finish_loading(&readers[0].l, err);
 	if (r == 0)
 		*ret = sp_steal_ptr(readers[0].l.p);
 	return r;
@@ -402,7 +402,7 @@ int sp_load(int fd, struct sp_symbols *symbols, struct sp_profile **ret, struct 
 	return sp_load_with(fd, NULL, symbols, ret, err);
 }
 
-/* For recordings whose writer was killed: the time of the last event. */
+/* For recordings of a killed writer: the time of the last event. */
 static int want_times(void *ctx, const char *type)
 {
 	return strcmp(type, "jdk.ExecutionSample") == 0 ||

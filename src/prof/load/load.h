@@ -29,16 +29,16 @@ struct sp_load_opts {
 	enum sp_fold fold;	   /* nor what is joined there: rows may have it all the same */
 	const char *thread;	   /* glob over thread names */
 	const char *states;	   /* "running,lock": only these */
-	uint64_t min_duration_ns; /* locks, parks and waits that took less, or do not tell how long,
+	uint64_t min_duration_ns; /* locks, parks and waits that took less, or took an unknown time,
 				     are left out; what is counted, not timed, stays */
 	enum sp_by by;
 	bool tasks;		       /* rows name their tasks; set by what needs it as well */
 	enum sp_tasks_only tasks_only; /* only with tasks */
 	bool python_both;	       /* a task's wall in the JVM and in Python both */
 	bool several; /* sp_profile_leave_idle is called when all of them are merged */
-	/* Only these; as they stand on the command line, NULL: all */
+	/* Only these; as given on the command line, NULL: all */
 	const char *stage, *task, *sql, *executor_id, *host;
-	const struct sp_stage_names *names; /* what the driver called its stages; NULL: not told */
+	const struct sp_stage_names *names; /* what the driver called its stages; NULL: unknown */
 	const char *executor; /* SP_BY_EXECUTOR: its name where the recording does not say it */
 	bool timeless;	  /* rows need no times: fewer of them, for reports without a time strip */
 	unsigned readers; /* threads that read chunks of one file at once; 0: one */
@@ -51,11 +51,11 @@ struct sp_load_opts {
 	void *progress_ctx;
 };
 
-/* Reads the recording in @fd (from where it stands to its end) into a new profile: samples of cpu
+/* Reads the recording in @fd (from its position to its end) into a new profile: samples of cpu
  * (jdk.ExecutionSample), wall (profiler.WallClockSample), allocations and locks; what was sampled
  * and how often (jdk.ActiveSetting), the JVM, what was lost.
  * @symbols: names for native functions that the agent left open; NULL: they stay open. Modules that
- *           the recording tells of are added to it.
+ *           the recording names are added to it.
  * @opts:    NULL: everything.
  * Owner:   *ret belongs to the caller: sp_profile_free.
  * Returns: 0; a recording that is damaged or cut somewhere gives what can be read, with a note in
@@ -68,7 +68,7 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
  * its writer was killed. Returns 0, or -EBADMSG where there is no recording. */
 int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
-/* The same from headers alone. Returns 0, or -ENODATA where they do not tell. */
+/* The same from headers alone. Returns 0, or -ENODATA where they do not say. */
 int sp_load_range(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* Taking events of a recording into a profile: see load_event.h. Which event weighs what is one
- * table. Settings may stand behind the samples that they describe, so names and intervals are
+ * table. Settings may come after the samples that they describe, so names and intervals are
  * settled at the end. */
 #include "prof/load/load_event.h"
 #include "prof/load/load_metadata.h"
@@ -17,10 +17,22 @@
 #include "prof/load/sample_task.h"
 #include "prof/model/timeline.h"
 
-enum what { SAMPLE = 1, SETTING, JVM, MODULE, COUNTS, LOST, SERIES, SPAN };
+enum what {
+	SAMPLE = 1,
+	LOCK_KIND,
+	CALL_COUNT,
+	SETTING,
+	JVM,
+	MODULE,
+	COUNTS,
+	LOST,
+	SERIES,
+	PROCESS,
+	SPAN
+};
 
 /* What a sample's picked fields are. */
-enum { WEIGHT, COUNT, CLASS, ADDRESS, HOLDER = ADDRESS };
+enum { WEIGHT, COUNT, CLASS, ADDRESS, HOLDER = ADDRESS, TIMED = WEIGHT };
 
 /* How a type of the recording is read. */
 struct kind {
@@ -33,6 +45,9 @@ struct kind {
 	bool dump;		       /* only the last one counts */
 	bool wall;		       /* of threads that run and threads that do not */
 	bool times;		       /* its weight is that of each of its count */
+	bool call;		       /* of a traced method: sparkprof.CallCount is about it */
+	bool native_lock;	       /* sparkprof.NativeLockKind is about it */
+	bool malloc;		       /* may be a leak */
 	enum sp_frame_type class_type; /* of the class on top of the stack */
 	const char
 		*fields[SP_JFR_PICKS + 1]; /* weight, count, class, address or holder; "": none */
@@ -57,7 +72,7 @@ static const struct kind kinds[] = {
 		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
 	{"sparkprof.LiveSoFar", SAMPLE, "live", SP_UNIT_BYTES, .measured = true, .dump = true,
 		.class_type = SP_FRAME_INLINED, .fields = {"allocationSize", "", "objectClass"}},
-	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true,
+	{"profiler.Malloc", SAMPLE, "nativemem", SP_UNIT_BYTES, .measured = true, .malloc = true,
 		.fields = {"size", "", "", "address"}},
 	{"jdk.JavaMonitorEnter", SAMPLE, LOCKS, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "monitorClass", "previousOwner"}},
@@ -65,11 +80,16 @@ static const struct kind kinds[] = {
 		.fields = {"", "", "parkedClass"}},
 	{"sparkprof.IdlePark", SAMPLE, "idle", SP_UNIT_NS, true, .class_type = SP_FRAME_INLINED,
 		.fields = {"", "", "parkedClass"}},
-	{"profiler.NativeLock", SAMPLE, "nativelock", SP_UNIT_NS, true, .fields = {""}},
-	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .times = true,
+	{"profiler.NativeLock", SAMPLE, "nativelock", SP_UNIT_NS, true, .native_lock = true,
+		.class_type = SP_FRAME_INLINED, .fields = {""}},
+	{"sparkprof.NativeLockKind", LOCK_KIND, "nativelock",
+		.fields = {"", "", "lockClass", "previousOwner"}},
+	{"jdk.MethodTrace", SAMPLE, "trace", SP_UNIT_NS, true, .times = true, .call = true,
 		.fields = {"", "count"}},
+	/* Of earlier recordings, and of calls that are counted: jdk.MethodTrace without a time. */
 	{"sparkprof.MethodCall", SAMPLE, "calls", SP_UNIT_COUNT, .times = true,
 		.fields = {"", "count"}},
+	{"sparkprof.CallCount", CALL_COUNT, "calls", .fields = {"timed", "count"}},
 	{"jdk.ActiveSetting", SETTING},
 	{"jdk.JVMInformation", JVM},
 	{"sparkprof.Module", MODULE},
@@ -77,14 +97,17 @@ static const struct kind kinds[] = {
 	{"sparkprof.Lost", LOST},
 	{"jdk.CPULoad", SERIES},
 	{"jdk.GCHeapSummary", SERIES},
+	{"jdk.CPUInformation", SERIES},
 	{"jdk.ResidentSetSize", SERIES},
 	{"jdk.GarbageCollection", SERIES},
 	{"sparkprof.PythonProcess", SERIES},
 	{"sparkprof.MemoryGroup", SERIES},
 	{"jdk.ContainerCPUThrottling", SERIES},
+	{"profiler.ProcessSample", PROCESS},
 	{"profiler.Span", SPAN},
 	{"sparkprof.Application", SPAN},
 	{"sparkprof.ClassSource", SPAN},
+	{"sparkprof.SqlPlan", SPAN},
 	{"sparkprof.Stage", SPAN},
 	{"sparkprof.Task", SPAN},
 };
@@ -116,7 +139,7 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-/* What Python did while its JVM waited is told by times. */
+/* What Python did while its JVM waited is known by times. */
 static bool has_times(const struct sp_loading *l)
 {
 	return !l->opts->timeless || (l->spans && l->spans->helped && !l->opts->python_both);
@@ -134,6 +157,8 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
 	l->symbols = symbols;
 	l->lock = lock;
 	l->known = sp_jfr_stack_cache_new(); /* none: slower */
+	l->chosen = opts->from_ns || opts->to_ns || opts->states || opts->min_duration_ns ||
+		    opts->thread;
 	for (int i = 0; i < SP_STATES; i++)
 		l->state_wanted[i] =
 			!opts->states || (state_names[i] && in_list(opts->states, state_names[i]));
@@ -146,7 +171,7 @@ int sp_loading_init(struct sp_loading *l, const struct sp_load_opts *opts,
 		sp_dict_large_pages(l->p->dict);
 	if (r == 0 && has_times(l))
 		sp_profile_expect(l->p, opts->start_ns, opts->end_ns, opts->bucket_ns);
-	/* Formats with room for one event show the first: not the one whose samples came first. */
+	/* Formats with room for one event show the first: not the one that was sampled first. */
 	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
 		r = sp_profile_event(l->p, first[i], SP_UNIT_NS, 0, i > 0) < 0 ? -ENOMEM : 0;
 	return r;
@@ -160,9 +185,18 @@ void sp_loading_done(struct sp_loading *l)
 	sp_sample_task_free(l->roots);
 	sp_class_leaf_free(l);
 	sp_losses_done(&l->losses);
+	sp_others_done(&l->others);
 }
 
-/* Events whose name is fixed need not be read at all where others are asked for. */
+static bool event_asked(const struct sp_loading *l, const char *event)
+{
+	for (size_t i = 0; i < l->opts->event_count; i++)
+		if (strcmp(l->opts->events[i], event) == 0)
+			return true;
+	return l->opts->event_count == 0;
+}
+
+/* Events with a fixed name need not be read at all where others are asked for. */
 static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 {
 	/* Threads with nothing to do are shown to who asks for them. */
@@ -170,13 +204,11 @@ static bool event_wanted(const struct sp_loading *l, const struct kind *k)
 		return false;
 	if (k->what == SPAN)
 		return l->spans && !l->spans->read;
-	if (k->what != SAMPLE || l->opts->event_count == 0 || strcmp(k->event, "cpu") == 0)
+	if ((k->what != SAMPLE && k->what != LOCK_KIND) || l->opts->event_count == 0 ||
+		strcmp(k->event, "cpu") == 0)
 		return true;
-	for (size_t i = 0; i < l->opts->event_count; i++)
-		if (strcmp(l->opts->events[i], k->event) == 0 ||
-			(l->leaks && strcmp(k->event, "nativemem") == 0))
-			return true;
-	return false;
+	return event_asked(l, k->event) || (l->leaks && k->malloc) ||
+	       (k->call && event_asked(l, "calls"));
 }
 
 static bool is_ours(const char *type)
@@ -184,7 +216,7 @@ static bool is_ours(const char *type)
 	return strncmp(type, "sparkprof.", strlen("sparkprof.")) == 0;
 }
 
-/* Our recordings tell of tasks, and others may: most of those do not. */
+/* Our recordings name tasks, and others may: most of those do not. */
 int sp_loading_want(void *ctx, const char *type)
 {
 	struct sp_loading *l = ctx;
@@ -202,7 +234,8 @@ const char *const *sp_loading_fields(void *ctx, int wanted)
 {
 	const struct kind *k = &kinds[wanted - 1];
 
-	return k->what == SAMPLE ? k->fields : NULL;
+	return k->what == SAMPLE || k->what == LOCK_KIND || k->what == CALL_COUNT ? k->fields
+										  : NULL;
 }
 
 static uint32_t state_id(struct sp_loading *l, uint8_t state)
@@ -250,14 +283,19 @@ static uint8_t state_of(const struct kind *k, const struct sp_jfr_event *e)
 	return state == SP_STATE_UNKNOWN && k == kinds ? SP_STATE_RUNNING : state;
 }
 
+static bool in_time(const struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	const struct sp_load_opts *o = l->opts;
+
+	return (!o->from_ns || e->start_ns >= o->from_ns) && (!o->to_ns || e->start_ns <= o->to_ns);
+}
+
 static bool sample_wanted(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e)
 {
 	const struct sp_load_opts *o = l->opts;
 	uint64_t took = k->duration ? e->duration_ns : e->picked[WEIGHT];
 
-	if (o->from_ns && e->start_ns < o->from_ns)
-		return false;
-	if (o->to_ns && e->start_ns > o->to_ns)
+	if (!in_time(l, e))
 		return false;
 	if (o->states && !l->state_wanted[state_of(k, e)])
 		return false;
@@ -283,14 +321,25 @@ static bool is_outside(const struct sp_loading *l, const struct kind *k, const s
 	return l->tasks_only && !s->task && k->wall;
 }
 
+/* It was added just before. */
+static uint64_t picked_of(
+	const struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e, int which)
+{
+	bool is_same_wait = k->native_lock && l->lock_kind.start_ns == e->start_ns &&
+			    l->lock_kind.thread == e->thread;
+
+	return is_same_wait ? l->lock_kind.picked[which] : e->picked[which];
+}
+
 static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
 {
 	const struct kind *k = &kinds[wanted - 1];
 	struct sp_sample *s = &l->pending[l->pending_count]; /* in its place: not copied */
 	uint8_t state = state_of(k, e);
 	uint64_t early_ns = 0;
+	uint32_t class_id;
 
-	if (!sample_wanted(l, k, e) || (k->dump && l->dump_ns != e->start_ns))
+	if ((l->chosen && !sample_wanted(l, k, e)) || (k->dump && l->dump_ns != e->start_ns))
 		return 0;
 	if (!l->events[wanted - 1]) {
 		int event =
@@ -312,14 +361,14 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	/* Other recordings of such events have no count: each is one. */
 	s->count += k->times && s->count == 0;
 	s->weight *= k->times ? s->count : 1;
-	if (e->picked[CLASS] && s->stack) {
-		s->stack =
-			sp_class_leaf_stack(l, s->stack, (uint32_t)e->picked[CLASS], k->class_type);
+	class_id = (uint32_t)picked_of(l, k, e, CLASS);
+	if (class_id && s->stack) {
+		s->stack = sp_class_leaf_stack(l, s->stack, class_id, k->class_type);
 		if (s->stack == 0)
 			return -ENOMEM;
 	}
 	if (k->duration) /* of locks; others pick nothing there */
-		s->holder = (uint32_t)e->picked[HOLDER];
+		s->holder = (uint32_t)picked_of(l, k, e, HOLDER);
 	if (l->spans) {
 		int r = sp_sample_task_find(
 			l, e, k->wall ? s->weight : 0, &s->task, &s->thread, &early_ns);
@@ -332,7 +381,7 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 		if (sp_task_spans_fold(l->spans, &s->task))
 			s->thread = 0;
 	}
-	if (l->leaks && strcmp(k->event, "nativemem") == 0) {
+	if (l->leaks && k->malloc) {
 		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], s);
 
 		if (r < 0)
@@ -348,6 +397,29 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	return l->pending_count < SP_PROFILE_BATCH ? 0 : sp_loading_flush(l);
 }
 
+static int wanted_of(const char *type)
+{
+	for (size_t i = 0; i < SP_COUNT(kinds); i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return (int)i + 1;
+	return 0;
+}
+
+/* A traced call. Its count, and whether it is counted only, was told just before. */
+static int add_call(struct sp_loading *l, const struct sp_jfr_event *e)
+{
+	struct sp_jfr_event call = *e;
+	int wanted = e->wanted;
+
+	if (l->call_count.start_ns == e->start_ns && l->call_count.thread == e->thread) {
+		call.picked[COUNT] = l->call_count.picked[COUNT];
+		if (!l->call_count.picked[TIMED])
+			wanted = wanted_of("sparkprof.MethodCall");
+		l->call_count.start_ns = 0;
+	}
+	return event_asked(l, kinds[wanted - 1].event) ? add_sample(l, wanted, &call) : 0;
+}
+
 int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 {
 	struct sp_loading *l = ctx;
@@ -357,7 +429,14 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 		l->dump_met |= kinds[e->wanted - 1].dump;
 		if (l->dump_met && !l->dump_ns)
 			return -EAGAIN;
-		return l->error = add_sample(l, e->wanted, e);
+		return l->error = kinds[e->wanted - 1].call ? add_call(l, e)
+							    : add_sample(l, e->wanted, e);
+	case CALL_COUNT:
+		l->call_count = *e;
+		break;
+	case LOCK_KIND:
+		l->lock_kind = *e;
+		break;
 	case SETTING:
 		sp_load_metadata_setting(l, e);
 		break;
@@ -370,6 +449,8 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 		return l->error = sp_load_metadata_counts(l, e);
 	case LOST:
 		return l->error = sp_load_metadata_lost(l, e);
+	case PROCESS:
+		return l->error = in_time(l, e) ? sp_others_add(&l->others, e) : 0;
 	case SPAN:
 		return -EAGAIN; /* samples before it cannot know their tasks */
 	default:
@@ -384,9 +465,11 @@ int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
 
 	if (r == 0)
 		r = sp_losses_join(&l->losses, &other->losses);
+	if (r == 0)
+		r = sp_others_join(&l->others, &other->others);
 	l->outside.count = sp_saturate_add(l->outside.count, other->outside.count);
 	l->outside.weight = sp_saturate_add(l->outside.weight, other->outside.weight);
-	l->depth_told |= other->depth_told;
+	l->depth_known |= other->depth_known;
 	if (!l->event[0] || (other->event[0] && strcmp(l->event, "wall") == 0))
 		snprintf(l->event, sizeof(l->event), "%s", other->event);
 	l->only_wall_interval =

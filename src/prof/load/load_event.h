@@ -6,6 +6,7 @@
 #include "prof/load/leaks.h"
 #include "prof/load/load.h"
 #include "prof/load/losses.h"
+#include "prof/load/others.h"
 #include "prof/load/task_spans.h"
 #include "prof/model/timeline.h"
 
@@ -21,7 +22,7 @@ struct sp_loading {
 	struct sp_tally outside;
 	const struct sp_load_opts *opts; /* borrowed */
 	/* borrowed; NULL: tasks are not asked for. Where they are not read yet, the first event
-	 * that tells of one ends the reading with -EAGAIN. */
+	 * about one ends the reading with -EAGAIN. */
 	struct sp_task_spans *spans;
 	const struct sp_leaks *leaks; /* borrowed; NULL: not asked for */
 	/* Of dumps: when the last one was, if the recording did not end after it. 0: not looked for
@@ -33,24 +34,28 @@ struct sp_loading {
 	pthread_mutex_t *lock;		  /* borrowed: around symbols, which readers share */
 	struct sp_jfr_stack_cache *known; /* owned */
 	struct sp_jfr_stats stats;
-	char event[64]; /* setting: what jdk.ExecutionSample stands for */
+	char event[64]; /* setting: the event that jdk.ExecutionSample samples */
 	uint64_t interval, wall_interval;
 	/* The same of chunks that sampled wall with no other event beside: others may be joined. */
 	bool only_wall;
 	uint64_t only_wall_interval;
 	bool ours; /* sparkprof wrote it */
-	bool depth_told;
+	bool depth_known;
 	struct sp_losses losses;
-	char executor[64]; /* "executor 3" */
+	struct sp_others others; /* processes */
+	char executor[64];	 /* "executor 3" */
 	uint32_t states[SP_STATES];
+	bool chosen; /* samples are, by time, state, duration or thread */
 	bool state_wanted[SP_STATES];
 	uint8_t *thread_wanted; /* owned, by thread id: 0 not looked at, 1 no, 2 yes */
 	size_t thread_cap;
 	struct sp_sample_task *roots; /* owned: tasks by thread and stack */
 	struct sp_classed *classed;   /* owned: stacks with the class of an object on top */
 	size_t classed_size, classed_count;
-	int events[40];	   /* event index + 1 by kind */
-	struct sp_err err; /* the first damage */
+	struct sp_jfr_event lock_kind;	/* of the native lock that the next event reports */
+	struct sp_jfr_event call_count; /* of the call that the next event reports */
+	int events[40];			/* event index + 1 by kind */
+	struct sp_err err;		/* the first damage */
 	int result, error;
 };
 
@@ -77,7 +82,7 @@ void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from);
 /* Adds what another reader of the same file has found. Returns 0 or -errno. */
 int sp_loading_join(struct sp_loading *l, const struct sp_loading *other);
 
-/* Notes what a recording that is not ours cannot tell, once its tasks are known. */
+/* Notes what a recording that is not ours cannot show, once its tasks are known. */
 void sp_loading_note_foreign(struct sp_loading *l);
 
 /* Settles names, intervals and weights once everything is read. */

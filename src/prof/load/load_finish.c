@@ -1,5 +1,5 @@
 /* What the readers left behind becomes a whole profile: names and intervals of events, weights,
- * what was lost, and what --by could not tell. See load_event.h. */
+ * what was lost, and what --by could not find. See load_event.h. */
 #include "prof/load/load_event.h"
 #include "prof/spark/task_roots.h"
 
@@ -17,7 +17,7 @@
 
 static void settle_lost(struct sp_loading *l)
 {
-	uint64_t told = 0, lost = 0;
+	uint64_t counted = 0, lost = 0;
 
 	sp_losses_settle(&l->losses);
 	for (size_t i = 0; i < l->losses.count; i++) {
@@ -28,13 +28,13 @@ static void settle_lost(struct sp_loading *l)
 		else if (x->kind == SP_LOST_IN_ALL)
 			lost = x->count;
 		else {
-			told = sp_saturate_add(told, x->count);
+			counted = sp_saturate_add(counted, x->count);
 			sp_profile_lost(l->p, x->reason, x->count);
 		}
 	}
-	if (lost > told)
-		sp_profile_lost(l->p, "reason not told", lost - told);
-	l->p->depth_told = l->depth_told;
+	if (lost > counted)
+		sp_profile_lost(l->p, "reason unknown", lost - counted);
+	l->p->depth_known = l->depth_known;
 }
 
 /* Weights of events that count alike: samples times the interval. */
@@ -43,7 +43,7 @@ static void weigh_alike(struct sp_profile *p, unsigned event)
 	struct sp_event *e = &p->events[event];
 
 	if (e->interval == 0) {
-		e->unit = SP_UNIT_COUNT; /* how long a sample stands for is not known */
+		e->unit = SP_UNIT_COUNT; /* the time of a sample is not known */
 		return;
 	}
 	for (size_t i = 0; i < p->row_count; i++)
@@ -53,7 +53,7 @@ static void weigh_alike(struct sp_profile *p, unsigned event)
 	p->saturated |= e->count > INT64_MAX / e->interval;
 }
 
-/* async-profiler gives running threads no time span: such a sample stands for its intervals. */
+/* async-profiler gives running threads no time span: such a sample counts its intervals. */
 static void weigh_missing(struct sp_profile *p, unsigned event)
 {
 	struct sp_event *e = &p->events[event];
@@ -201,9 +201,9 @@ static void check_tasks(struct sp_loading *l)
 	for (size_t i = 0; i < p->row_count && !found; i++)
 		found = p->rows[i].task != 0;
 	if (!found)
-		sp_profile_note(p, "no stage or task is known here: the recording has no "
-				   "profiler.Span events and no thread that Spark named after a "
-				   "task; try --by thread");
+		sp_profile_note(p,
+			"no stage or task is known: the recording has no profiler.Span events "
+			"and no thread named after a Spark task; try --by thread");
 }
 
 /* Events that were only kept a place for. */
@@ -365,7 +365,7 @@ static int settle_names(struct sp_loading *l)
 	return r < 0 ? r : 0;
 }
 
-/* "executor 3 of application_… "nightly" (pid 4711)", as far as the recording tells it. */
+/* "executor 3 of application_… "nightly" (pid 4711)", as far as the recording says it. */
 static void settle_target(struct sp_loading *l)
 {
 	const struct sp_task_spans *s = l->spans;
@@ -373,7 +373,7 @@ static void settle_target(struct sp_loading *l)
 	uint32_t id;
 
 	if (s->several)
-		sp_profile_note(l->p, "a merged recording does not tell its executors apart");
+		sp_profile_note(l->p, "a merged recording does not keep executors apart");
 	if (!s->executor || !s->app_id || !l->p->target_id)
 		return;
 	sp_buf_addf(&b, "%s%s of %s", before_id(s), s->executor, s->app_id);
@@ -469,6 +469,7 @@ int sp_loading_finish(struct sp_loading *l)
 	if (r == 0)
 		r = drop_stackless(l);
 	settle_lost(l);
+	sp_others_note(&l->others, l->p);
 	return r < 0 ? r : settle_tasks(l);
 }
 

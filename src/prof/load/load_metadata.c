@@ -45,6 +45,7 @@ static const struct {
 	{"jdk.CPULoad", "jvmUser", SP_SERIES_CPU_JVM, true},
 	{"jdk.CPULoad", "jvmSystem", SP_SERIES_CPU_JVM, true},
 	{"jdk.CPULoad", "machineTotal", SP_SERIES_CPU_MACHINE, false},
+	{"jdk.CPUInformation", "hwThreads", SP_SERIES_CORES, false},
 	{"jdk.GCHeapSummary", "heapUsed", SP_SERIES_HEAP, false},
 	{"jdk.ResidentSetSize", "size", SP_SERIES_RSS, false},
 	{"jdk.GarbageCollection", "sumOfPauses", SP_SERIES_GC, false},
@@ -144,7 +145,7 @@ int sp_load_metadata_counts(struct sp_loading *l, const struct sp_jfr_event *e)
 	uint64_t since = number(e, "sinceTime");
 	int r = sp_losses_keep(&l->losses, SP_LOST_IN_ALL, "", since, number(e, "lost"));
 
-	l->depth_told |= sp_jfr_value_of(e, "tooDeep") != NULL;
+	l->depth_known |= sp_jfr_value_of(e, "tooDeep") != NULL;
 	return r < 0 ? r : sp_losses_keep(&l->losses, SP_TOO_DEEP, "", since, number(e, "tooDeep"));
 }
 

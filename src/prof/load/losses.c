@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/saturate.h"
 
 #define RECENT 32u	  /* rows that may grow: a recording has fewer counters */
@@ -20,15 +21,8 @@ void sp_losses_done(struct sp_losses *l)
 
 static struct sp_loss_note *add(struct sp_losses *l)
 {
-	if (l->count == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : RECENT;
-		struct sp_loss_note *rows = realloc(l->rows, cap * sizeof(*rows));
-
-		if (!rows)
-			return NULL;
-		l->rows = rows;
-		l->cap = cap;
-	}
+	if (sp_grow(&l->rows, &l->cap, l->count, sizeof(*l->rows), RECENT) < 0)
+		return NULL;
 	return &l->rows[l->count++];
 }
 

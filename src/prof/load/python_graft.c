@@ -2,6 +2,9 @@
 #include "prof/load/python_graft.h"
 
 #include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/pyspark_class.h"
+#include "dict/python_thread.h"
 #include "prof/model/tasks.h"
 
 #include <errno.h>
@@ -20,49 +23,48 @@ struct join {
 	struct sp_profile *p;
 	struct wait *waits; /* owned */
 	size_t count, cap;
-	uint32_t worker; /* method "[python worker]" */
-	uint32_t driver; /* method "[python driver]" */
+	uint32_t worker;  /* method "[python worker]" */
+	uint32_t driver;  /* method "[python driver]" */
+	uint8_t *classes; /* owned; per method sp_pyspark_class() + 1, 0: not known yet */
 	struct sp_frame_ref *frames;
 };
 
-static bool starts_with(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
-}
-
-static bool is_called(const struct sp_profile *p, uint32_t thread, const char *prefix)
-{
-	const struct sp_thread *t = sp_dict_get_thread(p->dict, thread);
-
-	return t && starts_with(sp_dict_get_string(p->dict, t->name_id, NULL), prefix);
-}
-
 static bool is_worker(const struct sp_profile *p, uint32_t thread)
 {
-	return is_called(p, thread, "python-worker-");
+	return sp_python_thread_of(p->dict, thread) == SP_PYTHON_THREAD_WORKER;
 }
 
 /* Of a driver's application. */
 static bool is_driver(const struct sp_profile *p, uint32_t thread)
 {
-	return is_called(p, thread, "python-driver-");
+	return sp_python_thread_of(p->dict, thread) == SP_PYTHON_THREAD_DRIVER;
+}
+
+static unsigned class_of(const struct join *j, uint32_t method)
+{
+	const struct sp_method *m = sp_dict_get_method(j->p->dict, method);
+	uint8_t *known = &j->classes[method];
+
+	if (m && !*known) {
+		const char *cls = sp_dict_get_string(j->p->dict, m->class_id, NULL);
+
+		*known = (uint8_t)(sp_pyspark_class(cls, strlen(cls)) + 1);
+	}
+	return m ? *known - 1u : 0;
 }
 
 /* The frame nearest to the leaf that belongs to Spark's reading from Python, in a stack that does
  * just that; -1: it does not. */
-static int64_t waiting_frame(const struct sp_profile *p, const struct sp_stack *s)
+static int64_t waiting_frame(const struct join *j, const struct sp_stack *s)
 {
 	int64_t first = -1;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct sp_method *m = sp_dict_get_method(p->dict, s->frames[i].method);
-		const char *cls = m ? sp_dict_get_string(p->dict, m->class_id, NULL) : "";
+		unsigned is = class_of(j, s->frames[i].method);
 
-		if (!starts_with(cls, "org/apache/spark/api/python/") &&
-			!starts_with(cls, "org/apache/spark/sql/execution/python/"))
-			continue;
-		first = first < 0 ? i : first;
-		if (strstr(cls, "Runner$ReaderIterator"))
+		if (first < 0 && is & (SP_PYSPARK_IS_EXCHANGE | SP_PYSPARK_IS_READER))
+			first = i;
+		if (is & SP_PYSPARK_IS_READER)
 			return first;
 	}
 	return -1;
@@ -77,15 +79,8 @@ static int add_wait(struct join *j, const struct wait *w)
 			j->waits[i] = *w;
 		return 0;
 	}
-	if (j->count == j->cap) {
-		size_t cap = j->cap ? j->cap * 2 : 64;
-		void *to = reallocarray(j->waits, cap, sizeof(*j->waits));
-
-		if (!to)
-			return -ENOMEM;
-		j->waits = to;
-		j->cap = cap;
-	}
+	if (sp_grow(&j->waits, &j->cap, j->count, sizeof(*j->waits), 64) < 0)
+		return -ENOMEM;
 	j->waits[j->count++] = *w;
 	return 0;
 }
@@ -99,7 +94,7 @@ static int find_waits(struct join *j)
 		const struct sp_sample *row = &p->rows[i];
 		const struct sp_stack *s =
 			row->task ? sp_dict_get_stack(p->dict, row->stack) : NULL;
-		int64_t from = s ? waiting_frame(p, s) : -1;
+		int64_t from = s ? waiting_frame(j, s) : -1;
 
 		if (from >= 0)
 			r = add_wait(j,
@@ -113,7 +108,8 @@ static bool fits(const struct sp_profile *p, uint32_t a, uint32_t b, bool stage)
 {
 	const struct sp_task_name *x = &p->tasks[a - 1].name, *y = &p->tasks[b - 1].name;
 
-	return stage ? x->stage == y->stage : x->task_id == y->task_id;
+	return stage ? x->stage >= 0 && x->stage == y->stage
+		     : x->task_id >= 0 && x->task_id == y->task_id;
 }
 
 static const struct wait *wait_of(const struct join *j, uint32_t task)
@@ -201,12 +197,14 @@ int sp_python_graft_join(struct sp_profile *p)
 	j.worker = add_method(p, "[python worker]");
 	j.driver = add_method(p, "[python driver]");
 	j.frames = malloc(SP_DICT_MAX_FRAMES * sizeof(*j.frames));
-	if (!j.worker || !j.driver || !j.frames)
+	j.classes = calloc(sp_dict_methods(p->dict) + 1, 1);
+	if (!j.worker || !j.driver || !j.frames || !j.classes)
 		r = -ENOMEM;
 	if (r == 0)
 		r = find_waits(&j);
 	if (r == 0)
 		r = replace(&j);
+	free(j.classes);
 	free(j.waits);
 	free(j.frames);
 	return r;

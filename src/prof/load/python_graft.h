@@ -5,7 +5,7 @@
 
 #include "prof/model/profile.h"
 
-/* Rows of threads called python-worker-… (of python-driver-…: "[python driver]"): "[python worker]"
+/* Rows of Python workers (of a driver's Python: "[python driver]"): "[python worker]"
  * below their stack, and below that the frames of their task's thread down from where it reads what
  * the worker sends; of another task of the stage where the task's own thread was not seen there;
  * else nothing. Returns 0 or -ENOMEM. */

@@ -1,7 +1,9 @@
 /* A task's wall time is one: while its thread in the JVM waits for Python, what the worker did at
  * that time takes the place of the wait (python_graft.h). Both lie in buckets of time; in each the
- * wait is filled with those who worked first, then with those who were blocked. What a worker did
- * while the task's own thread did something else is left out. */
+ * wait is filled with those who worked first, then with those who were blocked. Where in its first
+ * and last bucket a row lies is not known, and of an hour a bucket is two seconds: so what is left
+ * of a wait is filled with what is left of work at any time of it. What a worker did while the
+ * task's own thread did something else is left out. */
 #include "prof/load/python_graft.h"
 
 #include <errno.h>
@@ -27,6 +29,7 @@ struct fill {
 	size_t count;
 	uint32_t buckets;
 	double *sums; /* owned: PARTS columns of buckets: weights, then the share that stays */
+	double *left; /* borrowed: as many behind them: of that, what is not matched yet */
 };
 
 static bool is_python(const struct sp_profile *p, uint32_t stack)
@@ -86,27 +89,84 @@ static double *column(const struct fill *f, enum part part)
 	return f->sums + (size_t)part * f->buckets;
 }
 
+static double *left(const struct fill *f, enum part part)
+{
+	return f->left + (size_t)part * f->buckets;
+}
+
+/* How much of a row lies in its @at-th bucket: those between the first and the last it covers. */
+static double weight_in(const struct fill *f, const struct sp_sample *s, uint32_t at)
+{
+	double weight = (double)s->weight, inner, bucket = (double)f->p->bucket_ns;
+
+	if (s->span < 2 || weight >= bucket * (s->span + 1.0))
+		return weight / (s->span + 1.0);
+	inner = weight / (s->span - 1.0);
+	inner = inner < bucket ? inner : bucket;
+	return at && at < s->span ? inner : (weight - inner * (s->span - 1.0)) / 2;
+}
+
 static void add_piece(struct fill *f, const struct piece *x)
 {
 	const struct sp_sample *s = &f->p->rows[x->row];
-	double each = (double)s->weight / (s->span + 1.0), *to = column(f, x->part);
+	double *to = column(f, x->part);
 
-	for (uint32_t b = s->bucket; b <= s->bucket + s->span; b++)
-		to[b] += each;
+	for (uint32_t i = 0; i <= s->span; i++)
+		to[s->bucket + i] += weight_in(f, s, i);
+}
+
+/* Fills what is left of the wait in buckets @from to @to with what is left of @part there, and at
+ * most a bucket before and behind: each loses in proportion. */
+static void match(struct fill *f, enum part part, uint32_t from, uint32_t to)
+{
+	double *wait = left(f, WAIT), *of = left(f, part), waited = 0, did = 0, n;
+	uint32_t first = from ? from - 1 : 0, last = to + 1 < f->buckets ? to + 1 : to;
+
+	if (from == to) /* of a bucket alone it is known */
+		first = last = from;
+	for (uint32_t b = from; b <= to; b++)
+		waited += wait[b];
+	for (uint32_t b = first; b <= last; b++)
+		did += of[b];
+	n = waited < did ? waited : did;
+	for (uint32_t b = from; b <= to && n > 0; b++)
+		wait[b] -= wait[b] * n / waited;
+	for (uint32_t b = first; b <= last && n > 0; b++)
+		of[b] -= of[b] * n / did;
+}
+
+/* Stretches in which the JVM waits, however little. */
+static void match_stretches(struct fill *f)
+{
+	const double *wait = column(f, WAIT);
+
+	for (uint32_t b = 0, end; b < f->buckets; b = end + 1) {
+		for (end = b; end < f->buckets && wait[end] > 0;)
+			end++;
+		if (end == b)
+			continue;
+		match(f, WORKS, b, end - 1);
+		match(f, BLOCKED, b, end - 1);
+	}
 }
 
 /* From weights to the shares that stay. */
 static void divide(struct fill *f)
 {
-	double *wait = column(f, WAIT), *works = column(f, WORKS), *blocked = column(f, BLOCKED);
-
+	memcpy(f->left, f->sums, sizeof(*f->sums) * PARTS * f->buckets);
 	for (uint32_t b = 0; b < f->buckets; b++) {
-		double room = wait[b], first = works[b] < room ? works[b] : room;
-		double second = blocked[b] < room - first ? blocked[b] : room - first;
+		match(f, WORKS, b, b);
+		match(f, BLOCKED, b, b);
+	}
+	match_stretches(f);
+	for (unsigned part = 0; part < PARTS; part++) {
+		double *sum = column(f, part);
 
-		wait[b] = room > 0 ? (room - first - second) / room : 0;
-		works[b] = works[b] > 0 ? first / works[b] : 0;
-		blocked[b] = blocked[b] > 0 ? second / blocked[b] : 0;
+		for (uint32_t b = 0; b < f->buckets; b++) {
+			double rest = left(f, part)[b];
+
+			sum[b] = sum[b] > 0 ? (part == WAIT ? rest : sum[b] - rest) / sum[b] : 0;
+		}
 	}
 }
 
@@ -115,14 +175,13 @@ static void scale(struct fill *f, const struct piece *x)
 	struct sp_sample *s = &f->p->rows[x->row];
 	struct sp_task_run *t = &f->p->tasks[s->task - 1];
 	const double *share = column(f, x->part);
-	double sum = 0;
+	double stays = 0;
 
-	for (uint32_t b = s->bucket; b <= s->bucket + s->span; b++)
-		sum += share[b];
-	sum /= s->span + 1.0;
+	for (uint32_t i = 0; i <= s->span; i++)
+		stays += share[s->bucket + i] * weight_in(f, s, i);
 	t->fills = t->helper;
-	s->weight = (uint64_t)((double)s->weight * sum + 0.5);
-	s->count = (uint64_t)((double)s->count * sum + 0.5);
+	s->count = s->weight ? (uint64_t)((double)s->count * stays / (double)s->weight + 0.5) : 0;
+	s->weight = (uint64_t)(stays + 0.5);
 	if (s->weight && !s->count)
 		s->count = 1;
 }
@@ -165,11 +224,6 @@ static int add_again(struct sp_profile *p, uint32_t wall)
 	return r;
 }
 
-static void free_spent(struct sp_time_class_of **s)
-{
-	sp_time_class_free(*s);
-}
-
 static void forget_time(void *ctx, struct sp_sample *row)
 {
 	(void)ctx;
@@ -186,7 +240,7 @@ static int fill(struct sp_profile *p)
 {
 	int32_t wall = sp_profile_wall(p);
 	SP_AUTO_FREE struct piece *pieces = calloc(p->row_count + 1, sizeof(*pieces));
-	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
+	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
 	SP_AUTO_FREE double *sums = NULL;
 	struct fill f = {.p = p, .pieces = pieces};
 
@@ -197,9 +251,10 @@ static int fill(struct sp_profile *p)
 	f.spent = spent;
 	if (!collect(&f, (uint32_t)wall))
 		return 0;
-	f.sums = sums = calloc((size_t)f.buckets * PARTS, sizeof(*sums));
+	f.sums = sums = calloc((size_t)f.buckets * PARTS, 2 * sizeof(*sums));
 	if (!sums)
 		return -ENOMEM;
+	f.left = sums + (size_t)f.buckets * PARTS;
 	fill_tasks(&f);
 	return add_again(p, (uint32_t)wall);
 }

@@ -1,5 +1,6 @@
 /* Tasks of samples: see sample_task.h. Answers are kept by thread, and beside stacks. */
 #include "prof/load/sample_task.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 struct known_thread {
 	uint32_t tid;
 	uint32_t last;	/* the task that was found last */
-	uint32_t named; /* the one that its name tells of, + 1 */
+	uint32_t named; /* the one that its name says, + 1 */
 	bool met;
 };
 
@@ -36,23 +37,6 @@ static struct sp_sample_task *roots(struct sp_loading *l)
 	return l->roots;
 }
 
-/* Grows an array so that index @n exists, new entries zero. */
-static int ensure(void *array, size_t *cap, size_t n, size_t size)
-{
-	size_t want = n * 2 + 256;
-	void *p;
-
-	if (n < *cap)
-		return 0;
-	p = reallocarray(*(void **)array, want, size);
-	if (!p)
-		return -ENOMEM;
-	memset((char *)p + *cap * size, 0, (want - *cap) * size);
-	*(void **)array = p;
-	*cap = want;
-	return 0;
-}
-
 static uint8_t judge_method(const struct sp_dict *d, uint32_t method)
 {
 	const struct sp_method *m = sp_dict_get_method(d, method);
@@ -68,7 +52,7 @@ static uint8_t judge_method(const struct sp_dict *d, uint32_t method)
 }
 
 /* What a stack says by itself: a pool's thread that waits for its next job is in none. */
-static uint8_t judge(struct sp_loading *l, struct sp_sample_task *r, uint32_t stack)
+static uint8_t judge_stack(struct sp_loading *l, struct sp_sample_task *r, uint32_t stack)
 {
 	const struct sp_stack *st = sp_dict_get_stack(l->p->dict, stack);
 
@@ -91,14 +75,14 @@ static int judge_once(struct sp_loading *l, struct sp_sample_task *r, uint32_t s
 
 	if (said)
 		return said;
-	if (ensure(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1) < 0)
+	if (sp_grow_zero(&r->methods, &r->method_cap, sp_dict_methods(l->p->dict), 1, 256) < 0)
 		return -ENOMEM;
-	said = judge(l, r, stack);
+	said = judge_stack(l, r, stack);
 	sp_dict_add_stack_marks(l->p->dict, stack, said);
 	return said;
 }
 
-/* The task that the thread's name tells of, as a number of the spans; 0: none. */
+/* The task that the thread's name says, as a number of the spans; 0: none. */
 static uint32_t named(struct sp_loading *l, const struct sp_thread *t)
 {
 	const char *name = t ? sp_dict_get_string(l->p->dict, t->name_id, NULL) : "";
@@ -137,7 +121,7 @@ static struct known_thread *known_thread(
 {
 	const struct sp_thread *t;
 
-	if (ensure(&r->threads, &r->thread_cap, id, sizeof(*r->threads)) < 0)
+	if (sp_grow_zero(&r->threads, &r->thread_cap, id, sizeof(*r->threads), 256) < 0)
 		return NULL;
 	if (r->threads[id].met)
 		return &r->threads[id];
@@ -173,13 +157,18 @@ int sp_sample_task_find(struct sp_loading *l, const struct sp_jfr_event *e, uint
 	uint32_t *ret_task, uint32_t *thread, uint64_t *ret_early_ns)
 {
 	struct sp_sample_task *r = roots(l);
-	struct known_thread *t = r ? known_thread(l, r, e->thread) : NULL;
+	struct known_thread *t;
 	bool last = true;
-	int said = t ? judge_once(l, r, e->stack) : -ENOMEM;
+	int said = r ? judge_once(l, r, e->stack) : -ENOMEM;
 
 	*ret_task = 0;
 	if (said < 0 || said == SP_STACK_IDLE)
 		return said < 0 ? said : 0;
+	if (!l->spans->count && said != SP_STACK_TASK) /* as in most recordings of others */
+		return 0;
+	t = known_thread(l, r, e->thread);
+	if (!t)
+		return -ENOMEM;
 	*ret_task = e->thread ? sp_task_spans_find(l->spans, t->tid, e->start_ns, t->last) : 0;
 	t->last = *ret_task ? *ret_task : t->last;
 	if (*ret_task || said != SP_STACK_TASK)

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "prof/model/tasks.h"
 
 #define DICT_CAP (64u << 20)
-enum { SPAN = 1, TASK, STAGE, APPLICATION, SOCKET, SOURCE };
+enum { SPAN = 1, TASK, STAGE, APPLICATION, SOCKET, SOURCE, PLAN };
 
 struct reading {
 	struct sp_task_spans *s;
@@ -24,10 +25,11 @@ static int want_span(void *ctx, const char *type)
 		[STAGE] = "sparkprof.Stage",
 		[APPLICATION] = "sparkprof.Application",
 		[SOCKET] = "sparkprof.PythonSocket",
-		[SOURCE] = "sparkprof.ClassSource"};
+		[SOURCE] = "sparkprof.ClassSource",
+		[PLAN] = "sparkprof.SqlPlan"};
 	struct reading *r = ctx;
 
-	for (int i = SPAN; i <= SOURCE; i++)
+	for (int i = SPAN; i <= PLAN; i++)
 		if (strcmp(type, types[i]) == 0) {
 			r->ours |= i == TASK;
 			return i;
@@ -67,15 +69,8 @@ int sp_spans_keep(const struct sp_jfr_event *e, const char *name, char **to)
 
 int sp_task_spans_add(struct sp_task_spans *s, const struct sp_span *x)
 {
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 256;
-		void *to = reallocarray(s->list, cap, sizeof(*s->list));
-
-		if (!to)
-			return -ENOMEM;
-		s->list = to;
-		s->cap = cap;
-	}
+	if (sp_grow(&s->list, &s->cap, s->count, sizeof(*s->list), 256) < 0)
+		return -ENOMEM;
 	s->list[s->count++] = *x;
 	return 0;
 }
@@ -171,6 +166,18 @@ static int read_source(struct sp_task_spans *s, const struct sp_jfr_event *e)
 	return r == 0 && location && classes ? sp_task_spans_source(s, location, classes) : r;
 }
 
+static int read_plan(struct sp_task_spans *s, const struct sp_jfr_event *e)
+{
+	struct sp_span_plan *x = reallocarray(s->plans, s->plan_count + 1, sizeof(*s->plans));
+
+	if (!x)
+		return -ENOMEM;
+	s->plans = x;
+	x += s->plan_count++;
+	*x = (struct sp_span_plan){.sql = number(e, "sqlExecution"), .start_ns = e->start_ns};
+	return sp_spans_keep(e, "pipelines", &x->pipelines);
+}
+
 static int read_event(void *ctx, const struct sp_jfr_event *e)
 {
 	struct reading *r = ctx;
@@ -186,6 +193,8 @@ static int read_event(void *ctx, const struct sp_jfr_event *e)
 		return read_socket(r, e);
 	case SOURCE:
 		return read_source(r->s, e);
+	case PLAN:
+		return read_plan(r->s, e);
 	default:
 		return sp_spans_application(r->s, e);
 	}
@@ -201,9 +210,21 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* A task that ran when the recording was dumped is there again when it ended: the longer one
- * counts. */
-static void drop_dumped(struct sp_task_spans *s)
+/* Of a task that was written while it ran and again later: spans of one thread do not overlap. */
+static bool is_same(const struct sp_task_run *last, const struct sp_task_run *x)
+{
+	return x->name.task_id >= 0 && x->tid == last->tid &&
+	       x->name.task_id == last->name.task_id &&
+	       (x->start_ns == last->start_ns || x->start_ns < last->end_ns);
+}
+
+/* How it ended counts, else the longer one. */
+static bool says_more(const struct sp_task_run *x, const struct sp_task_run *last)
+{
+	return x->ended == last->ended ? x->end_ns > last->end_ns : x->ended;
+}
+
+static void drop_running(struct sp_task_spans *s)
 {
 	size_t n = 0;
 
@@ -211,15 +232,29 @@ static void drop_dumped(struct sp_task_spans *s)
 		const struct sp_span *x = &s->list[i];
 		struct sp_span *last = n ? &s->list[n - 1] : NULL;
 
-		if (!last || x->run.name.task_id < 0 || x->run.tid != last->run.tid ||
-			x->run.start_ns != last->run.start_ns ||
-			x->run.name.task_id != last->run.name.task_id)
+		if (!last || !is_same(&last->run, &x->run))
 			s->list[n++] = *x;
-		else if (x->run.end_ns > last->run.end_ns ||
-			 (x->run.end_ns == last->run.end_ns && x->run.ended))
+		else if (says_more(&x->run, &last->run))
 			*last = *x;
 	}
 	s->count = n;
+}
+
+/* A task of which no end was written runs to the end of the file, or until its thread had another.
+ */
+static void extend_running(struct sp_task_spans *s, uint64_t end_ns)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct sp_task_run *t = &s->list[i].run;
+		const struct sp_task_run *next = i + 1 < s->count ? &s->list[i + 1].run : NULL;
+		uint64_t to = end_ns;
+
+		if (t->ended || t->helper)
+			continue;
+		if (next && next->tid == t->tid && next->start_ns < to)
+			to = next->start_ns;
+		t->end_ns = to > t->end_ns ? to : t->end_ns;
+	}
 }
 
 static int by_task(const void *a, const void *b)
@@ -230,7 +265,7 @@ static int by_task(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A Python worker knows its TID and stage, not the attempt of the stage: the task's own thread told
+/* A Python worker knows its TID and stage, not the attempt of the stage: the task's own thread said
  * the rest. */
 static int complete_helpers(struct sp_task_spans *s)
 {
@@ -302,19 +337,21 @@ int sp_task_spans_read(struct sp_task_spans *s, int fd)
 {
 	struct reading r = {.s = s};
 	struct sp_jfr_visitor v = {.ctx = &r, .want = want_span, .event = read_event, .rare = true};
+	struct sp_jfr_stats stats = {0};
 	int n = sp_dict_new(&r.dict, DICT_CAP);
 
 	s->read = true;
 	s->named_count = 0;
 	if (n < 0)
 		return n;
-	n = sp_jfr_read(fd, r.dict, &v, NULL, NULL);
+	n = sp_jfr_read(fd, r.dict, &v, &stats, NULL);
 	sp_dict_free(r.dict);
 	if (n == -ENOMEM)
 		return n;
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
-	drop_dumped(s);
+	drop_running(s);
+	extend_running(s, stats.end_ns);
 	n = complete_helpers(s);
 	if (n == 0 && s->sockets.count)
 		n = sp_worker_sockets_apply(&s->sockets, s);
@@ -341,6 +378,9 @@ void sp_task_spans_done(struct sp_task_spans *s)
 		free(s->stages[i].query);
 		free(s->stages[i].batch);
 	}
+	for (size_t i = 0; i < s->plan_count; i++)
+		free(s->plans[i].pipelines);
+	free(s->plans);
 	sp_task_spans_sources_done(s);
 	sp_worker_sockets_done(&s->sockets);
 	free(s->list);

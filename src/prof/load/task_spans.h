@@ -20,7 +20,7 @@ struct sp_span_stage {
 	int64_t sql, job;					 /* -1: none */
 	char *group, *description, *call_site, *name, *sql_text; /* owned; NULL */
 	char *query, *batch;					 /* the same: of streaming */
-	uint32_t finished;					 /* tasks; 0: not told */
+	uint32_t finished;					 /* tasks; 0: unknown */
 	uint64_t median_ns;
 };
 
@@ -29,10 +29,17 @@ struct sp_span_source {
 	char *location, *classes; /* owned */
 };
 
+/* Of an SQL execution, as far as it was planned when the driver was asked. */
+struct sp_span_plan {
+	int64_t sql;
+	uint64_t start_ns;
+	char *pipelines; /* owned: see sp_stage */
+};
+
 struct sp_task_spans {
 	struct sp_span *list; /* owned; by tid, then start */
 	size_t count, cap;
-	/* Tasks that only a thread's name tells of, behind those of the list. */
+	/* Tasks known only by a thread's name, behind those of the list. */
 	struct sp_task_name *named; /* owned */
 	size_t named_count;
 	pthread_mutex_t *lock; /* borrowed: readers share what is named */
@@ -40,14 +47,16 @@ struct sp_task_spans {
 	size_t stage_count;
 	struct sp_span_source *sources; /* owned */
 	size_t source_count;
+	struct sp_span_plan *plans; /* owned */
+	size_t plan_count;
 	struct sp_worker_sockets sockets;
-	char *app_id, *app_name, *executor, *host, *spark; /* owned; NULL: not told */
+	char *app_id, *app_name, *executor, *host, *spark; /* owned; NULL: unknown */
 	char **known;					   /* owned: executors that were named */
 	size_t known_count;
-	bool several; /* executors, not told apart */
+	bool several; /* executors, as one */
 	bool read;    /* by sp_task_spans_read */
 	bool helped;  /* some are of threads that help a task, or of Python workers */
-	bool fold;    /* rows need not tell tasks of a stage apart */
+	bool fold;    /* rows need not separate the tasks of a stage */
 	uint32_t *
 		same; /* owned: by number of the list, the first span of that stage; NULL: itself */
 };
@@ -74,11 +83,11 @@ uint32_t sp_task_spans_near(
 /* The last span of the thread that began before that time; 0: none. */
 uint32_t sp_task_spans_before(const struct sp_task_spans *s, uint32_t tid, uint64_t time_ns);
 
-/* The number of a task that a thread's name told, + 1, as if it stood behind the list; 0: out of
+/* The number of a task known by a thread's name, + 1, as if it followed the list; 0: out of
  * memory. */
 uint32_t sp_task_spans_name(struct sp_task_spans *s, const struct sp_task_name *name);
 
-/* Where tasks need not be told apart, replaces the number of one by that of the first of its stage.
+/* Where tasks need not be separate, replaces the number of one by that of the first of its stage.
  * Returns false where they must. */
 bool sp_task_spans_fold(const struct sp_task_spans *s, uint32_t *task);
 

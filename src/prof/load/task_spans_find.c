@@ -84,7 +84,7 @@ uint32_t sp_task_spans_near(
 	return (uint32_t)(after < before ? next + 1 : next);
 }
 
-/* A name may outlive its span; it tells of no other task. */
+/* A name may outlive its span; it means no other task. */
 static uint32_t known_task(const struct sp_task_spans *s, const struct sp_task_name *name)
 {
 	for (size_t i = 0; i < s->count; i++)

@@ -35,12 +35,24 @@ static uint32_t intern(struct sp_profile *p, const char *s)
 	return s ? sp_dict_string(p->dict, s, strlen(s)) : 0;
 }
 
-/* A stage is told of by its tasks, and again by its driver. */
+/* A stage is known by its tasks, and again by its driver. */
 static void learn(struct sp_profile *p, const char *s, uint32_t *to)
 {
 	uint32_t id = intern(p, s);
 
 	*to = id ? id : *to;
+}
+
+/* The last that was said of a query has all that went before. */
+static uint32_t pipelines_of(const struct sp_task_spans *s, struct sp_profile *p, int64_t sql)
+{
+	const struct sp_span_plan *last = NULL;
+
+	for (size_t i = 0; sql >= 0 && i < s->plan_count; i++)
+		if (s->plans[i].sql == sql && s->plans[i].pipelines &&
+			(!last || s->plans[i].start_ns >= last->start_ns))
+			last = &s->plans[i];
+	return last ? intern(p, last->pipelines) : 0;
 }
 
 static int settle_stages(const struct sp_task_spans *s, struct sp_profile *p)
@@ -60,6 +72,7 @@ static int settle_stages(const struct sp_task_spans *s, struct sp_profile *p)
 		learn(p, from->sql_text, &to->sql_text);
 		learn(p, from->query, &to->query);
 		learn(p, from->batch, &to->batch);
+		to->pipelines = pipelines_of(s, p, to->sql);
 		if (from->finished) {
 			to->finished = from->finished;
 			to->median_ns = from->median_ns;

@@ -1,6 +1,8 @@
 /* See worker_sockets.h. */
 #include "prof/load/worker_sockets.h"
 
+#include "base/grow.h"
+
 #include "prof/load/task_spans.h"
 
 #include <errno.h>
@@ -9,15 +11,8 @@
 
 int sp_worker_sockets_add(struct sp_worker_sockets *s, const struct sp_worker_socket *x)
 {
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		void *to = reallocarray(s->list, cap, sizeof(*s->list));
-
-		if (!to)
-			return -ENOMEM;
-		s->list = to;
-		s->cap = cap;
-	}
+	if (sp_grow(&s->list, &s->cap, s->count, sizeof(*s->list), 64) < 0)
+		return -ENOMEM;
 	s->list[s->count++] = *x;
 	return 0;
 }

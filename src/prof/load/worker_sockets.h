@@ -1,5 +1,5 @@
-/* What sockets tell of Python workers: whom they work for while they do not say it themselves, and
- * whether it is what they say. Inside of src/prof. */
+/* What sockets show of Python workers: which task they work for while they do not say it
+ * themselves, and whether it is what they say. Inside of src/prof. */
 #ifndef SP_PROF_LOAD_WORKER_SOCKETS_H
 #define SP_PROF_LOAD_WORKER_SOCKETS_H
 
@@ -18,7 +18,7 @@ struct sp_worker_socket {
 struct sp_worker_sockets {
 	struct sp_worker_socket *list; /* owned */
 	size_t count, cap;
-	uint64_t same, other; /* looks at which both told of a task */
+	uint64_t same, other; /* looks at which both named a task */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -10,7 +10,7 @@
 #include "prof/model/tasks.h"
 #include "prof/model/timeline.h"
 
-#define FEW_BUCKETS 250	  /* executors are told apart rather than finer times */
+#define FEW_BUCKETS 250	  /* executors are kept apart rather than finer times */
 #define MOST_POINTS 20000 /* of a series */
 
 static int add_past(struct sp_profile *p, const struct sp_task_run *t)
@@ -168,7 +168,7 @@ int sp_profile_bound(struct sp_profile *p, size_t rows)
 	return r;
 }
 
-void sp_profile_tell_coarsened(const struct sp_profile *p, char *buf, size_t size)
+void sp_profile_describe_coarsened(const struct sp_profile *p, char *buf, size_t size)
 {
 	int n = 0;
 
@@ -180,7 +180,7 @@ void sp_profile_tell_coarsened(const struct sp_profile *p, char *buf, size_t siz
 		"summed here",
 		p->fold == SP_FOLD_EXECUTORS ? " and executors" : "");
 	if (p->bucket_ns && n > 0 && (size_t)n < size)
-		n += snprintf(buf + n, size - (size_t)n, ", times told in steps of %.3g s",
+		n += snprintf(buf + n, size - (size_t)n, ", times in steps of %.3g s",
 			(double)p->bucket_ns / 1e9);
 	if (n > 0 && (size_t)n < size)
 		snprintf(buf + n, size - (size_t)n,

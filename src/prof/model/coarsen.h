@@ -1,4 +1,4 @@
-/* Profiles that would be too large, such as those of hundreds of executors: less is told apart,
+/* Profiles that would be too large, such as those of hundreds of executors: more rows become one,
  * step by step, until what is left fits. Sums stay what they are. */
 #ifndef SP_PROF_MODEL_COARSEN_H
 #define SP_PROF_MODEL_COARSEN_H
@@ -14,6 +14,6 @@ int sp_profile_coarsen(struct sp_profile *p, enum sp_fold to);
 int sp_profile_bound(struct sp_profile *p, size_t rows);
 
 /* What was joined, as a sentence for reports; "" where nothing was. */
-void sp_profile_tell_coarsened(const struct sp_profile *p, char *buf, size_t size);
+void sp_profile_describe_coarsened(const struct sp_profile *p, char *buf, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "elf/demangle.h"
 #include "prof/model/short_name.h"
 
@@ -70,17 +71,10 @@ void sp_frame_name_class(const struct sp_dict *d, const struct sp_method *m,
 	add_java(d, &cls, style, out);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void add_native(const struct sp_dict *d, const struct sp_method *m,
 	const struct sp_style *style, struct sp_buf *out)
 {
-	const char *module = base_name(sp_dict_get_string(d, m->class_id, NULL));
+	const char *module = sp_path_base(sp_dict_get_string(d, m->class_id, NULL));
 	const char *name = sp_dict_get_string(d, m->name_id, NULL);
 	SP_AUTO_BUF struct sp_buf lib = {0};
 
@@ -113,10 +107,10 @@ static void add_python(const struct sp_dict *d, const struct sp_method *m,
 
 	sp_buf_adds(out, sp_dict_get_string(d, m->name_id, NULL));
 	if (file[0])
-		sp_buf_addf(out, " (%s)", style->simple ? base_name(file) : file);
+		sp_buf_addf(out, " (%s)", style->simple ? sp_path_base(file) : file);
 }
 
-static void add_suffix(uint8_t type, struct sp_buf *out)
+const char *sp_frame_name_suffix(enum sp_frame_type type)
 {
 	static const char *const suffixes[SP_FRAME_TYPES] = {
 		[SP_FRAME_INTERPRETED] = "_[0]",
@@ -126,8 +120,7 @@ static void add_suffix(uint8_t type, struct sp_buf *out)
 		[SP_FRAME_KERNEL] = "_[k]",
 	};
 
-	if (type < SP_FRAME_TYPES && suffixes[type])
-		sp_buf_adds(out, suffixes[type]);
+	return type < SP_FRAME_TYPES && suffixes[type] ? suffixes[type] : "";
 }
 
 void sp_frame_name(const struct sp_dict *d, const struct sp_frame_ref *f,
@@ -146,7 +139,7 @@ void sp_frame_name(const struct sp_dict *d, const struct sp_frame_ref *f,
 	else
 		add_java(d, m, style, out);
 	if (style->annotate)
-		add_suffix(f->type, out);
+		sp_buf_adds(out, sp_frame_name_suffix(f->type));
 }
 
 enum sp_frame_type sp_frame_name_type(const struct sp_dict *d, const struct sp_frame_ref *f)

@@ -36,6 +36,9 @@ void sp_frame_name_work(const struct sp_dict *d, const struct sp_stack *st,
 /* Its type as a report shows it: C++ where the name of a native function is mangled. */
 enum sp_frame_type sp_frame_name_type(const struct sp_dict *d, const struct sp_frame_ref *f);
 
+/* What -a puts behind the name of a frame of this type: "_[j]"; "" for most. */
+const char *sp_frame_name_suffix(enum sp_frame_type type);
+
 /* Appends "[name tid=N]", or "[tid=N]" for a thread without a name, "[no thread]" for id 0. */
 void sp_frame_name_thread(const struct sp_dict *d, uint32_t thread, struct sp_buf *out);
 

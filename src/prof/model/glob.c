@@ -1,6 +1,8 @@
 /* The wildcards of -I and -X: see glob.h. */
 #include "prof/model/glob.h"
 
+#include "base/star_match.h"
+
 #include <string.h>
 
 bool sp_glob(const char *pattern, const char *s)
@@ -21,31 +23,9 @@ bool sp_glob(const char *pattern, const char *s)
 	return memcmp(open_start ? s + len - n : s, pattern, n) == 0;
 }
 
-/* Pieces between stars are taken where they occur first; the last one must end the text, unless a
- * star does. */
 bool sp_match_glob(const char *pattern, const char *s)
 {
-	size_t len = strlen(s), n = strcspn(pattern, "*");
-
-	if (n > len || memcmp(pattern, s, n) != 0)
-		return false;
-	if (!pattern[n])
-		return n == len;
-	for (s += n, pattern += n; *pattern;) { /* at a star */
-		const char *found;
-
-		pattern++;
-		len = strlen(s);
-		n = strcspn(pattern, "*");
-		if (!pattern[n])
-			return n <= len && memcmp(s + len - n, pattern, n) == 0;
-		found = memmem(s, len, pattern, n);
-		if (!found)
-			return false;
-		s = found + n;
-		pattern += n;
-	}
-	return true;
+	return sp_star_match(pattern, s, strlen(s));
 }
 
 bool sp_glob_any(const char *const *patterns, size_t n, const char *s)

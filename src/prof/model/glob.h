@@ -1,4 +1,4 @@
-/* Patterns of -I and -X: a '*' at the start, at the end or at both stands for anything; without one
+/* Patterns of -I and -X: a '*' at the start, at the end or at both matches anything; without one
  * the whole name must be equal. A '*' inside is a plain character, as in async-profiler. */
 #ifndef SP_PROF_MODEL_GLOB_H
 #define SP_PROF_MODEL_GLOB_H
@@ -8,7 +8,7 @@
 
 bool sp_glob(const char *pattern, const char *s);
 
-/* The same for tables of our own, in which a '*' stands for anything wherever it is. */
+/* The same for tables of our own, in which a '*' matches anything wherever it is. */
 bool sp_match_glob(const char *pattern, const char *s);
 
 /* Does any of the @n patterns match? */

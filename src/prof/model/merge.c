@@ -15,7 +15,9 @@ struct merge {
 	struct sp_dict *to, *from;
 	uint32_t *strings, *methods, *stacks, *threads; /* new ids + 1; 0: not yet */
 	uint32_t *tasks;				/* as rows name them */
-	size_t task_count, first_task; /* entries of tasks; what stood before them */
+	size_t task_count, first_task;			/* entries of tasks; what was before them */
+	uint32_t *open;					/* of those before: that had not ended */
+	size_t open_count;
 	struct sp_frame_ref *frames;
 	bool full; /* something did not fit */
 	bool same; /* one dictionary: ids stay */
@@ -28,6 +30,7 @@ static void merge_done(struct merge *m)
 	free(m->stacks);
 	free(m->threads);
 	free(m->tasks);
+	free(m->open);
 	free(m->frames);
 }
 
@@ -46,14 +49,14 @@ static int merge_init(struct merge *m, struct sp_dict *to, struct sp_dict *from)
 	return m->strings && m->methods && m->stacks && m->threads && m->frames ? 0 : -ENOMEM;
 }
 
-static uint32_t keep(struct merge *m, uint32_t *place, uint32_t id)
+static uint32_t keep_id(struct merge *m, uint32_t *place, uint32_t id)
 {
 	m->full |= id == 0;
 	*place = id + 1;
 	return id;
 }
 
-static uint32_t string(struct merge *m, uint32_t id)
+static uint32_t copy_string(struct merge *m, uint32_t id)
 {
 	size_t len;
 	const char *s;
@@ -65,7 +68,7 @@ static uint32_t string(struct merge *m, uint32_t id)
 	if (m->strings[id])
 		return m->strings[id] - 1;
 	s = sp_dict_get_string(m->from, id, &len);
-	return keep(m, &m->strings[id], sp_dict_string(m->to, s, len));
+	return keep_id(m, &m->strings[id], sp_dict_string(m->to, s, len));
 }
 
 static uint32_t method(struct merge *m, uint32_t id)
@@ -78,10 +81,10 @@ static uint32_t method(struct merge *m, uint32_t id)
 	if (m->methods[id])
 		return m->methods[id] - 1;
 	new = *old;
-	new.class_id = string(m, old->class_id);
-	new.name_id = string(m, old->name_id);
-	new.sig_id = string(m, old->sig_id);
-	return keep(m, &m->methods[id], sp_dict_method(m->to, &new));
+	new.class_id = copy_string(m, old->class_id);
+	new.name_id = copy_string(m, old->name_id);
+	new.sig_id = copy_string(m, old->sig_id);
+	return keep_id(m, &m->methods[id], sp_dict_method(m->to, &new));
 }
 
 static uint32_t thread(struct merge *m, uint32_t id)
@@ -94,9 +97,9 @@ static uint32_t thread(struct merge *m, uint32_t id)
 	if (m->threads[id])
 		return m->threads[id] - 1;
 	new = *old;
-	new.name_id = string(m, old->name_id);
-	new.group_id = string(m, old->group_id);
-	return keep(m, &m->threads[id], sp_dict_thread(m->to, &new));
+	new.name_id = copy_string(m, old->name_id);
+	new.group_id = copy_string(m, old->group_id);
+	return keep_id(m, &m->threads[id], sp_dict_thread(m->to, &new));
 }
 
 static uint32_t stack(struct merge *m, uint32_t id)
@@ -114,7 +117,8 @@ static uint32_t stack(struct merge *m, uint32_t id)
 		m->frames[i] = old->frames[i];
 		m->frames[i].method = method(m, old->frames[i].method);
 	}
-	return keep(m, &m->stacks[id], sp_dict_stack(m->to, m->frames, old->count, old->truncated));
+	return keep_id(
+		m, &m->stacks[id], sp_dict_stack(m->to, m->frames, old->count, old->truncated));
 }
 
 /* Where each event of @from is in @p. */
@@ -153,7 +157,7 @@ static void merge_words(struct sp_profile *p, const struct sp_profile *from)
 	p->outside_weight = sp_saturate_add(p->outside_weight, from->outside_weight);
 	p->saturated |= from->saturated;
 	p->idle = from->idle > p->idle ? from->idle : p->idle;
-	p->depth_told |= from->depth_told;
+	p->depth_known |= from->depth_known;
 	if (from->start_ns && (!p->start_ns || from->start_ns < p->start_ns))
 		p->start_ns = from->start_ns;
 	if (from_end > end)
@@ -186,7 +190,50 @@ static int merge_series(struct sp_profile *p, const struct sp_profile *from)
 	return r;
 }
 
-/* Rows of @from name their tasks behind those that are here, or those that stand for theirs. */
+static bool is_part(const struct sp_task_run *x, const struct sp_task_run *t)
+{
+	return (!x->ended || !t->ended) && x->name.task_id == t->name.task_id && !x->helper &&
+	       x->tid == t->tid && x->app == t->app && x->executor == t->executor &&
+	       x->name.stage == t->name.stage && x->start_ns < t->end_ns && t->start_ns < x->end_ns;
+}
+
+/* The task that ran when one file of a recording ended, and that another one has as well: its
+ * number + 1; 0: there is none. */
+static uint32_t find_part(
+	const struct merge *m, const struct sp_profile *p, const struct sp_task_run *t)
+{
+	if (t->name.task_id < 0 || t->helper || t->folded)
+		return 0;
+	for (size_t i = 0; t->ended && i < m->open_count; i++)
+		if (is_part(&p->tasks[m->open[i]], t))
+			return m->open[i] + 1;
+	for (size_t i = m->first_task; !t->ended && i-- > 0;)
+		if (is_part(&p->tasks[i], t))
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+static int list_open(struct merge *m, const struct sp_profile *p)
+{
+	m->open = calloc(p->task_count + 1, sizeof(*m->open));
+	for (size_t i = 0; m->open && i < p->task_count; i++)
+		if (!p->tasks[i].ended && !p->tasks[i].helper && p->tasks[i].name.task_id >= 0)
+			m->open[m->open_count++] = (uint32_t)i;
+	return m->open ? 0 : -ENOMEM;
+}
+
+static void join_parts(struct sp_task_run *to, const struct sp_task_run *t)
+{
+	if (t->ended ? !to->ended : t->end_ns > to->end_ns && !to->ended) {
+		to->end_ns = t->end_ns;
+		to->ended = t->ended;
+	}
+	to->begun |= t->begun;
+	to->start_ns = t->start_ns < to->start_ns ? t->start_ns : to->start_ns;
+	to->launch_ns = to->launch_ns ? to->launch_ns : t->launch_ns;
+}
+
+/* Rows of @from name their tasks behind those that are here, or those that replace theirs. */
 static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
 {
 	int r = 0;
@@ -194,53 +241,71 @@ static int merge_tasks(struct merge *m, struct sp_profile *p, const struct sp_pr
 	m->task_count = from->task_count;
 	m->first_task = p->task_count;
 	m->tasks = calloc(from->task_count + 1, sizeof(*m->tasks));
-	if (!m->tasks)
+	if (!m->tasks || list_open(m, p) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->task_count && r == 0; i++) {
 		struct sp_task_run t = from->tasks[i];
+		uint32_t part;
 
-		t.label = string(m, t.label);
-		t.stage_label = string(m, t.stage_label);
-		t.app = string(m, t.app);
-		t.executor = string(m, t.executor);
-		m->tasks[i + 1] = (uint32_t)p->task_count + 1;
-		r = t.folded ? sp_profile_add_group(p, &t, &m->tasks[i + 1])
-			     : sp_profile_add_task(p, &t);
+		t.label = copy_string(m, t.label);
+		t.stage_label = copy_string(m, t.stage_label);
+		t.app = copy_string(m, t.app);
+		t.executor = copy_string(m, t.executor);
+		part = find_part(m, p, &t);
+		m->tasks[i + 1] = part ? part : (uint32_t)p->task_count + 1;
+		if (part)
+			join_parts(&p->tasks[part - 1], &t);
+		else
+			r = t.folded ? sp_profile_add_group(p, &t, &m->tasks[i + 1])
+				     : sp_profile_add_task(p, &t);
 	}
+	return r;
+}
+
+static int merge_stage(struct merge *m, struct sp_profile *p, const struct sp_stage *s)
+{
+	struct sp_stage *to = sp_profile_stage(p, copy_string(m, s->app), s->stage, s->attempt);
+
+	if (!to)
+		return -ENOMEM;
+	to->sql = s->sql >= 0 ? s->sql : to->sql;
+	to->job = s->job >= 0 ? s->job : to->job;
+	to->name = s->name ? copy_string(m, s->name) : to->name;
+	to->group = s->group ? copy_string(m, s->group) : to->group;
+	to->description = s->description ? copy_string(m, s->description) : to->description;
+	to->call_site = s->call_site ? copy_string(m, s->call_site) : to->call_site;
+	to->sql_text = s->sql_text ? copy_string(m, s->sql_text) : to->sql_text;
+	to->query = s->query ? copy_string(m, s->query) : to->query;
+	to->batch = s->batch ? copy_string(m, s->batch) : to->batch;
+	if (s->finished >= to->finished) {
+		to->finished = s->finished;
+		to->median_ns = s->median_ns;
+	}
+	to->plan = s->plan ? copy_string(m, s->plan) : to->plan;
+	to->pipelines = s->pipelines ? copy_string(m, s->pipelines) : to->pipelines;
+	to->operators = s->operators ? copy_string(m, s->operators) : to->operators;
+	return 0;
+}
+
+/* What is known of tasks, executors and stages beside the tasks themselves. */
+static int merge_facts(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
+{
+	int r = 0;
+
 	for (size_t i = 0; i < from->placed_count && r == 0; i++)
-		r = sp_profile_place(
-			p, string(m, from->placed[i].executor), string(m, from->placed[i].host));
+		r = sp_profile_place(p, copy_string(m, from->placed[i].executor),
+			copy_string(m, from->placed[i].host));
 	for (size_t i = 0; i < from->past_count && r == 0; i++) {
 		struct sp_past past = from->pasts[i];
 
-		past.app = string(m, past.app);
+		past.app = copy_string(m, past.app);
 		r = sp_profile_add_past(p, &past);
 	}
 	for (size_t i = 0; i < from->source_count && r == 0; i++)
-		r = sp_profile_source(p, string(m, from->sources[i].location),
-			string(m, from->sources[i].classes));
-	for (size_t i = 0; i < from->stage_count && r == 0; i++) {
-		const struct sp_stage *s = &from->stages[i];
-		struct sp_stage *to = sp_profile_stage(p, string(m, s->app), s->stage, s->attempt);
-
-		if (!to)
-			return -ENOMEM;
-		to->sql = s->sql >= 0 ? s->sql : to->sql;
-		to->job = s->job >= 0 ? s->job : to->job;
-		to->name = s->name ? string(m, s->name) : to->name;
-		to->group = s->group ? string(m, s->group) : to->group;
-		to->description = s->description ? string(m, s->description) : to->description;
-		to->call_site = s->call_site ? string(m, s->call_site) : to->call_site;
-		to->sql_text = s->sql_text ? string(m, s->sql_text) : to->sql_text;
-		to->query = s->query ? string(m, s->query) : to->query;
-		to->batch = s->batch ? string(m, s->batch) : to->batch;
-		if (s->finished >= to->finished) {
-			to->finished = s->finished;
-			to->median_ns = s->median_ns;
-		}
-		to->plan = s->plan ? string(m, s->plan) : to->plan;
-		to->operators = s->operators ? string(m, s->operators) : to->operators;
-	}
+		r = sp_profile_source(p, copy_string(m, from->sources[i].location),
+			copy_string(m, from->sources[i].classes));
+	for (size_t i = 0; i < from->stage_count && r == 0; i++)
+		r = merge_stage(m, p, &from->stages[i]);
 	return r;
 }
 
@@ -256,7 +321,7 @@ static void name_other(void *ctx, struct sp_sample *row)
 		row->task = o->task;
 }
 
-/* Adds what stands for everything that @executor did outside of tasks. */
+/* Adds an entry for everything that @executor did outside of tasks. */
 static int add_others(struct sp_profile *p, uint32_t executor, struct others *ret)
 {
 	struct sp_task_run t = {.name = {-1, -1, -1, -1, -1}, .executor = executor};
@@ -266,12 +331,12 @@ static int add_others(struct sp_profile *p, uint32_t executor, struct others *re
 	return r;
 }
 
-/* With a second executor it matters whose the samples are that are in no task. @ret: as rows of
+/* With a second executor samples that are in no task need its name. @ret: as rows of
  * @from shall name it; 0: not at all. */
-static int tell_executors(
+static int name_executors(
 	struct merge *m, struct sp_profile *p, const struct sp_profile *from, struct others *ret)
 {
-	uint32_t executor = string(m, from->executor_id);
+	uint32_t executor = copy_string(m, from->executor_id);
 	int r = 0;
 
 	ret->task = 0;
@@ -294,7 +359,7 @@ static uint32_t task(const struct merge *m, uint32_t id)
 	return id <= m->task_count ? m->tasks[id] : id + (uint32_t)m->first_task;
 }
 
-/* Rows whose ids and times mean the same here. */
+/* Rows with ids and times that mean the same here. */
 static int merge_same(struct merge *m, struct sp_profile *p, const struct sp_profile *from,
 	const uint32_t *events, uint32_t others)
 {
@@ -328,9 +393,9 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 		*s = from->rows[i];
 		s->stack = stack(m, s->stack);
 		s->thread = thread(m, s->thread);
-		s->state = string(m, s->state);
-		s->root = string(m, s->root);
-		s->holder = string(m, s->holder);
+		s->state = copy_string(m, s->state);
+		s->root = copy_string(m, s->root);
+		s->holder = copy_string(m, s->holder);
 		s->task = s->task ? task(m, s->task) : others;
 		s->event = events[s->event];
 		if (m->full)
@@ -346,13 +411,15 @@ static int merge_rows(struct merge *m, struct sp_profile *p, const struct sp_pro
 /* Those of one application have that in common: "several of application_… "nightly"". */
 static void merge_target(struct merge *m, struct sp_profile *p, const struct sp_profile *from)
 {
-	uint32_t target = string(m, from->target_id);
+	uint32_t target = copy_string(m, from->target_id);
 	SP_AUTO_BUF struct sp_buf b = {0};
 
 	if (!p->target_id)
 		p->target_id = target;
+	p->several |= from->several;
 	if (!target || p->target_id == target)
 		return;
+	p->several = true;
 	sp_buf_adds(&b, "several");
 	if (p->app_id)
 		sp_buf_addf(&b, " of %s", sp_dict_get_string(p->dict, p->app_id, NULL));
@@ -374,9 +441,11 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 	while (from->fold && p->bucket_ns && p->bucket_ns < from->bucket_ns)
 		sp_profile_widen(p, 1);
 	if (r == 0)
-		r = tell_executors(&m, p, from, &others);
+		r = name_executors(&m, p, from, &others);
 	if (r == 0)
 		r = merge_tasks(&m, p, from);
+	if (r == 0)
+		r = merge_facts(&m, p, from);
 	if (r == 0)
 		r = merge_rows(&m, p, from, events, others.task);
 	if (r == 0)
@@ -385,14 +454,14 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from)
 		return r;
 	p->fold = p->fold > from->fold ? p->fold : from->fold;
 	merge_words(p, from);
-	if (p->app_id && p->app_id != string(&m, from->app_id))
+	if (p->app_id && p->app_id != copy_string(&m, from->app_id))
 		p->app_id = p->app_name = 0;
 	else if (p->app_id && !p->app_name)
-		p->app_name = string(&m, from->app_name);
+		p->app_name = copy_string(&m, from->app_name);
 	merge_target(&m, p, from);
-	if (p->executor_id != string(&m, from->executor_id))
+	if (p->executor_id != copy_string(&m, from->executor_id))
 		p->executor_id = 0;
 	if (!p->runtime_id)
-		p->runtime_id = string(&m, from->runtime_id);
+		p->runtime_id = copy_string(&m, from->runtime_id);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "prof/model/row_index.h"
 
@@ -16,6 +17,7 @@ int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict)
 		return -ENOMEM;
 	p->dict = sp_dict_share(dict);
 	p->unknown_id = sp_dict_string(p->dict, "[unknown]", strlen("[unknown]"));
+	p->gap_id = sp_dict_string(p->dict, SP_NATIVE_GAP, strlen(SP_NATIVE_GAP));
 	p->unread_id = sp_dict_string(p->dict, SP_PYTHON_UNREAD, strlen(SP_PYTHON_UNREAD));
 	*ret = p;
 	return 0;
@@ -74,7 +76,7 @@ static bool is_unknown(const struct sp_profile *p, uint32_t method)
 {
 	const struct sp_method *m = sp_dict_get_method(p->dict, method);
 
-	return !m || (m->native && m->name_id == p->unknown_id);
+	return !m || (m->native && (m->name_id == p->unknown_id || m->name_id == p->gap_id));
 }
 
 static bool is_unread(const struct sp_profile *p, uint32_t method)
@@ -164,7 +166,7 @@ void sp_profile_recount(struct sp_profile *p)
 	}
 }
 
-/* Counts samples of one event whose sums are far from what a number can hold. Returns false, with
+/* Counts samples of one event where sums are far from what a number can hold. Returns false, with
  * nothing counted, where they are not that. */
 static bool count_alike(struct sp_profile *p, const struct sp_sample *s, size_t count)
 {
@@ -313,15 +315,11 @@ static void remark(
 
 int sp_profile_source(struct sp_profile *p, uint32_t location, uint32_t classes)
 {
-	void *to;
-
 	for (size_t i = 0; i < p->source_count; i++)
 		if (p->sources[i].location == location && p->sources[i].classes == classes)
 			return 0;
-	to = reallocarray(p->sources, p->source_count + 1, sizeof(*p->sources));
-	if (!to)
+	if (sp_grow_one(&p->sources, p->source_count, sizeof(*p->sources)) < 0)
 		return -ENOMEM;
-	p->sources = to;
 	p->sources[p->source_count++] = (struct sp_class_source){location, classes};
 	return 0;
 }

@@ -44,8 +44,8 @@ struct sp_event {
 };
 
 /* What a sample is, in every report: an interval of the event. Where the recording measures weights
- * and tells the interval (our wall: a thread that stands still is written once, however long it
- * stands, and one that ran a moment too), so many are in the weight, the first begun one included;
+ * and records the interval (our wall: a thread that is blocked is written once, however long it
+ * is, and one that ran a moment too), so many are in the weight, the first begun one included;
  * else each that was recorded is one, and the recorder's own count where it gives it.
  *
  * A table goes through its lines with one of these: what is left of one line goes on to the next,
@@ -75,13 +75,13 @@ static inline uint64_t sp_round(struct sp_rounding *r, uint64_t count, uint64_t 
 struct sp_sample {
 	uint32_t stack;	 /* dictionary id; 0: there was none */
 	uint32_t thread; /* dictionary id; 0 unknown */
-	uint32_t state;	 /* string: "running", "runnable", "lock", "net" …; 0: not told */
+	uint32_t state;	 /* string: "running", "runnable", "lock", "net" …; 0: unknown */
 	uint32_t event;	 /* index of events[] */
 	uint64_t count, weight;
 	uint32_t bucket,
 		span;	 /* first bucket of time, and how many more it lies in; see timeline.h */
 	uint32_t task;	 /* index of tasks[] + 1; 0: none, or they were not asked for */
-	uint32_t holder; /* string: the thread that held the monitor waited for; 0: not told */
+	uint32_t holder; /* string: the thread that held the monitor waited for; 0: unknown */
 	uint32_t root;	 /* string: what --by puts below the stack ("stage 7"); 0: nothing */
 };
 
@@ -100,6 +100,7 @@ enum sp_series_kind {
 	SP_SERIES_PERIODS,	/* of the target's CPU limit, since it has one … */
 	SP_SERIES_THROTTLED,	/* … those in which it was used up … */
 	SP_SERIES_THROTTLED_NS, /* … and for how long: see throttle.h */
+	SP_SERIES_CORES,	/* of the machine, as the kernel counts them */
 	SP_SERIES_KINDS
 };
 
@@ -125,16 +126,16 @@ struct sp_remark {
 struct sp_task_run {
 	struct sp_task_name name;  /* all -1: no task */
 	uint32_t tid;		   /* OS thread */
-	uint64_t start_ns, end_ns; /* since 1970; 0: only the thread's name told of it */
-	/* The same, by the driver, also where they lie outside of the recording; 0: not told */
+	uint64_t start_ns, end_ns; /* since 1970; 0: only the thread's name shows it */
+	/* The same, by the driver, also where they lie outside of the recording; 0: unknown */
 	uint64_t launch_ns, finish_ns;
 	uint32_t label;		/* string: of a span that is no task */
 	uint32_t app, executor; /* strings: where it ran; 0 unknown */
 	bool begun, ended;	/* within the recording; else it lies over its border */
 	bool helper;		/* not the task's own thread, but one that works for it */
-	bool fills;		/* the same: its rows stand where the task's own waited for it */
-	bool folded;		/* stands for all tasks of its stage: see coarsen.h */
-	uint32_t stage_label;	/* string: of a comparison (match_runs.h); 0: its numbers */
+	bool fills;  /* the same: its rows replace those in which the task's own waited for it */
+	bool folded; /* represents all tasks of its stage: see coarsen.h */
+	uint32_t stage_label; /* string: of a comparison (match_runs.h); 0: its numbers */
 };
 
 /* What is left of a task that was folded. */
@@ -151,7 +152,7 @@ struct sp_placed {
 	uint32_t executor, host; /* strings */
 };
 
-/* What is no longer told apart: see coarsen.h. */
+/* What is no longer separate: see coarsen.h. */
 enum sp_fold {
 	SP_FOLD_NOTHING,
 	SP_FOLD_STAGES,	   /* threads, and tasks of a stage of an executor */
@@ -163,7 +164,7 @@ enum sp_idle {
 	SP_IDLE_NONE,
 	SP_IDLE_DRIVER,
 	SP_IDLE_EXECUTOR,
-	SP_IDLE_UNTOLD, /* because nobody can tell what is idle there */
+	SP_IDLE_UNTOLD, /* because what is idle there is unknown */
 };
 
 /* Classes that came from one place. Strings. */
@@ -180,11 +181,12 @@ struct sp_stage {
 	uint32_t name; /* as the driver has it */
 	uint32_t group, description, call_site, sql_text;
 	uint32_t query, batch; /* of structured streaming: its id, and the batch's number */
-	uint32_t finished;     /* tasks, by the driver, also before the recording; 0: not told */
+	uint32_t finished;     /* tasks, by the driver, also before the recording; 0: unknown */
 	uint64_t median_ns;    /* … of how long they took */
 	/* From an event log: the initial plan of its query, and the operators of the stage itself,
 	 * both without what differs from run to run (plan_shape.h). */
 	uint32_t plan, operators;
+	uint32_t pipelines; /* of its query's generated code: see plan_shape.h */
 };
 
 /* A SQL execution or a job, as the driver's event log has it. */
@@ -220,9 +222,9 @@ struct sp_profile {
 	uint64_t count;	    /* of all rows as they were recorded */
 	bool saturated;	    /* a sum was too large, and stays at the largest number there is */
 	uint64_t samples;   /* all events; without the lost ones */
-	uint64_t truncated; /* samples whose stack has frames missing below, or its newest */
+	uint64_t truncated; /* samples with a stack that lacks frames below, or its newest */
 	uint64_t too_deep;  /* of them, those with more frames than are kept */
-	bool depth_told;    /* the recording says how many those are */
+	bool depth_known;   /* the recording says how many those are */
 	bool unread;	    /* some lack their newest frames: see SP_PYTHON_UNREAD */
 	uint64_t unknown;   /* samples with no stack, or with a frame that is "[unknown]" */
 	/* Samples of wall that were left out, for their threads were in no task, and their weight
@@ -252,8 +254,10 @@ struct sp_profile {
 	struct sp_execution *executions; /* owned; of a driver, where its event log is given */
 	size_t execution_count;
 	uint32_t unknown_id; /* string: "[unknown]", as recordings name such methods */
+	uint32_t gap_id;     /* string: SP_NATIVE_GAP */
 	uint32_t unread_id;  /* string: SP_PYTHON_UNREAD */
 	uint32_t target_id;  /* string: "executor 3 of application_… (pid 4711)" */
+	bool several;	     /* of several targets, that number the same lambda differently */
 	uint32_t runtime_id; /* string: "OpenJDK 17.0.15+6" */
 	uint32_t title_id;   /* string: --title */
 	uint32_t command_id; /* string: the command line that recorded it; 0 unknown */
@@ -263,7 +267,7 @@ struct sp_profile {
 };
 
 /* @cap: bytes that the dictionary may take. Returns 0 or -errno; *ret belongs to the caller. */
-int sp_profile_new(struct sp_profile **ret, size_t cap);
+__attribute__((warn_unused_result)) int sp_profile_new(struct sp_profile **ret, size_t cap);
 
 /* The same with a dictionary that it shares: what is merged later needs no new ids then. */
 int sp_profile_new_with(struct sp_profile **ret, struct sp_dict *dict);
@@ -306,7 +310,7 @@ int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from);
  * and add again what they keep. */
 void sp_profile_restart(struct sp_profile *p);
 
-/* Leaves out all events but those whose bit is set in @mask (bit i: events[i]), with their rows.
+/* Leaves out all events but those with their bit set in @mask (bit i: events[i]), with their rows.
  * Returns 0 or -ENOMEM. */
 int sp_profile_keep_events(struct sp_profile *p, uint32_t mask);
 

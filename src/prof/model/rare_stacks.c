@@ -87,9 +87,9 @@ static uint32_t cut_stack(
 	return n + 1;
 }
 
-/* Whether at most @most different ones are left at that depth. Hashes stand for them: one in 2^32
+/* Whether at most @most different ones are left at that depth. Hashes represent them: one in 2^32
  * that is taken for another makes the estimate, not the report, wrong. */
-static int fits(struct rare *x, uint32_t depth, size_t most)
+static int fits_at_depth(struct rare *x, uint32_t depth, size_t most)
 {
 	size_t slots = 1, found = 0;
 	SP_AUTO_FREE uint64_t *seen = NULL;
@@ -151,7 +151,7 @@ static int fold(struct rare *x, uint32_t used, size_t most)
 
 	if (share < 0 || !(x->leaf = leaf_method(x->p->dict)))
 		return -ENOMEM;
-	while (depth && (r = fits(x, depth, most / 2)) == 0)
+	while (depth && (r = fits_at_depth(x, depth, most / 2)) == 0)
 		depth /= 2;
 	r = r < 0 ? r : replace(x, depth);
 	if (r < 0)

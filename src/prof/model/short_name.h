@@ -8,7 +8,7 @@
 
 /* Appends "o.a.s.scheduler.Task.run" for class "org/apache/spark/scheduler/Task" and method "run".
  * Packages become letters; Scala's objects, operators and specialised methods lose their marks
- * ("Foo$.apply$mcV$sp" is "Foo.apply"); a lambda is named after the method it stands in
+ * ("Foo$.apply$mcV$sp" is "Foo.apply"); a lambda is named after the method it is in
  * ("$anonfun$map$1$adapted" is "map{λ1}"); numbers that differ from JVM to JVM (lambda classes,
  * proxies, accessors) go; a class that Spark generated is called by its own name, with the number
  * of its codegen stage. */

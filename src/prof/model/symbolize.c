@@ -26,7 +26,7 @@ static uint32_t resolve_method(struct sp_profile *p, uint32_t id, sp_symbolize_f
 	char build_id[160], *end;
 	uint64_t addr;
 
-	/* the name tells: a module without build id leaves nothing in the signature */
+	/* the name says it: a module without build id leaves nothing in the signature */
 	if (!m.native || strncmp(name, "0x", 2) != 0)
 		return id;
 	addr = strtoull(name, &end, 16);

@@ -17,7 +17,7 @@ static bool skip(const char **p, const char *word)
 	return true;
 }
 
-static bool number(const char **p, int64_t max, int64_t *ret)
+static bool read_number(const char **p, int64_t max, int64_t *ret)
 {
 	int64_t v = 0;
 	const char *s = *p;
@@ -39,7 +39,7 @@ static bool pair(const char **p, int32_t *ret_first, int32_t *ret_second)
 {
 	int64_t a, b;
 
-	if (!number(p, INT32_MAX, &a) || !skip(p, ".") || !number(p, INT32_MAX, &b))
+	if (!read_number(p, INT32_MAX, &a) || !skip(p, ".") || !read_number(p, INT32_MAX, &b))
 		return false;
 	*ret_first = (int32_t)a;
 	*ret_second = (int32_t)b;
@@ -56,13 +56,13 @@ bool sp_task_name_parse(const char *name, struct sp_task_name *ret)
 	whole = p;
 	if (pair(&p, &t.index, &t.attempt) && skip(&p, " in stage ") &&
 		pair(&p, &t.stage, &t.stage_attempt) && skip(&p, " (TID ") &&
-		number(&p, INT64_MAX / 16, &t.task_id) && *p == ')') {
+		read_number(&p, INT64_MAX / 16, &t.task_id) && *p == ')') {
 		*ret = t;
 		return true;
 	}
 	p = whole;
 	t = (struct sp_task_name){-1, -1, -1, -1, -1};
-	if (!number(&p, INT64_MAX / 16, &t.task_id) || *p)
+	if (!read_number(&p, INT64_MAX / 16, &t.task_id) || *p)
 		return false;
 	*ret = t;
 	return true;
@@ -76,9 +76,9 @@ bool sp_task_name_engine(const char *name, struct sp_task_name *ret)
 
 	if (!skip(&p, "auron-native-stage-") && !skip(&p, "blaze-native-stage-"))
 		return false;
-	if (!number(&p, INT32_MAX, &stage) || !skip(&p, "-part-") ||
-		!number(&p, INT32_MAX, &part) || !skip(&p, "-tid-") ||
-		!number(&p, INT64_MAX / 16, &t.task_id))
+	if (!read_number(&p, INT32_MAX, &stage) || !skip(&p, "-part-") ||
+		!read_number(&p, INT32_MAX, &part) || !skip(&p, "-tid-") ||
+		!read_number(&p, INT64_MAX / 16, &t.task_id))
 		return false;
 	t.stage = (int32_t)stage;
 	t.index = (int32_t)part;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One attempt of a task. -1: not told. */
+/* One attempt of a task. -1: unknown. */
 struct sp_task_name {
 	int64_t task_id; /* Spark's TID: of the attempt, unique in the application */
 	int32_t stage, stage_attempt;
@@ -28,7 +28,7 @@ bool sp_task_name_feeder(const char *name);
 
 /* A thread of a native engine that works for one task and says so in its name, as Auron's do:
  * "auron-native-stage-5-part-3-tid-345" (Blaze's, before: "blaze-native-…"). Shared pools of such
- * engines (Comet, Velox, RAPIDS) tell no task. Returns false where @name is none. */
+ * engines (Comet, Velox, RAPIDS) name no task. Returns false where @name is none. */
 bool sp_task_name_engine(const char *name, struct sp_task_name *ret);
 
 /* "task 3.0 in stage 5.0 (TID 345)": what is known of @t, as a span's tag. Returns @buf. */

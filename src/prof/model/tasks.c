@@ -7,34 +7,22 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 
 int sp_profile_add_task(struct sp_profile *p, const struct sp_task_run *task)
 {
-	if (p->task_count == p->task_cap) {
-		size_t cap = p->task_cap ? p->task_cap * 2 : 64;
-		void *to = reallocarray(p->tasks, cap, sizeof(*p->tasks));
-
-		if (!to || cap > UINT32_MAX / 2)
-			return -ENOMEM;
-		p->tasks = to;
-		p->task_cap = cap;
-	}
+	if (p->task_count >= UINT32_MAX / 2 ||
+		sp_grow(&p->tasks, &p->task_cap, p->task_count, sizeof(*p->tasks), 64) < 0)
+		return -ENOMEM;
 	p->tasks[p->task_count++] = *task;
 	return 0;
 }
 
 int sp_profile_add_past(struct sp_profile *p, const struct sp_past *past)
 {
-	if (p->past_count == p->past_cap) {
-		size_t cap = p->past_cap ? p->past_cap * 2 : 64;
-		void *to = reallocarray(p->pasts, cap, sizeof(*p->pasts));
-
-		if (!to)
-			return -ENOMEM;
-		p->pasts = to;
-		p->past_cap = cap;
-	}
+	if (sp_grow(&p->pasts, &p->past_cap, p->past_count, sizeof(*p->pasts), 64) < 0)
+		return -ENOMEM;
 	p->pasts[p->past_count++] = *past;
 	return 0;
 }
@@ -69,14 +57,11 @@ struct sp_stage *sp_profile_stage(
 	struct sp_profile *p, uint32_t app, int32_t stage, int32_t attempt)
 {
 	const struct sp_stage *old = sp_profile_find_stage(p, app, stage, attempt);
-	void *to;
 
 	if (old)
 		return &p->stages[old - p->stages];
-	to = reallocarray(p->stages, p->stage_count + 1, sizeof(*p->stages));
-	if (!to)
+	if (sp_grow_one(&p->stages, p->stage_count, sizeof(*p->stages)) < 0)
 		return NULL;
-	p->stages = to;
 	p->stages[p->stage_count] = (struct sp_stage){
 		.stage = stage, .attempt = attempt, .app = app, .sql = -1, .job = -1};
 	return &p->stages[p->stage_count++];
@@ -154,7 +139,7 @@ static bool passes(
 	return f->sql < 0 || (t && sql_of(p, t) == f->sql);
 }
 
-/* In no task, nor in another span; in merged profiles an entry says whose it is. */
+/* In no task, nor in another span; in merged profiles an entry has its executor. */
 static bool is_outside(const struct sp_profile *p, const struct sp_sample *s)
 {
 	const struct sp_task_run *t = s->task ? &p->tasks[s->task - 1] : NULL;
@@ -251,19 +236,67 @@ int sp_profile_leave_idle(struct sp_profile *p)
 	return 0;
 }
 
+/* How long it has run is known from its span alone, and the driver has said nothing of its stage.
+ */
+static bool is_unmeasured(const struct sp_profile *p, const struct sp_task_run *t)
+{
+	const struct sp_stage *s =
+		sp_profile_find_stage(p, t->app, t->name.stage, t->name.stage_attempt);
+
+	return t->name.stage >= 0 && t->start_ns && !t->label && !t->helper && !t->fills &&
+	       !t->folded && !t->begun && !t->ended && !t->launch_ns && !t->finish_ns &&
+	       !(s && s->finished);
+}
+
+/* Whether the recording itself has others to measure it by. */
+static bool has_finished_beside(const struct sp_profile *p, const struct sp_task_run *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->task_count && n < 3; i++) {
+		const struct sp_task_run *o = &p->tasks[i];
+
+		n += o->app == t->app && o->name.stage == t->name.stage &&
+		     o->name.stage_attempt == t->name.stage_attempt && o->begun && o->ended &&
+		     !o->helper && !o->fills;
+	}
+	return n >= 3;
+}
+
+void sp_profile_note_unmeasured(struct sp_profile *p)
+{
+	const struct sp_task_run *first = NULL;
+	char text[256], more[40] = "";
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->task_count; i++) {
+		if (!is_unmeasured(p, &p->tasks[i]) || has_finished_beside(p, &p->tasks[i]))
+			continue;
+		first = first ? first : &p->tasks[i];
+		n++;
+	}
+	if (!first)
+		return;
+	if (n > 1)
+		snprintf(more, sizeof(more), " and %u more", n - 1);
+	snprintf(text, sizeof(text),
+		"TID %lld of stage %d.%d%s ran all the time, and nothing is known from the "
+		"driver's UI: "
+		"whether a task is slower than others of its stage is not known; try --event-log "
+		"or --driver-ui",
+		(long long)first->name.task_id, first->name.stage, first->name.stage_attempt, more);
+	sp_profile_note(p, text);
+}
+
 int sp_profile_place(struct sp_profile *p, uint32_t executor, uint32_t host)
 {
-	struct sp_placed *list;
-
 	for (size_t i = 0; i < p->placed_count; i++)
 		if (p->placed[i].executor == executor)
 			return 0;
 	if (!executor || !host)
 		return 0;
-	list = reallocarray(p->placed, p->placed_count + 1, sizeof(*list));
-	if (!list)
+	if (sp_grow_one(&p->placed, p->placed_count, sizeof(*p->placed)) < 0)
 		return -ENOMEM;
-	p->placed = list;
-	list[p->placed_count++] = (struct sp_placed){executor, host};
+	p->placed[p->placed_count++] = (struct sp_placed){executor, host};
 	return 0;
 }

@@ -43,7 +43,7 @@ const struct sp_stage *sp_profile_find_stage(
 const struct sp_task_run *sp_profile_task(const struct sp_profile *p, const struct sp_sample *row);
 
 /* Appends what --by puts below a stack: "[stage 5.0]", "[task 3.0 TID 345]", "[sql 12]"; "[no
- * stage]" where @t is NULL or does not tell. */
+ * stage]" where @t is NULL or has none. */
 void sp_task_label(
 	const struct sp_profile *p, const struct sp_task_run *t, enum sp_by by, struct sp_buf *out);
 
@@ -62,8 +62,8 @@ int sp_profile_filter_tasks(struct sp_profile *p, const struct sp_task_filter *f
 int32_t sp_profile_wall(const struct sp_profile *p);
 
 /* For a profile of all that is read: a task that went on while its recording began another file is
- * told of by the last one; files before have it by its thread's name alone. All rows of it become
- * the one's whose times are known. And a target that is "several" says how many executors they are.
+ * recorded in the last one; files before have it by its thread's name alone. All rows of it move
+ * to the entry with known times. And a target that is "several" says how many executors they are.
  * Returns 0 or -ENOMEM. */
 int sp_profile_join_tasks(struct sp_profile *p);
 
@@ -71,5 +71,9 @@ int sp_profile_join_tasks(struct sp_profile *p);
  * none ran (a driver, an executor that waits) goes too, for it would drown them; and a note says
  * what is not shown, or that all threads are. Returns 0 or -ENOMEM. */
 int sp_profile_leave_idle(struct sp_profile *p);
+
+/* For a profile of all that is read, and whole: a note where tasks ran from before its begin to
+ * after its end, and neither it nor the driver has others of their stage to measure them by. */
+void sp_profile_note_unmeasured(struct sp_profile *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* One task that stands in several files of a recording (tasks.h). */
+/* One task that is in several files of a recording (tasks.h). */
 #include "prof/model/tasks.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int by_place_and_task(const struct sp_task_run *x, const struct sp_task_r
 	return r ? r : compare((uint64_t)x->name.task_id, (uint64_t)y->name.task_id);
 }
 
-/* Of one task, the run whose times are known comes first. */
+/* Of one task, the run with known times comes first. */
 static int by_task(const void *a, const void *b)
 {
 	const struct sp_task_run *x = *(struct sp_task_run *const *)a;

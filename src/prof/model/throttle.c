@@ -29,7 +29,7 @@ bool sp_throttle_of(const struct sp_profile *p, struct sp_throttle *ret)
 	return p->series[SP_SERIES_PERIODS].count > 0;
 }
 
-void sp_throttle_tell(const struct sp_profile *p, char *buf, size_t size)
+void sp_throttle_describe(const struct sp_profile *p, char *buf, size_t size)
 {
 	struct sp_throttle t;
 	char n[32];

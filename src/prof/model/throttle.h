@@ -13,6 +13,6 @@ struct sp_throttle {
 bool sp_throttle_of(const struct sp_profile *p, struct sp_throttle *ret);
 
 /* The same in a sentence; "" where there is nothing to say. */
-void sp_throttle_tell(const struct sp_profile *p, char *buf, size_t size);
+void sp_throttle_describe(const struct sp_profile *p, char *buf, size_t size);
 
 #endif

@@ -1,10 +1,12 @@
 /* Buckets of time: see timeline.h. */
 #include "prof/model/timeline.h"
 
+#include "base/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-/* A start before the origin moves it by at least so much: spans are told at their ends, so the
+/* A start before the origin moves it by at least so much: spans are written at their ends, so the
  * first samples seldom come first. */
 #define HEADROOM 64
 
@@ -69,26 +71,49 @@ static uint32_t bucket_of(const struct sp_profile *p, uint64_t time_ns, uint32_t
 	return *near;
 }
 
+/* Moves the origin and widens the buckets until they hold that. */
+static void make_room_for(struct sp_profile *p, const struct sp_timed *t)
+{
+	if (p->bucket_ns == 0) {
+		p->bucket_ns = SP_TIMELINE_FINEST_NS;
+		p->origin_ns = t->start_ns;
+	}
+	if (t->start_ns < p->origin_ns)
+		move_origin(p, t->start_ns);
+	while ((end_of(t) - p->origin_ns) / SP_TIMELINE_BUCKETS >= p->bucket_ns)
+		sp_profile_widen(p, 1);
+}
+
+/* Whether the buckets hold all of them. */
+static bool have_room_for(const struct sp_profile *p, const struct sp_timed *times, size_t count)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t end = end_of(&times[i]);
+
+		first = times[i].start_ns < first ? times[i].start_ns : first;
+		last = end > last ? end : last;
+	}
+	return p->bucket_ns && first >= p->origin_ns &&
+	       (last - p->origin_ns) / SP_TIMELINE_BUCKETS < p->bucket_ns;
+}
+
 int sp_profile_add_many_at(
 	struct sp_profile *p, const struct sp_sample *s, const struct sp_timed *times, size_t count)
 {
 	struct sp_sample timed[SP_PROFILE_BATCH];
 	uint32_t near = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (p->bucket_ns == 0) {
-			p->bucket_ns = SP_TIMELINE_FINEST_NS;
-			p->origin_ns = times[i].start_ns;
-		}
-		if (times[i].start_ns < p->origin_ns)
-			move_origin(p, times[i].start_ns);
-		while ((end_of(&times[i]) - p->origin_ns) / SP_TIMELINE_BUCKETS >= p->bucket_ns)
-			sp_profile_widen(p, 1);
-	}
+	if (!have_room_for(p, times, count))
+		for (size_t i = 0; i < count; i++)
+			make_room_for(p, &times[i]);
 	for (size_t i = 0; i < count; i++) {
 		timed[i] = s[i];
+		timed[i].span = 0;
 		timed[i].bucket = bucket_of(p, times[i].start_ns, &near);
-		timed[i].span = bucket_of(p, end_of(&times[i]), &near) - timed[i].bucket;
+		if (times[i].span_ns)
+			timed[i].span = bucket_of(p, end_of(&times[i]), &near) - timed[i].bucket;
 	}
 	return sp_profile_add_batch(p, timed, count);
 }
@@ -115,15 +140,8 @@ int sp_profile_point(
 {
 	struct sp_series *s = &p->series[kind];
 
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		struct sp_point *points = reallocarray(s->points, cap, sizeof(*points));
-
-		if (!points)
-			return -ENOMEM;
-		s->points = points;
-		s->cap = cap;
-	}
+	if (sp_grow(&s->points, &s->cap, s->count, sizeof(*s->points), 64) < 0)
+		return -ENOMEM;
 	s->points[s->count++] = (struct sp_point){time_ns, value};
 	return 0;
 }

@@ -10,7 +10,7 @@
 #define SP_TIMELINE_BUCKETS   4096
 #define SP_TIMELINE_FINEST_NS 1000000ull
 
-/* As sp_profile_add, for a sample that stands for @span_ns from @start_ns (since 1970) on; 0: for
+/* As sp_profile_add, for a sample that covers @span_ns from @start_ns (since 1970) on; 0: for
  * that instant. Its bucket and span are set here. A profile has times for all its rows or for none.
  */
 int sp_profile_add_at(
@@ -27,7 +27,7 @@ int sp_profile_add_many_at(struct sp_profile *p, const struct sp_sample *s,
  * they should be at the end, 1/2,000 of it, or @least_ns where that is more. */
 void sp_profile_expect(struct sp_profile *p, uint64_t start_ns, uint64_t end_ns, uint64_t least_ns);
 
-/* Doubles the length of buckets so many times. */
+/* Doubles the length of buckets @times times. */
 void sp_profile_widen(struct sp_profile *p, unsigned times);
 
 /* Adds @value to the last point of a series, where that is of the same time; else as below. */

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "prof/model/frame_name.h"
 #include "prof/model/glob.h"
 #include "prof/spark/area_table.h"
@@ -25,7 +26,10 @@ struct sp_areas {
 	size_t pattern_count;
 	char *names[SP_AREAS];		  /* owned: names and colours of the file's areas */
 	struct sp_buf text;		  /* a frame's name */
-	struct sp_class_origins *origins; /* owned; NULL: not told */
+	struct sp_class_origins *origins; /* owned; NULL: not known */
+	const struct sp_dict *dict;	  /* borrowed: of the profile it learnt from; NULL: none */
+	uint32_t methods;		  /* of @dict then */
+	uint8_t *known; /* owned: areas of frames of @dict by method and type; 0: not asked yet */
 };
 
 static int bad_line(const char *file, unsigned line, const char *what, struct sp_err *err)
@@ -64,12 +68,9 @@ static int add_area(struct sp_areas *a, char *line, const char **what)
 
 static int add_pattern(struct sp_areas *a, const char *line, const char **what)
 {
-	void *to = reallocarray(a->patterns, a->pattern_count + 1, sizeof(*a->patterns));
-
 	*what = "a pattern before the first [name]";
-	if (!to)
+	if (sp_grow_one(&a->patterns, a->pattern_count, sizeof(*a->patterns)) < 0)
 		return -ENOMEM;
-	a->patterns = to;
 	if (a->own == 0)
 		return -EINVAL;
 	a->patterns[a->pattern_count].pattern = strdup(line);
@@ -130,6 +131,7 @@ void sp_areas_free(struct sp_areas *a)
 		free(a->names[i]);
 	free(a->patterns);
 	sp_class_origins_free(a->origins);
+	free(a->known);
 	sp_buf_done(&a->text);
 	free(a);
 }
@@ -144,7 +146,7 @@ const struct sp_area *sp_areas_get(const struct sp_areas *a, unsigned area)
 	return area < a->count ? &a->areas[area] : NULL;
 }
 
-static int number(const struct sp_areas *a, int builtin)
+static int area_number(const struct sp_areas *a, int builtin)
 {
 	return builtin < 0 ? builtin : (int)a->own + builtin;
 }
@@ -167,8 +169,8 @@ unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *s
 {
 	bool waits = state[0] && strcmp(state, "running") != 0 && strcmp(state, "runnable") != 0;
 
-	return waits && area == (unsigned)number(a, SP_AREA_PICKLE)
-		       ? (unsigned)number(a, SP_AREA_FOR_JVM)
+	return waits && area == (unsigned)area_number(a, SP_AREA_PICKLE)
+		       ? (unsigned)area_number(a, SP_AREA_FOR_JVM)
 		       : area;
 }
 
@@ -180,17 +182,43 @@ int sp_area_of_frame(const struct sp_areas *a, const char *name, enum sp_frame_t
 		if (sp_glob(a->patterns[i].pattern, name))
 			return (int)a->patterns[i].area;
 	if (type == SP_FRAME_PYTHON) {
-		return number(a, sp_area_is_pickle(name) ? SP_AREA_PICKLE : SP_AREA_PYTHON_CODE);
+		return area_number(
+			a, sp_area_is_pickle(name) ? SP_AREA_PICKLE : SP_AREA_PYTHON_CODE);
 	}
 	area = type == SP_FRAME_KERNEL	 ? SP_AREA_BUILTINS
 	       : type >= SP_FRAME_NATIVE ? look_up(sp_area_functions, name)
 					 : look_up(sp_area_methods, name);
 	if (area == SP_AREA_BUILTINS)
 		area = type >= SP_FRAME_NATIVE ? SP_AREA_NEUTRAL : SP_AREA_YOURS;
-	return number(a, area);
+	return area_number(a, area);
 }
 
-int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f)
+/* What the jar of a class says. What kind of work a library does its name says better, but for
+ * names that only say that it is made for Spark; and a part of a name that Spark's classes have as
+ * well says nothing of code of yours. */
+static int of_origin(const struct sp_areas *a, enum sp_origin origin, int by_name)
+{
+	bool nothing_said = by_name == area_number(a, SP_AREA_YOURS);
+
+	switch (origin) {
+	case SP_ORIGIN_SPARK:
+		return nothing_said ? area_number(a, SP_AREA_SPARK_LIBRARY) : by_name;
+	case SP_ORIGIN_LIBRARY:
+		return nothing_said || by_name == area_number(a, SP_AREA_SQL) ||
+				       by_name == area_number(a, SP_AREA_SPARK)
+			       ? area_number(a, SP_AREA_YOUR_LIBRARY)
+			       : by_name;
+	case SP_ORIGIN_YOURS:
+		return by_name == area_number(a, SP_AREA_PYTHON) ||
+				       by_name == area_number(a, SP_AREA_CODEGEN)
+			       ? area_number(a, SP_AREA_YOURS)
+			       : by_name;
+	default:
+		return by_name;
+	}
+}
+
+static int find_area(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f)
 {
 	static const struct sp_style full;
 	const struct sp_method *m = sp_dict_get_method(d, f->method);
@@ -201,27 +229,38 @@ int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_
 	sp_buf_clear(&a->text);
 	sp_frame_name(d, f, &full, &a->text);
 	area = sp_area_of_frame(a, sp_buf_str(&a->text), (enum sp_frame_type)f->type);
-	if (area != number(a, SP_AREA_YOURS) || !a->origins)
+	if (!a->origins || m->native || f->type >= SP_FRAME_NATIVE ||
+		(area >= 0 && area < (int)a->own))
 		return area;
-	switch (sp_class_origin(a->origins, sp_dict_get_string(d, m->class_id, NULL))) {
-	case SP_ORIGIN_SPARK:
-		return number(a, SP_AREA_SPARK_LIBRARY);
-	case SP_ORIGIN_LIBRARY:
-		return number(a, SP_AREA_YOUR_LIBRARY);
-	default:
-		return area;
-	}
+	return of_origin(
+		a, sp_class_origin(a->origins, sp_dict_get_string(d, m->class_id, NULL)), area);
 }
 
-/* Work that is one thing whatever it is done with: a spill compresses, a commit uses the network.
- * A regular expression is a work of its own where a query has it; elsewhere it is its caller's. */
+/* A frame is looked up once: its name is held against a hundred patterns. */
+int sp_area_of_ref(struct sp_areas *a, const struct sp_dict *d, const struct sp_frame_ref *f)
+{
+	enum { UNSEEN, FIRST = 1 - SP_AREA_NEUTRAL };
+	uint8_t *known;
+
+	if (d != a->dict || f->method > a->methods || f->type >= SP_FRAME_TYPES)
+		return find_area(a, d, f);
+	known = &a->known[(size_t)f->method * SP_FRAME_TYPES + f->type];
+	if (*known == UNSEEN)
+		*known = (uint8_t)(find_area(a, d, f) + FIRST);
+	return *known - FIRST;
+}
+
+/* Work that is one thing whatever it is done with: a spill compresses, a commit uses the network,
+ * and what a worker of Python sends comes through a socket. A regular expression is a work of its
+ * own where a query has it; elsewhere it is its caller's. */
 bool sp_area_covers(const struct sp_areas *a, unsigned area, unsigned inner)
 {
 	int outer = (int)area - (int)a->own, is = (int)inner - (int)a->own;
 
 	if (is == SP_AREA_REGEX)
 		return outer != SP_AREA_SQL && outer != SP_AREA_CODEGEN;
-
+	if (outer == SP_AREA_PYTHON)
+		return is == SP_AREA_NETWORK;
 	return (outer == SP_AREA_SPILL || outer == SP_AREA_STATE || outer == SP_AREA_LISTING ||
 		       outer == SP_AREA_CHILD) &&
 	       (is == SP_AREA_SHUFFLE || is == SP_AREA_SERIALISATION || is == SP_AREA_COMPRESSION ||
@@ -232,15 +271,22 @@ bool sp_area_covers(const struct sp_areas *a, unsigned area, unsigned inner)
 int sp_areas_learn(struct sp_areas *a, const struct sp_profile *p)
 {
 	sp_class_origins_free(a->origins);
+	free(a->known);
 	a->origins = NULL;
+	a->dict = NULL;
+	a->methods = sp_dict_methods(p->dict);
+	a->known = calloc((size_t)a->methods + 1, SP_FRAME_TYPES);
+	if (!a->known)
+		return -ENOMEM;
+	a->dict = p->dict;
 	return p->source_count ? sp_class_origins_new(&a->origins, p) : 0;
 }
 
 unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java)
 {
 	if (leaf == SP_FRAME_KERNEL)
-		return (unsigned)number(a, SP_AREA_KERNEL);
-	return (unsigned)number(a, java ? SP_AREA_OTHER : SP_AREA_JVM);
+		return (unsigned)area_number(a, SP_AREA_KERNEL);
+	return (unsigned)area_number(a, java ? SP_AREA_OTHER : SP_AREA_JVM);
 }
 
 unsigned sp_area_of_stack(struct sp_areas *a, const struct sp_dict *d,

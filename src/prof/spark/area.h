@@ -24,12 +24,14 @@ struct sp_areas;
 
 /* @file: NULL for the built-in table alone. Returns 0; -EINVAL with a sentence that names the line;
  * -errno. */
-int sp_areas_new(struct sp_areas **ret, const char *file, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_areas_new(
+	struct sp_areas **ret, const char *file, struct sp_err *err);
 void sp_areas_free(struct sp_areas *a);
 
-/* From where classes came, where a recording tells it: what is on Spark's own class path is not
- * your code, nor are the connectors of --packages. Forgets what was learnt of another profile.
- * Returns 0 or -ENOMEM. */
+/* Prepares for the frames of @p: from where classes came, where a recording has it (what is on
+ * Spark's own class path is not your code, nor are the connectors of --packages), and room to look
+ * up each frame once. Forgets what was learnt of another profile. @p and its methods stay as they
+ * are until the next call or the end of @a. Returns 0 or -ENOMEM. */
 int sp_areas_learn(struct sp_areas *a, const struct sp_profile *p);
 
 /* Whether work of the area @inner below work of @area is part of that: a spill compresses. */
@@ -53,7 +55,7 @@ bool sp_area_is_pickle(const char *name);
  * what is serialised waits for its JVM. */
 unsigned sp_area_in_state(const struct sp_areas *a, unsigned area, const char *state);
 
-/* The area of a stack none of whose frames has one: "kernel", "JVM" or "other". @java: it has a
+/* The area of a stack without a frame that has one: "kernel", "JVM" or "other". @java: it has a
  * frame of Java. */
 unsigned sp_area_unclear(const struct sp_areas *a, enum sp_frame_type leaf, bool java);
 

@@ -1,6 +1,8 @@
 /* See area_table.h. */
 #include "prof/spark/area_table.h"
 
+#include "base/pyspark_class.h"
+
 const struct sp_area sp_area_builtins[SP_AREA_BUILTINS] = {
 	[SP_AREA_CODEGEN] = {"SQL codegen", "#2e9e5b"},
 	[SP_AREA_SQL] = {"Spark SQL", "#35b0a0"},
@@ -35,12 +37,10 @@ const struct sp_area sp_area_builtins[SP_AREA_BUILTINS] = {
 };
 
 const struct sp_area_pattern sp_area_methods[] = {
-	{"*PythonRunner*", SP_AREA_PYTHON},
+	SP_PYSPARK_EXCHANGE_PATTERNS(SP_AREA_PYTHON),
 	{"*GeneratedIteratorForCodegenStage*", SP_AREA_CODEGEN},
 	{"*catalyst/expressions/GeneratedClass*", SP_AREA_CODEGEN},
 	{"org/apache/spark/sql/catalyst/expressions/codegen/*", SP_AREA_CODEGEN},
-	{"org/apache/spark/api/python/*", SP_AREA_PYTHON},
-	{"org/apache/spark/sql/execution/python/*", SP_AREA_PYTHON},
 	{"org/apache/spark/util/collection/unsafe/sort/UnsafeSorterSpill*", SP_AREA_SPILL},
 	{"org/apache/spark/util/collection/unsafe/sort/UnsafeExternalSorter.spill*", SP_AREA_SPILL},
 	{"org/apache/spark/util/collection/ExternalAppendOnlyMap*pill*", SP_AREA_SPILL},
@@ -56,6 +56,7 @@ const struct sp_area_pattern sp_area_methods[] = {
 	{"org/apache/spark/ml/*", SP_AREA_ML},
 	{"org/apache/spark/mllib/*", SP_AREA_ML},
 	{"dev/ludovic/netlib/*", SP_AREA_ML},
+	{"org/netlib/*", SP_AREA_ML},
 	{"com/github/fommil/*", SP_AREA_ML},
 	{"breeze/*", SP_AREA_ML},
 	{"org/apache/spark/sql/execution/datasources/InMemoryFileIndex*", SP_AREA_LISTING},
@@ -191,7 +192,7 @@ const struct sp_area_pattern sp_area_methods[] = {
 	{"com/codahale/metrics/*", SP_AREA_NEUTRAL},
 	{"org/roaringbitmap/*", SP_AREA_NEUTRAL},
 	{"it/unimi/*", SP_AREA_NEUTRAL},
-	/* what Spark brings with it, where the recording does not tell from where a class came */
+	/* what Spark brings with it, where the recording does not say from where a class came */
 	{"org/antlr/*", SP_AREA_SPARK_LIBRARY},
 	{"org/apache/hive/*", SP_AREA_SPARK_LIBRARY},
 	{"org/apache/datasketches/*", SP_AREA_SPARK_LIBRARY},

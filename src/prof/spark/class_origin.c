@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "prof/model/glob.h"
 
 /* Names are kept as hashes: a class is asked for, never listed. */
@@ -17,14 +18,22 @@ struct sp_class_origins {
 	size_t slots, used;
 };
 
-/* Packages that are nobody's own, also in a shaded jar. */
+/* Packages that are nobody's own, also in a shaded jar. Of domains that anybody may have, the names
+ * of libraries alone. */
 static const char *const libraries[] = {"org/apache/*", "com/google/*", "com/fasterxml/*",
 	"com/amazonaws/*", "software/amazon/*", "com/azure/*", "com/microsoft/*", "com/datastax/*",
 	"com/databricks/*", "com/mongodb/*", "com/mysql/*", "com/zaxxer/*", "com/typesafe/*",
-	"com/github/*", "io/*", "net/*", "okhttp3/*", "okio/*", "org/bson/*", "org/elasticsearch/*",
-	"org/jboss/*", "org/json/*", "org/mongodb/*", "org/postgresql/*", "org/springframework/*",
-	"org/yaml/*", "kafka/*", "redis/*", "cats/*", "akka/*", "shapeless/*", "*/shaded/*",
-	"shaded/*", "*/shade/*", "*repackaged*", "*/relocated/*"};
+	"com/github/*", "io/airlift/*", "io/circe/*", "io/confluent/*", "io/delta/*",
+	"io/dropwizard/*", "io/fabric8/*", "io/grpc/*", "io/jsonwebtoken/*", "io/kubernetes/*",
+	"io/lettuce/*", "io/micrometer/*", "io/netty/*", "io/opencensus/*", "io/opentelemetry/*",
+	"io/perfmark/*", "io/prestosql/*", "io/projectreactor/*", "io/prometheus/*",
+	"io/reactivex/*", "io/spray/*", "io/swagger/*", "io/trino/*", "io/vavr/*", "io/vertx/*",
+	"net/bytebuddy/*", "net/jcip/*", "net/jodah/*", "net/jpountz/*", "net/minidev/*",
+	"net/openhft/*", "net/razorvine/*", "net/sf/*", "net/snowflake/*", "okhttp3/*", "okio/*",
+	"org/bson/*", "org/elasticsearch/*", "org/jboss/*", "org/json/*", "org/mongodb/*",
+	"org/postgresql/*", "org/springframework/*", "org/yaml/*", "kafka/*", "redis/*", "cats/*",
+	"akka/*", "shapeless/*", "*/shaded/*", "shaded/*", "*/shade/*", "*repackaged*",
+	"*/relocated/*"};
 
 static size_t dir_length(const char *path)
 {
@@ -33,17 +42,10 @@ static size_t dir_length(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Whether jars beside it are what Spark was started with. */
 static bool marks_spark(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = sp_path_base(path);
 
 	return strncmp(base, "spark-core_", 11) == 0 || strncmp(base, "hadoop-common-", 14) == 0 ||
 	       strncmp(base, "hadoop-client-", 14) == 0;
@@ -65,7 +67,7 @@ static bool beside_spark(const struct sp_profile *p, const char *path)
 /* "org.apache.kafka_kafka-clients-3.4.1.jar", as --packages calls what it fetched. */
 static bool is_fetched(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = sp_path_base(path);
 	const char *low = strchr(base, '_'), *dot = strchr(base, '.');
 
 	return low && dot && dot < low && strstr(low, ".jar") && strpbrk(low, "0123456789");
@@ -96,7 +98,7 @@ static uint64_t key_of(const char *name, size_t len)
 	return h ? h : 1;
 }
 
-static void put(struct sp_class_origins *o, uint64_t key, enum sp_origin origin)
+static void put_origin(struct sp_class_origins *o, uint64_t key, enum sp_origin origin)
 {
 	size_t at = slot_of(o, key);
 
@@ -124,7 +126,7 @@ static void add_source(
 			cls[n] = 0;
 			origin = is_library(cls) ? SP_ORIGIN_LIBRARY : of_jar;
 		}
-		put(o, key_of(name, n), origin);
+		put_origin(o, key_of(name, n), origin);
 		name += n + (name[n] != 0);
 	}
 }

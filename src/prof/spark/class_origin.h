@@ -15,7 +15,8 @@ enum sp_origin {
 struct sp_class_origins;
 
 /* @p may go before it. Returns 0 or -ENOMEM. */
-int sp_class_origins_new(struct sp_class_origins **ret, const struct sp_profile *p);
+__attribute__((warn_unused_result)) int sp_class_origins_new(
+	struct sp_class_origins **ret, const struct sp_profile *p);
 void sp_class_origins_free(struct sp_class_origins *o);
 
 /* @name: "com/acme/Job$$Lambda$12/0x…" is looked up as its host. */

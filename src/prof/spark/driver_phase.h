@@ -6,15 +6,16 @@
 #include "base/buf.h"
 #include "prof/model/profile.h"
 
-/* The phase of a query that a stack is in, by the frame nearest to the leaf that tells: "parsing",
- * "analysis", "optimisation", "planning", "codegen", "file listing", "collecting results",
- * "broadcast", "job" (it waits for one it has submitted); NULL: none. See driver_work.h. */
+/* The phase of a query that a stack is in, by the frame nearest to the leaf that shows it:
+ * "parsing", "analysis", "optimisation", "planning", "codegen", "file listing", "collecting
+ * results", "broadcast", "job" (it waits for one it has submitted); NULL: none. See driver_work.h.
+ */
 const char *sp_driver_phase(
 	const struct sp_dict *d, const struct sp_frame_ref *frames, uint32_t count);
 
 /* Appends what a thread is there for, by its name: "scheduler", "listeners", "broadcast",
- * "subquery", "connect OPERATION", "stream NAME QUERY-ID". Returns false where the name does not
- * tell. */
+ * "subquery", "connect OPERATION", "stream NAME QUERY-ID". Returns false where the name has
+ * none. */
 bool sp_driver_thread(const char *name, struct sp_buf *out);
 
 /* Appends both, "stream f3a1…, planning". @phase: of the row's stack; NULL: none. Returns false

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pyspark_class.h"
+#include "dict/python_thread.h"
 #include "base/saturate.h"
 #include "prof/model/frame_name.h"
 #include "prof/model/tasks.h"
@@ -27,6 +29,7 @@ static const struct {
 	[SP_DRIVER_WORK_CODEGEN] = {"codegen", "codegen"},
 	[SP_DRIVER_WORK_LISTING] = {"listing", "file listing"},
 	[SP_DRIVER_WORK_JOB] = {"job", "waiting for jobs"},
+	[SP_DRIVER_WORK_LIST_JOB] = {"listing_job", "waiting for jobs that list files"},
 	[SP_DRIVER_WORK_COLLECT] = {"collect", "collecting results"},
 	[SP_DRIVER_WORK_BROADCAST] = {"broadcast", "broadcast"},
 	[SP_DRIVER_WORK_QUERY] = {"query", "other work of a query"},
@@ -71,9 +74,9 @@ static const struct rule phases[] = {
 	{EXEC "SparkPlan", "executeCollect", SP_DRIVER_WORK_COLLECT},
 	{EXEC "SparkPlan", "executeTake", SP_DRIVER_WORK_COLLECT},
 	{EXEC "SparkPlan", "decodeUnsafeRows", SP_DRIVER_WORK_COLLECT},
-	{EXEC "python/EvaluatePython", "", SP_DRIVER_WORK_COLLECT},
-	{"org/apache/spark/api/python/PythonRDD", "", SP_DRIVER_WORK_COLLECT},
-	{"org/apache/spark/api/python/SerDeUtil", "", SP_DRIVER_WORK_COLLECT},
+	{SP_PYSPARK_SQL "EvaluatePython", "", SP_DRIVER_WORK_COLLECT},
+	{SP_PYSPARK_RDD "PythonRDD", "", SP_DRIVER_WORK_COLLECT},
+	{SP_PYSPARK_RDD "SerDeUtil", "", SP_DRIVER_WORK_COLLECT},
 	{"org/apache/spark/security/SocketAuth", "", SP_DRIVER_WORK_COLLECT},
 	{EXEC "exchange/BroadcastExchangeExec", "", SP_DRIVER_WORK_BROADCAST},
 	{EXEC "joins/HashedRelation", "", SP_DRIVER_WORK_BROADCAST},
@@ -99,7 +102,7 @@ static const struct rule others[] = {
 	{"org/sparkproject/jetty/", "", SP_DRIVER_WORK_UI},
 	{"org/apache/spark/ui/", "", SP_DRIVER_WORK_UI},
 	{"org/apache/spark/deploy/PythonRunner", "", SP_DRIVER_WORK_IDLE},
-	{"org/apache/spark/api/python/PythonGatewayServer", "", SP_DRIVER_WORK_IDLE},
+	{SP_PYSPARK_RDD "PythonGatewayServer", "", SP_DRIVER_WORK_IDLE},
 	{"py4j/", "", SP_DRIVER_WORK_PY4J},
 	{"org/apache/spark/deploy/JavaMainApplication", "", SP_DRIVER_WORK_APPLICATION},
 	{"org/apache/spark/deploy/yarn/ApplicationMaster$$anon", "run", SP_DRIVER_WORK_APPLICATION},
@@ -211,6 +214,7 @@ struct stack_rules {
 	bool known, python;
 	uint8_t phase, other, wait;
 	uint8_t python_runs, python_waits; /* the answer in both states */
+	bool bridges;			   /* Python: in its half of py4j or of PySpark */
 	bool takes, adaptive;
 };
 
@@ -236,6 +240,9 @@ static struct frame_rules rules_of(const struct sp_dict *d, uint32_t method)
 static void add_frame(struct stack_rules *s, const struct frame_rules *f)
 {
 	s->phase = s->phase ? s->phase : f->phase;
+	/* of more than 32 directories Spark makes a job */
+	if (s->phase == SP_DRIVER_WORK_JOB && f->phase == SP_DRIVER_WORK_LISTING)
+		s->phase = SP_DRIVER_WORK_LIST_JOB;
 	s->other = s->other ? s->other : f->other;
 	s->wait = s->wait ? s->wait : f->wait;
 	s->takes |= f->takes;
@@ -269,7 +276,9 @@ static bool runs(const char *state)
 	return !state[0] || strcmp(state, "running") == 0 || strcmp(state, "runnable") == 0;
 }
 
-/* Python that waits in its half of py4j or of PySpark waits for the JVM, which says why. */
+/* Python that waits in its half of py4j or of PySpark waits for the JVM, which says why. Threads
+ * beside the main one wait there for the JVM's word, and work for no query when they look for it.
+ */
 static void look_at_python(struct stack_rules *s, const struct sp_dict *d,
 	const struct sp_frame_ref *frames, uint32_t count)
 {
@@ -290,6 +299,7 @@ static void look_at_python(struct stack_rules *s, const struct sp_dict *d,
 		for (size_t k = 0; k < SP_COUNT(bridge); k++)
 			for_jvm |= strstr(sp_buf_str(&name), bridge[k]) != NULL;
 	}
+	s->bridges = for_jvm;
 	s->python_runs = decodes ? SP_DRIVER_WORK_PYTHON_DECODE : SP_DRIVER_WORK_PYTHON;
 	s->python_waits = for_jvm || decodes ? SP_DRIVER_WORK_IDLE : SP_DRIVER_WORK_PYTHON_WAIT;
 }
@@ -347,16 +357,28 @@ static void look_at_stack(struct sp_driver_work_of *w, struct stack_rules *s, ui
 		look_at_python(s, w->p->dict, st->frames, st->count);
 }
 
-static enum sp_driver_work decide(const struct stack_rules *s, const char *thread, bool on)
+/* Workers and their daemon work for tasks, also where these run in the driver. Threads of Python
+ * beside its main one have a number behind a slash. */
+static enum sp_driver_work of_python(
+	const struct stack_rules *s, enum sp_python_thread kind, const char *thread, bool on)
+{
+	bool main = !strchr(thread, '/');
+
+	if (kind == SP_PYTHON_THREAD_WORKER || kind == SP_PYTHON_THREAD_DAEMON)
+		return SP_DRIVER_WORK_IDLE;
+	if (!on)
+		return main ? s->python_waits : SP_DRIVER_WORK_IDLE;
+	return !main && s->bridges ? SP_DRIVER_WORK_OTHER : s->python_runs;
+}
+
+static enum sp_driver_work decide(
+	const struct stack_rules *s, enum sp_python_thread kind, const char *thread, bool on)
 {
 	bool beside;
 	enum sp_driver_work phase = phase_of(s), by_thread = of_thread(thread, &beside);
 
-	/* Threads of Python beside its main one have a number behind a slash. */
 	if (s->python)
-		return on		     ? s->python_runs
-		       : strchr(thread, '/') ? SP_DRIVER_WORK_IDLE
-					     : s->python_waits;
+		return of_python(s, kind, thread, on);
 	if (phase)
 		return phase;
 	if (s->wait == SP_DRIVER_WORK_IDLE || (!on && s->wait))
@@ -378,7 +400,8 @@ enum sp_driver_work sp_driver_work_of_row(struct sp_driver_work_of *w, const str
 
 	if (!s->known)
 		look_at_stack(w, s, row->stack);
-	return decide(s, t ? sp_dict_get_string(w->p->dict, t->name_id, NULL) : "",
+	return decide(s, sp_python_thread_of(w->p->dict, row->thread),
+		t ? sp_dict_get_string(w->p->dict, t->name_id, NULL) : "",
 		runs(sp_dict_get_string(w->p->dict, row->state, NULL)));
 }
 

@@ -22,7 +22,8 @@ enum sp_driver_work {
 	SP_DRIVER_WORK_PLANNING,
 	SP_DRIVER_WORK_CODEGEN,
 	SP_DRIVER_WORK_LISTING,
-	SP_DRIVER_WORK_JOB, /* waits for one */
+	SP_DRIVER_WORK_JOB,	 /* waits for one … */
+	SP_DRIVER_WORK_LIST_JOB, /* … by which it lists files */
 	SP_DRIVER_WORK_COLLECT,
 	SP_DRIVER_WORK_BROADCAST,
 	SP_DRIVER_WORK_QUERY, /* other work of a query */
@@ -49,6 +50,12 @@ const char *sp_driver_work_name(enum sp_driver_work work);
 /* A key for scripts: "analysis", "job" … */
 const char *sp_driver_work_key(enum sp_driver_work work);
 
+/* Does it wait for a job? */
+static inline bool sp_driver_work_is_job(enum sp_driver_work work)
+{
+	return work == SP_DRIVER_WORK_JOB || work == SP_DRIVER_WORK_LIST_JOB;
+}
+
 /* Does a query wait for it: is it one of those in a thread that works for a query? */
 bool sp_driver_work_is_query(enum sp_driver_work work);
 
@@ -63,13 +70,15 @@ enum sp_driver_work sp_driver_work_phase(
 struct sp_driver_work_of;
 
 /* @p is borrowed until sp_driver_work_free. Returns 0 or -ENOMEM. */
-int sp_driver_work_new(struct sp_driver_work_of **ret, const struct sp_profile *p);
+__attribute__((warn_unused_result)) int sp_driver_work_new(
+	struct sp_driver_work_of **ret, const struct sp_profile *p);
 void sp_driver_work_free(struct sp_driver_work_of *w);
 enum sp_driver_work sp_driver_work_of_row(struct sp_driver_work_of *w, const struct sp_sample *row);
 
 /* Most threads of a driver wait for work, as those of an executor do: leaves out the rows of wall
- * that are in no task and idle, and counts them as outside. @executor: whose profile it is; nothing
- * is done where that is not "driver", or where none of its threads worked. Returns 0 or -ENOMEM. */
+ * that are in no task and idle, and counts them as outside. @executor: the one in the profile;
+ * nothing is done where that is not "driver", or where none of its threads worked. Returns 0 or
+ * -ENOMEM. */
 int sp_driver_work_leave_idle(struct sp_profile *p, const char *executor);
 
 #endif

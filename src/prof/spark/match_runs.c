@@ -12,7 +12,7 @@
 #include "prof/model/tasks.h"
 #include "prof/spark/run_stages.h"
 
-enum { FEW = 10 }; /* samples that tell nothing */
+enum { FEW = 10 }; /* samples that say nothing */
 enum { MOST_CANDIDATES = 1 << 20 };
 
 /* Whether two stages may be partners by one of the rules. */
@@ -77,7 +77,7 @@ static bool no_words(const struct sp_run_stages s[SP_RUNS], const struct sp_run_
 	return !a->title[0] || !b->title[0];
 }
 
-/* In this order. A pair whose samples are less alike than @alike is none. */
+/* In this order. A pair with samples less alike than @alike is none. */
 static const struct {
 	rule_fn *may;
 	double alike;
@@ -130,14 +130,23 @@ static double alike(const struct sp_run_stages s[SP_RUNS], const struct sp_run_r
 	       2;
 }
 
-/* What is about as alike is taken in the order in which it ran. */
+/* How much the numbers of tasks differ: 0 to 1, which is twice as many. */
+static double other_tasks(const struct sp_run_row *a, const struct sp_run_row *b)
+{
+	return a->tasks && b->tasks ? fmin(fabs(log2((double)a->tasks / b->tasks)), 1) : 0;
+}
+
+/* What is about as alike is taken by the number of its tasks, and then in the order in which it
+ * ran: two sides of a join begin as they come. */
 static double score(double alike, const struct candidate *c, const struct sp_run_stages s[SP_RUNS])
 {
-	double place[SP_RUNS];
+	double place[SP_RUNS], is;
 
 	for (unsigned i = 0; i < SP_RUNS; i++)
 		place[i] = (double)c->of[i] / (double)s[i].count;
-	return round(alike * 8) / 8 - 0.1 * fabs(place[0] - place[1]);
+	is = round(alike * 8) / 8 - 0.05 * fabs(place[0] - place[1]) -
+	     0.07 * other_tasks(&s[0].rows[c->of[0]], &s[1].rows[c->of[1]]);
+	return round(is * 1e6); /* of equals the first one */
 }
 
 static int by_score(const void *a, const void *b)
@@ -209,7 +218,7 @@ static int add_side(struct sp_stage_pair *pair, unsigned run, struct sp_run_stag
 		.app = r->app,
 		.stage = r->stage,
 		.attempt = r->attempt,
-		.title = strdup(r->title)};
+		.title = sp_run_title(s->p, r->about)};
 	return pair->of[run].title ? 0 : -ENOMEM;
 }
 

@@ -40,7 +40,8 @@ struct sp_run_match {
  * label as stage_label, and generated classes get names that are equal in both runs,
  * "GeneratedClass$Generated(hashAgg, smj)" for GeneratedClass$GeneratedIteratorForCodegenStage5.
  * Returns 0 or -ENOMEM; sp_run_match_done in any case. */
-int sp_run_match_init(struct sp_run_match *m, struct sp_profile *base, struct sp_profile *new);
+__attribute__((warn_unused_result)) int sp_run_match_init(
+	struct sp_run_match *m, struct sp_profile *base, struct sp_profile *new);
 void sp_run_match_done(struct sp_run_match *m);
 
 /* The pair that a stage of a run is in; NULL: none. An attempt of -1 is any. */

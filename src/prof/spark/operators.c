@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/pyspark_class.h"
 #include "prof/model/tasks.h"
 
 /* Prefixes of generated names, as CodegenSupport.variablePrefix makes them; those that are not here
@@ -63,6 +65,7 @@ struct said {
 	int16_t prefix;	 /* of prefixes[]; -1: none */
 	bool own;	 /* of that operator alone */
 	bool python;	 /* feeds a Python worker, or reads from it */
+	uint8_t helper;	 /* of helpers[] + 1; 0: none */
 	uint16_t from,
 		len; /* of the class: an operator's own, "Sort" of "…/SortExec"; len 0: none */
 	bool looked;
@@ -107,6 +110,53 @@ static void look_generated(struct said *m, const char *cls, const char *name)
 	m->own = m->prefix >= 0 && (has_own_part(end) || has_own_part(name));
 }
 
+/* Classes that do the work of one operator alone, when its own is no longer on the stack: what an
+ * operator makes is pulled from outside. By the beginning of the name, within the package. */
+static const struct {
+	const char *cls, *operator;
+} helpers[] = {
+	{"aggregate/SortBasedAggregationIterator", "SortAggregate"},
+	{"aggregate/TungstenAggregationIterator", "HashAggregate"},
+	{"aggregate/ObjectAggregationIterator", "ObjectHashAggregate"},
+	{"aggregate/SortBasedAggregator", "ObjectHashAggregate"},
+	{"joins/SortMergeJoinScanner", "SortMergeJoin"},
+	{"joins/SortMergeFullOuterJoinScanner", "SortMergeJoin"},
+	{"joins/LeftOuterIterator", "SortMergeJoin"},
+	{"joins/RightOuterIterator", "SortMergeJoin"},
+	{"window/WindowFunctionFrame", "Window"},
+	{"window/WindowEvaluatorFactory", "Window"},
+	{"window/SlidingWindowFunctionFrame", "Window"},
+	{"window/UnboundedWindowFunctionFrame", "Window"},
+	{"window/UnboundedPrecedingWindowFunctionFrame", "Window"},
+	{"window/UnboundedFollowingWindowFunctionFrame", "Window"},
+	{"datasources/FileScanRDD", "Scan"},
+	{"datasources/v2/DataSourceRDD", "Scan"},
+};
+
+/* What several operators have in common says of none which it is. */
+static const char *const shared[] = {"BaseAggregateExec", "SparkPlan", "UnaryExecNode"};
+
+static bool is_shared(const char *simple, size_t len)
+{
+	for (size_t i = 0; i < SP_COUNT(shared); i++)
+		if (strlen(shared[i]) == len && memcmp(shared[i], simple, len) == 0)
+			return true;
+	return false;
+}
+
+/* The number of a helper + 1, 0: none. */
+static uint8_t helper_of(const char *within)
+{
+	for (size_t i = 0; i < SP_COUNT(helpers); i++) {
+		size_t len = strlen(helpers[i].cls);
+
+		if (strncmp(within, helpers[i].cls, len) == 0 &&
+			(within[len] == 0 || within[len] == '$'))
+			return (uint8_t)(i + 1);
+	}
+	return 0;
+}
+
 /* "org/apache/spark/sql/execution/joins/SortMergeJoinExec$$anon$1": SortMergeJoin. */
 static void look_operator(struct said *m, const char *cls)
 {
@@ -114,21 +164,22 @@ static void look_operator(struct said *m, const char *cls)
 	const char *simple, *end;
 	size_t len;
 
-	m->python = strstr(cls, "PythonRunner") != NULL ||
-		    strncmp(cls, "org/apache/spark/sql/execution/python/", 38) == 0;
+	m->python = sp_pyspark_class(cls, strlen(cls)) & SP_PYSPARK_IS_UDF;
 	if (m->python || strncmp(cls, package, strlen(package)) != 0)
 		return;
+	m->helper = helper_of(cls + strlen(package));
 	simple = strrchr(cls, '/') + 1;
 	len = strcspn(simple, "$");
 	end = simple + len;
 	if (len <= 4 || len > 200 || memcmp(end - 4, "Exec", 4) != 0 ||
-		memcmp(simple, "WholeStageCodegen", 17 < len ? 17 : len) == 0)
+		memcmp(simple, "WholeStageCodegen", 17 < len ? 17 : len) == 0 ||
+		is_shared(simple, len))
 		return;
 	m->from = (uint16_t)(simple - cls);
 	m->len = (uint16_t)(len - 4);
 }
 
-static const struct said *say(const struct sp_operators *o, const struct sp_frame_ref *f)
+static const struct said *said_by_frame(const struct sp_operators *o, const struct sp_frame_ref *f)
 {
 	const struct sp_method *method = sp_dict_get_method(o->p->dict, f->method);
 	struct said *m = &o->methods[f->method];
@@ -161,7 +212,7 @@ static struct pipeline key_of(
 		.number = number};
 }
 
-static struct pipeline *find(const struct sp_operators *o, const struct pipeline *key)
+static struct pipeline *find_pipeline(const struct sp_operators *o, const struct pipeline *key)
 {
 	for (size_t i = 0; i < o->count; i++) {
 		struct pipeline *x = &o->list[i];
@@ -175,19 +226,12 @@ static struct pipeline *find(const struct sp_operators *o, const struct pipeline
 
 static struct pipeline *find_or_add(struct sp_operators *o, const struct pipeline *key)
 {
-	struct pipeline *x = find(o, key);
+	struct pipeline *x = find_pipeline(o, key);
 
 	if (x)
 		return x;
-	if (o->count == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 64;
-		void *to = reallocarray(o->list, cap, sizeof(*o->list));
-
-		if (!to)
-			return NULL;
-		o->list = to;
-		o->cap = cap;
-	}
+	if (sp_grow(&o->list, &o->cap, o->count, sizeof(*o->list), 64) < 0)
+		return NULL;
 	o->list[o->count] = *key;
 	return &o->list[o->count++];
 }
@@ -215,7 +259,7 @@ static int gather(struct sp_operators *o, const struct sp_sample *row)
 	unsigned at = 0;
 
 	for (uint32_t i = s ? s->count : 0; i-- > 0;) {
-		const struct said *m = say(o, &s->frames[i]);
+		const struct said *m = said_by_frame(o, &s->frames[i]);
 		struct pipeline key;
 
 		if (!m->number)
@@ -262,11 +306,30 @@ void sp_operators_free(struct sp_operators *o)
 	free(o);
 }
 
+/* What the driver's plan says of that number. @text: see plan_shape.h. */
+static bool name_planned(const char *text, uint32_t number, struct sp_buf *out)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
+		char *end;
+
+		if (strtoul(line, &end, 10) != number || *end != ' ' || end[1] == '\n')
+			continue;
+		sp_buf_addf(out, "%.*s (codegen %u)", (int)strcspn(end + 1, "\n"), end + 1, number);
+		return true;
+	}
+	return false;
+}
+
 static void name_pipeline(const struct sp_operators *o, const struct sp_sample *row,
 	uint32_t number, struct sp_buf *out)
 {
 	struct pipeline key = key_of(o, row, number);
-	const struct pipeline *x = find(o, &key);
+	const struct pipeline *x = find_pipeline(o, &key);
+	const struct sp_stage *about = sp_profile_find_stage(o->p, key.app, key.stage, -1);
+
+	if (about && about->pipelines &&
+		name_planned(sp_dict_get_string(o->p->dict, about->pipelines, NULL), number, out))
+		return;
 
 	for (unsigned i = 0; x && i < x->count; i++)
 		sp_buf_addf(out, "%s ← ", prefixes[x->operators[i]].operator);
@@ -279,7 +342,7 @@ bool sp_operators_name(
 	const struct sp_stack *s = sp_dict_get_stack(o->p->dict, row->stack);
 
 	for (uint32_t i = 0; s && i < s->count; i++) {
-		const struct said *m = say(o, &s->frames[i]);
+		const struct said *m = said_by_frame(o, &s->frames[i]);
 
 		if (m->number && m->own)
 			sp_buf_adds(out, prefixes[m->prefix].operator);
@@ -287,6 +350,8 @@ bool sp_operators_name(
 			name_pipeline(o, row, m->number, out);
 		else if (m->python)
 			sp_buf_adds(out, "Python UDF");
+		else if (m->helper)
+			sp_buf_adds(out, helpers[m->helper - 1].operator);
 		else if (m->len)
 			sp_buf_add(out,
 				sp_dict_get_string(o->p->dict,

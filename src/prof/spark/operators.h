@@ -12,17 +12,19 @@
 struct sp_operators;
 
 /* Looks at all samples of @p, which is borrowed until sp_operators_free. Returns 0 or -ENOMEM. */
-int sp_operators_new(struct sp_operators **ret, const struct sp_profile *p);
+__attribute__((warn_unused_result)) int sp_operators_new(
+	struct sp_operators **ret, const struct sp_profile *p);
 void sp_operators_free(struct sp_operators *o);
 
-/* Appends what the frame nearest to the leaf that tells says: "Sort", of an operator's own code;
- * "HashAggregate ← SortMergeJoin ← … (codegen 5)", what reads first, of a generated class:
- * operators without a method of their own, such as a projection, are in "…"; "Python UDF". Returns
- * false, and appends nothing, where no frame tells. */
+/* Appends the operator that the frame nearest to the leaf with one names: "Sort", of an operator's
+ * own code; "HashAggregate ← SortMergeJoin ← … (codegen 5)", what reads first, of a generated
+ * class: operators without a method of their own, such as a projection, are in "…" unless the
+ * driver's UI or an event log has the plan; "Python UDF". Returns false, and appends nothing, where
+ * no frame names one. */
 bool sp_operators_name(
 	const struct sp_operators *o, const struct sp_sample *row, struct sp_buf *out);
 
-/* Appends the same in brackets, "[no operator]" where no frame tells. */
+/* Appends the same in brackets, "[no operator]" where no frame names one. */
 void sp_operators_label(
 	const struct sp_operators *o, const struct sp_sample *row, struct sp_buf *out);
 

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 enum { DIMS = 64, OPERATORS = 12, OPERATOR_SIZE = 24 };
@@ -93,7 +94,7 @@ static size_t slot_of(const struct run *r, uint64_t key)
 	return i;
 }
 
-static int put(struct run *r, uint64_t key, uint32_t value)
+static int put_value(struct run *r, uint64_t key, uint32_t value)
 {
 	if (2 * (r->used + 1) > r->slots) {
 		struct run old = *r;
@@ -127,7 +128,7 @@ static uint64_t key_of(uint32_t stage, uint32_t id, unsigned kind)
 	return (uint64_t)(stage + 1) << 34 | (uint64_t)kind << 32 | id;
 }
 
-static uint32_t get(const struct run *r, uint64_t key)
+static uint32_t get_value(const struct run *r, uint64_t key)
 {
 	size_t at = r->slots ? slot_of(r, key) : 0;
 
@@ -137,17 +138,14 @@ static uint32_t get(const struct run *r, uint64_t key)
 static struct generated *class_of(struct run *r, uint32_t stage, unsigned number)
 {
 	uint64_t key = key_of(stage, number, OF_CLASS);
-	uint32_t known = get(r, key);
-	void *to;
+	uint32_t known = get_value(r, key);
 
 	if (known)
 		return &r->list[known - 1];
-	to = reallocarray(r->list, r->count + 1ul, sizeof(*r->list));
-	if (!to)
+	if (sp_grow_one(&r->list, r->count, sizeof(*r->list)) < 0)
 		return NULL;
-	r->list = to;
 	r->list[r->count++] = (struct generated){.stage = stage, .number = number};
-	return put(r, key, r->count) == 0 ? &r->list[r->count - 1] : NULL;
+	return put_value(r, key, r->count) == 0 ? &r->list[r->count - 1] : NULL;
 }
 
 static int add_method(struct run *r, uint32_t stage, uint32_t method, uint64_t samples)
@@ -306,7 +304,7 @@ static char *join_operators(const struct generated *g, unsigned same)
 	return b.failed ? NULL : strdup(sp_buf_str(&b));
 }
 
-/* Those of one stage that have the same operators are told apart by number. */
+/* Those of one stage that have the same operators get numbers. */
 static unsigned count_same(const struct run *r, const struct generated *g)
 {
 	unsigned same = 0;
@@ -359,7 +357,7 @@ static uint32_t renamed_method(struct run *r, uint32_t stage, uint32_t method)
 {
 	struct sp_dict *d = r->s->p->dict;
 	struct sp_method m = *sp_dict_get_method(d, method);
-	uint32_t known = get(r, key_of(stage, method, OF_METHOD));
+	uint32_t known = get_value(r, key_of(stage, method, OF_METHOD));
 	SP_AUTO_BUF struct sp_buf b = {0};
 	size_t len, start = 0, end = 0;
 	const char *cls = sp_dict_get_string(d, m.class_id, &len);
@@ -372,7 +370,7 @@ static uint32_t renamed_method(struct run *r, uint32_t stage, uint32_t method)
 	sp_buf_add(&b, cls + end, len - end);
 	m.class_id = b.failed ? 0 : sp_dict_string(d, sp_buf_str(&b), b.len);
 	known = m.class_id ? sp_dict_method(d, &m) : 0;
-	return known && put(r, key_of(stage, method, OF_METHOD), known) == 0 ? known : 0;
+	return known && put_value(r, key_of(stage, method, OF_METHOD), known) == 0 ? known : 0;
 }
 
 static int rename_stack(struct run *r, uint32_t stage, uint32_t stack)
@@ -394,13 +392,13 @@ static int rename_stack(struct run *r, uint32_t stage, uint32_t stack)
 			return -ENOMEM;
 	}
 	id = sp_dict_stack(d, frames, count, truncated);
-	return id ? put(r, key_of(stage, stack, OF_STACK), id) : -ENOMEM;
+	return id ? put_value(r, key_of(stage, stack, OF_STACK), id) : -ENOMEM;
 }
 
 static void change_row(void *ctx, struct sp_sample *row)
 {
 	const struct run *r = ctx;
-	uint32_t to = get(r, key_of(sp_run_stage_of(r->s, row), row->stack, OF_STACK));
+	uint32_t to = get_value(r, key_of(sp_run_stage_of(r->s, row), row->stack, OF_STACK));
 
 	row->stack = to ? to : row->stack;
 }
@@ -414,7 +412,7 @@ static int rename_rows(struct run *r)
 		const struct sp_sample *x = &p->rows[i];
 		uint32_t stage = sp_run_stage_of(r->s, x);
 
-		if (has_generated(r, x->stack) && !get(r, key_of(stage, x->stack, OF_STACK)))
+		if (has_generated(r, x->stack) && !get_value(r, key_of(stage, x->stack, OF_STACK)))
 			e = rename_stack(r, stage, x->stack);
 	}
 	if (e == 0 && r->used)

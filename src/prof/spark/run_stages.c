@@ -3,18 +3,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "prof/model/short_name.h"
 #include "prof/model/tasks.h"
 #include "prof/spark/loose_words.h"
 
-/* Frames that nearly all samples have tell nothing. */
+/* Frames that nearly all samples have say nothing. */
 static const float common = 0.8f;
 
 unsigned sp_run_codegen_number(const char *name, size_t len, size_t *ret_start, size_t *ret_end)
@@ -53,26 +55,62 @@ static char *loose_of(const char *title)
 	return b.failed ? NULL : strdup(sp_buf_str(&b));
 }
 
+enum { TITLE_GROUP = 3, TITLES };
+
+static void titles_of(const struct sp_profile *p, const struct sp_stage *a, const char *ret[TITLES])
+{
+	ret[0] = sp_dict_get_string(p->dict, a ? a->description : 0, NULL);
+	ret[1] = sp_dict_get_string(p->dict, a ? a->name : 0, NULL);
+	ret[2] = sp_dict_get_string(p->dict, a ? a->call_site : 0, NULL);
+	ret[TITLE_GROUP] = sp_dict_get_string(p->dict, a ? a->group : 0, NULL);
+}
+
 static char *title_of(const struct sp_profile *p, const struct sp_stage *a)
 {
-	const uint32_t ids[] = {
-		a ? a->description : 0, a ? a->name : 0, a ? a->call_site : 0, a ? a->group : 0};
 	SP_AUTO_BUF struct sp_buf b = {0};
+	const char *words[TITLES];
 
-	for (size_t i = 0; i < SP_COUNT(ids); i++) {
-		const char *s = sp_dict_get_string(p->dict, ids[i], NULL);
-
+	titles_of(p, a, words);
+	for (size_t i = 0; i < TITLES; i++)
 		/* Spark makes a description of the call site where there is none. */
-		if (*s && !(b.len && strstr(sp_buf_str(&b), s)))
-			sp_buf_addf(&b, "%s%s", b.len ? "; " : "", s);
-	}
+		if (*words[i] && !(b.len && strstr(sp_buf_str(&b), words[i])))
+			sp_buf_addf(&b, "%s%s", b.len ? "; " : "", words[i]);
 	return b.failed ? NULL : strdup(sp_buf_str(&b));
+}
+
+/* How much words say: who called, that Python did, or that a thread of Spark's did. */
+static unsigned worth_of(const char *words)
+{
+	if (!*words)
+		return 0;
+	return sp_words_of_pool(words) ? 1 : sp_words_from_python(words) ? 2 : 3;
+}
+
+char *sp_run_title(const struct sp_profile *p, const struct sp_stage *a)
+{
+	SP_AUTO_BUF struct sp_buf b = {0}, one = {0};
+	const char *words[TITLES];
+	unsigned best = 0;
+
+	titles_of(p, a, words);
+	for (size_t i = 0; i < TITLE_GROUP; i++)
+		best = worth_of(words[i]) > best ? worth_of(words[i]) : best;
+	if (best <= 1 && a && a->sql >= 0)
+		sp_buf_addf(&b, "SQL %" PRId64, a->sql);
+	for (size_t i = 0; i < TITLES; i++) {
+		if (i < TITLE_GROUP && (worth_of(words[i]) < best || (best <= 1 && b.len)))
+			continue;
+		sp_buf_clear(&one);
+		sp_short_words(words[i], &one);
+		if (one.len && !(b.len && strstr(sp_buf_str(&b), sp_buf_str(&one))))
+			sp_buf_addf(&b, "%s%s", b.len ? "; " : "", sp_buf_str(&one));
+	}
+	return b.failed || one.failed ? NULL : strdup(sp_buf_str(&b));
 }
 
 static struct sp_run_row *row_of(struct sp_run_stages *s, const struct sp_task_run *t)
 {
 	struct sp_run_row *r;
-	void *to;
 
 	for (uint32_t i = s->count; i-- > 0;) {
 		r = &s->rows[i];
@@ -80,10 +118,8 @@ static struct sp_run_row *row_of(struct sp_run_stages *s, const struct sp_task_r
 			r->app == t->app)
 			return r;
 	}
-	to = reallocarray(s->rows, s->count + 1ul, sizeof(*s->rows));
-	if (!to)
+	if (sp_grow_one(&s->rows, s->count, sizeof(*s->rows)) < 0)
 		return NULL;
-	s->rows = to;
 	r = &s->rows[s->count++];
 	*r = (struct sp_run_row){
 		.app = t->app, .stage = t->name.stage, .attempt = t->name.stage_attempt};
@@ -104,6 +140,7 @@ static int list_stages(struct sp_run_stages *s)
 		r = row_of(s, t);
 		if (!r)
 			return -ENOMEM;
+		r->tasks += !t->helper && t->start_ns;
 		if (t->start_ns && (!r->start_ns || t->start_ns < r->start_ns))
 			r->start_ns = t->start_ns;
 	}
@@ -135,8 +172,8 @@ static bool is_anybodys(const char *cls)
 	return false;
 }
 
-/* The place of a method, whatever numbers its class has in this JVM; -1: it tells no stage from
- * another. */
+/* The place of a method, whatever numbers its class has in this JVM; -1: it does not separate one
+ * stage from another. */
 static int16_t place_of(const struct sp_dict *d, uint32_t method)
 {
 	const struct sp_method *m = sp_dict_get_method(d, method);

@@ -5,12 +5,13 @@
 
 #include "prof/model/profile.h"
 
-/* Names are hashed into so many places: enough to tell stages apart. */
+/* Names are hashed into this many places: enough to distinguish stages. */
 #define SP_RUN_DIMS 256
 
 struct sp_run_row {
 	uint32_t app;
 	int32_t stage, attempt;
+	uint32_t tasks;
 	uint64_t start_ns;
 	uint64_t samples; /* of all events */
 	const struct sp_stage *about;
@@ -27,8 +28,13 @@ struct sp_run_stages {
 };
 
 /* Returns 0 or -ENOMEM; sp_run_stages_done in any case. */
-int sp_run_stages_init(struct sp_run_stages *s, struct sp_profile *p);
+__attribute__((warn_unused_result)) int sp_run_stages_init(
+	struct sp_run_stages *s, struct sp_profile *p);
 void sp_run_stages_done(struct sp_run_stages *s);
+
+/* The same words for a reader: without directories, and without those of Python's way into the JVM
+ * where there are others. Owned by the caller; NULL: no memory. */
+char *sp_run_title(const struct sp_profile *p, const struct sp_stage *a);
 
 /* The number of a row's stage; @s->count where it has none. */
 static inline uint32_t sp_run_stage_of(const struct sp_run_stages *s, const struct sp_sample *row)
@@ -38,7 +44,7 @@ static inline uint32_t sp_run_stage_of(const struct sp_run_stages *s, const stru
 	return n ? n - 1 : s->count;
 }
 
-/* How alike two vectors are: 0 to 1, and 0.5 where one of them tells nothing. */
+/* How alike two vectors are: 0 to 1, and 0.5 where one of them is empty. */
 double sp_run_alike(const float *a, const float *b, size_t dims);
 
 /* Gives generated classes names that both runs share; partners must be known. Returns 0 or

@@ -1,6 +1,8 @@
 /* See stage_names.h. */
 #include "prof/spark/stage_names.h"
 
+#include "base/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,10 @@ void sp_stage_names_done(struct sp_stage_names *n)
 		free(n->list[i].group);
 		free(n->list[i].operators);
 	}
-	for (size_t i = 0; i < n->plan_count; i++)
+	for (size_t i = 0; i < n->plan_count; i++) {
 		free(n->plans[i].shape);
+		free(n->plans[i].pipelines);
+	}
 	free(n->plans);
 	for (size_t i = 0; i < n->query_count; i++)
 		free(n->queries[i].name);
@@ -28,8 +32,9 @@ void sp_stage_names_done(struct sp_stage_names *n)
 	memset(n, 0, sizeof(*n));
 }
 
-/* Logs tell of a stage several times in a row: the search begins at the end. */
-static struct sp_stage_name *find(const struct sp_stage_names *n, int32_t stage, int32_t attempt)
+/* Logs name a stage several times in a row: the search begins at the end. */
+static struct sp_stage_name *find_stage(
+	const struct sp_stage_names *n, int32_t stage, int32_t attempt)
 {
 	for (size_t i = n->count; i-- > 0;)
 		if (n->list[i].stage == stage && n->list[i].attempt == attempt)
@@ -39,19 +44,12 @@ static struct sp_stage_name *find(const struct sp_stage_names *n, int32_t stage,
 
 struct sp_stage_name *sp_stage_names_add(struct sp_stage_names *n, int32_t stage, int32_t attempt)
 {
-	struct sp_stage_name *x = find(n, stage, attempt);
+	struct sp_stage_name *x = find_stage(n, stage, attempt);
 
 	if (x)
 		return x;
-	if (n->count == n->cap) {
-		size_t cap = n->cap ? n->cap * 2 : 64;
-		void *to = reallocarray(n->list, cap, sizeof(*n->list));
-
-		if (!to)
-			return NULL;
-		n->list = to;
-		n->cap = cap;
-	}
+	if (sp_grow(&n->list, &n->cap, n->count, sizeof(*n->list), 64) < 0)
+		return NULL;
 	x = &n->list[n->count++];
 	*x = (struct sp_stage_name){.stage = stage, .attempt = attempt, .job = -1, .sql = -1};
 	return x;
@@ -69,15 +67,8 @@ int sp_stage_names_task(struct sp_stage_names *n, const struct sp_task_time *t)
 			n->tasks[i] = *t;
 			return 0;
 		}
-	if (n->task_count == n->task_cap) {
-		size_t cap = n->task_cap ? n->task_cap * 2 : 256;
-		void *to = reallocarray(n->tasks, cap, sizeof(*n->tasks));
-
-		if (!to)
-			return -ENOMEM;
-		n->tasks = to;
-		n->task_cap = cap;
-	}
+	if (sp_grow(&n->tasks, &n->task_cap, n->task_count, sizeof(*n->tasks), 256) < 0)
+		return -ENOMEM;
 	n->tasks[n->task_count++] = *t;
 	return 0;
 }
@@ -157,23 +148,32 @@ static void put_times(const struct sp_stage_names *n, struct sp_task_run *t)
 
 int sp_stage_names_plan(struct sp_stage_names *n, int64_t sql, char *shape)
 {
-	void *to = reallocarray(n->plans, n->plan_count + 1, sizeof(*n->plans));
-
-	if (!to) {
+	if (sp_grow_one(&n->plans, n->plan_count, sizeof(*n->plans)) < 0) {
 		free(shape);
 		return -ENOMEM;
 	}
-	n->plans = to;
-	n->plans[n->plan_count++] = (struct sp_sql_plan){sql, shape};
+	n->plans[n->plan_count++] = (struct sp_sql_plan){sql, shape, NULL};
 	return 0;
 }
 
-static const char *plan_of(const struct sp_stage_names *n, int64_t sql)
+static struct sp_sql_plan *plan_of(const struct sp_stage_names *n, int64_t sql)
 {
 	for (size_t i = n->plan_count; i-- > 0;)
 		if (n->plans[i].sql == sql)
-			return n->plans[i].shape;
+			return &n->plans[i];
 	return NULL;
+}
+
+void sp_stage_names_pipelines(struct sp_stage_names *n, int64_t sql, char *pipelines)
+{
+	struct sp_sql_plan *plan = plan_of(n, sql);
+
+	if (plan) {
+		free(plan->pipelines);
+		plan->pipelines = pipelines;
+	} else {
+		free(pipelines);
+	}
 }
 
 struct sp_stage_query *sp_stage_names_query(struct sp_stage_names *n, bool job, int64_t id)
@@ -183,15 +183,8 @@ struct sp_stage_query *sp_stage_names_query(struct sp_stage_names *n, bool job, 
 	for (size_t i = n->query_count; i-- > 0;)
 		if (n->queries[i].id == id && n->queries[i].job == job)
 			return &n->queries[i];
-	if (n->query_count == n->query_cap) {
-		size_t cap = n->query_cap ? n->query_cap * 2 : 64;
-		void *to = reallocarray(n->queries, cap, sizeof(*n->queries));
-
-		if (!to)
-			return NULL;
-		n->queries = to;
-		n->query_cap = cap;
-	}
+	if (sp_grow(&n->queries, &n->query_cap, n->query_count, sizeof(*n->queries), 64) < 0)
+		return NULL;
 	q = &n->queries[n->query_count++];
 	*q = (struct sp_stage_query){.job = job, .id = id, .sql = -1};
 	return q;
@@ -204,7 +197,7 @@ static uint32_t intern(struct sp_profile *p, const char *s, uint32_t otherwise)
 	return id ? id : otherwise;
 }
 
-static void put(struct sp_profile *p, struct sp_stage *to, const struct sp_stage_name *from)
+static void put_names(struct sp_profile *p, struct sp_stage *to, const struct sp_stage_name *from)
 {
 	if (!from)
 		return;
@@ -251,6 +244,7 @@ int sp_stage_names_apply(
 	for (size_t i = 0; i < p->task_count; i++) {
 		const struct sp_task_run t = p->tasks[i];
 		const struct sp_stage_name *of_all, *of_one;
+		const struct sp_sql_plan *plan;
 		struct sp_stage *to;
 
 		if (t.name.stage < 0 ||
@@ -261,17 +255,19 @@ int sp_stage_names_apply(
 		if (t.name.stage == last.stage && t.name.stage_attempt == last.stage_attempt)
 			continue;
 		last = t.name;
-		of_all = find(n, t.name.stage, -1);
-		of_one = find(n, t.name.stage, t.name.stage_attempt);
+		of_all = find_stage(n, t.name.stage, -1);
+		of_one = find_stage(n, t.name.stage, t.name.stage_attempt);
 		*ret_missing += !of_one;
 		if (!of_all && !of_one)
 			continue;
 		to = sp_profile_stage(p, t.app, t.name.stage, t.name.stage_attempt);
 		if (!to)
 			return -ENOMEM;
-		put(p, to, of_all);
-		put(p, to, of_one);
-		to->plan = intern(p, plan_of(n, to->sql), to->plan);
+		put_names(p, to, of_all);
+		put_names(p, to, of_one);
+		plan = plan_of(n, to->sql);
+		to->plan = intern(p, plan ? plan->shape : NULL, to->plan);
+		to->pipelines = intern(p, plan ? plan->pipelines : NULL, to->pipelines);
 		named++;
 	}
 	return named;

@@ -23,7 +23,8 @@ struct sp_task_time {
 
 struct sp_sql_plan {
 	int64_t sql;
-	char *shape; /* owned */
+	char *shape;	 /* owned */
+	char *pipelines; /* owned; NULL: unknown. See plan_shape.h */
 };
 
 /* A SQL execution, or a job of one. */
@@ -35,7 +36,7 @@ struct sp_stage_query {
 };
 
 struct sp_stage_names {
-	char *app_id, *app_name;    /* owned; NULL: not told */
+	char *app_id, *app_name;    /* owned; NULL: unknown */
 	struct sp_stage_name *list; /* owned */
 	size_t count, cap;
 	struct sp_task_time *tasks; /* owned; by TID once settled */
@@ -45,7 +46,7 @@ struct sp_stage_names {
 	struct sp_stage_query *queries; /* owned */
 	size_t query_count, query_cap;
 	bool cut;   /* a part of the log is damaged, or was not written to its end */
-	bool ended; /* it tells of the application's end */
+	bool ended; /* it has the application's end */
 };
 
 void sp_stage_names_done(struct sp_stage_names *n);
@@ -53,7 +54,7 @@ void sp_stage_names_done(struct sp_stage_names *n);
 /* The entry of a stage attempt, added where it is new; NULL when out of memory. */
 struct sp_stage_name *sp_stage_names_add(struct sp_stage_names *n, int32_t stage, int32_t attempt);
 
-/* Keeps what is told of a task: its launch, or with that its end. Returns 0 or -ENOMEM. */
+/* Keeps what the log says of a task: its launch, or with that its end. Returns 0 or -ENOMEM. */
 int sp_stage_names_task(struct sp_stage_names *n, const struct sp_task_time *t);
 
 /* Once all is read: how long tasks of each stage took. Returns 0 or -ENOMEM. */
@@ -61,6 +62,10 @@ int sp_stage_names_settle(struct sp_stage_names *n);
 
 /* Keeps the initial plan of an SQL execution; @shape passes on. Returns 0 or -ENOMEM. */
 int sp_stage_names_plan(struct sp_stage_names *n, int64_t sql, char *shape);
+
+/* Keeps the pipelines of generated code of an SQL execution in the place of those before; the text
+ * passes on. Nothing where its plan is not known. */
+void sp_stage_names_pipelines(struct sp_stage_names *n, int64_t sql, char *pipelines);
 
 /* The entry of a SQL execution or a job, added where it is new; NULL when out of memory. */
 struct sp_stage_query *sp_stage_names_query(struct sp_stage_names *n, bool job, int64_t id);

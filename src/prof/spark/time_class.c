@@ -1,10 +1,11 @@
-/* See time_class.h. A frame has a role; the roles of a stack, leaf to root, make what it tells
+/* See time_class.h. A frame has a role; the roles of a stack, leaf to root, make what it says
  * whatever the state; both are kept, so that a row costs a look at its state. */
 #include "prof/spark/time_class.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pyspark_class.h"
 #include "prof/model/frame_name.h"
 #include "prof/model/glob.h"
 #include "prof/spark/area.h"
@@ -19,6 +20,7 @@ enum role {
 	FILES,	 /* the same; by calls on a file */
 	SOCKETS, /* the same; by calls on a socket */
 	BLOCKS,	 /* the same; by waiting for another thread */
+	INITS,	 /* initialises a class, or waits until another thread has */
 	SPINS,	 /* the same; by trying to get a monitor that another thread has */
 	SERIAL,	 /* works itself, but does not wait for itself */
 	CODEC,	 /* the same */
@@ -28,6 +30,7 @@ enum role {
 	COMPILES,
 	WRITES,
 	COLLECTS,
+	FINISHES, /* makes files of what was written, after Spark has stopped that clock */
 	OWNER,
 	LOOPS,	  /* waits for work, where it waits */
 	LAUNCHES, /* a task … */
@@ -38,8 +41,10 @@ enum role {
 	FETCHES,
 	STORAGE,
 	NETWORK,
-	STATE,	/* RocksDB: its own threads write what it waits for */
-	ENGINE, /* another SQL engine, in native code */
+	DRIVER,	   /* the same: asks the driver */
+	BROADCAST, /* the same: waits for one, which the driver has at first */
+	STATE,	   /* RocksDB: its own threads write what it waits for */
+	ENGINE,	   /* another SQL engine, in native code */
 };
 
 static const struct {
@@ -58,6 +63,7 @@ static const struct {
 	{"org/apache/spark/rpc/netty/SharedMessageLoop*", LOOPS},
 	{"org/apache/spark/rpc/netty/DedicatedMessageLoop*", LOOPS},
 	{"org/apache/spark/rpc/netty/Dispatcher.awaitTermination", LOOPS},
+	{"io/netty/channel/*.wakeup", NETWORK}, /* of a loop, by another thread */
 	{"io/netty/channel/nio/NioEventLoop*", LOOPS},
 	{"io/netty/channel/nio/NioIoHandler*", LOOPS},
 	{"io/netty/channel/SingleThreadIoEventLoop*", LOOPS},
@@ -78,6 +84,7 @@ static const struct {
 	{"io/netty/channel/epoll/*", SOCKETS},
 	{"jdk/internal/misc/Unsafe.park", BLOCKS},
 	{"java/lang/Object.wait*", BLOCKS},
+	{"java/lang/Thread.sleep*", BLOCKS},
 	{"java/util/zip/*", CODEC},
 	{"sun/security/provider/NativePRNG*", RANDOM},
 	{"java/*", NEUTRAL},
@@ -93,16 +100,15 @@ static const struct {
 	{"org/codehaus/janino/*", COMPILES},
 	{"org/codehaus/commons/compiler/*", COMPILES},
 	{"org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator*", COMPILES},
-	{"*PythonRunner*", PYTHON},
-	{"org/apache/spark/api/python/*", PYTHON},
-	{"org/apache/spark/sql/execution/python/*", PYTHON},
+	SP_PYSPARK_EXCHANGE_PATTERNS(PYTHON),
+	{"org/apache/spark/SparkEnv.createPythonWorker*", PYTHON},
 	{"org/apache/spark/storage/TimeTrackingOutputStream*", WRITES},
 	{"org/apache/spark/shuffle/sort/BypassMergeSortShuffleWriter.writePartitionedData*",
 		WRITES},
 	{"org/apache/spark/shuffle/sort/UnsafeShuffleWriter.mergeSpillsWithTransferTo*", WRITES},
-	{"org/apache/spark/shuffle/sort/io/*", WRITES},
-	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeMetadata*", WRITES},
-	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeIndex*", WRITES},
+	{"org/apache/spark/shuffle/sort/io/*.commitAllPartitions", FINISHES},
+	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeMetadata*", FINISHES},
+	{"org/apache/spark/shuffle/IndexShuffleBlockResolver.writeIndex*", FINISHES},
 	{"org/apache/spark/storage/DiskBlockManager.createTemp*", NEUTRAL},
 	{"org/apache/spark/storage/DiskBlockObjectWriter.commitAndGet", COMMITS},
 	{"org/apache/spark/storage/DiskBlockObjectWriter*", NEUTRAL},
@@ -117,12 +123,13 @@ static const struct {
 	{"org/apache/arrow/*", SERIAL},
 	{"org/apache/spark/network/util/JavaUtils*", NEUTRAL}, /* md5 in hex, too */
 	{"org/apache/spark/network/*", NETWORK},
-	{"org/apache/spark/rpc/*", NETWORK},
+	{"org/apache/spark/rpc/*", DRIVER},
 	{"io/netty/channel/nio/SelectedSelectionKeySetSelector*", NEUTRAL},
 	{"io/netty/*", NETWORK},
-	{"org/apache/spark/MapOutputTracker*", NETWORK},	   /* asks the driver … */
-	{"org/apache/spark/broadcast/TorrentBroadcast*", NETWORK}, /* … or waits for one that */
-	{"org/apache/spark/util/KeyLock*", NEUTRAL},		   /* does */
+	{"org/apache/spark/scheduler/OutputCommitCoordinator*", DRIVER},
+	{"org/apache/spark/MapOutputTracker*", DRIVER}, /* asks it … */
+	{"org/apache/spark/broadcast/*", BROADCAST},	/* … or waits for one that */
+	{"org/apache/spark/util/KeyLock*", NEUTRAL},	/* does */
 	{"org/apache/spark/util/ThreadUtils*", NEUTRAL},
 	{"org/apache/spark/util/SparkThreadUtils*", NEUTRAL},
 	{"org/apache/spark/io/*", CODEC},
@@ -196,6 +203,7 @@ static const struct {
 	{"ObjectMonitor::TryLock*", SPINS},
 	{"ObjectMonitor::try_lock*", SPINS},
 	{"ObjectMonitor::*", BLOCKS},
+	{"InstanceKlass::initialize*", INITS},
 };
 
 enum tells {
@@ -230,7 +238,7 @@ static enum role role_of(const struct sp_dict *d, const struct sp_frame_ref *f, 
 	return OWNER;
 }
 
-static void hear(struct sp_told *t, enum role role, bool java)
+static void hear(struct sp_stack_roles *t, enum role role, bool java)
 {
 	static const uint8_t tells[] = {[IDLE] = TELLS_IDLE,
 		[COLLECTOR] = TELLS_GC,
@@ -240,7 +248,8 @@ static void hear(struct sp_told *t, enum role role, bool java)
 		[COLLECTS] = TELLS_COLLECTS,
 		[SYNCS] = TELLS_SYNCS};
 
-	if (role < SP_COUNT(tells))
+	t->finishes |= role == FINISHES;
+	if (role < SP_COUNT(tells) && !(role == WRITES && t->finishes))
 		t->tells |= tells[role];
 	if (role == COMMITS && (t->tells & TELLS_SYNCS))
 		t->tells |= TELLS_WRITES;
@@ -250,6 +259,9 @@ static void hear(struct sp_told *t, enum role role, bool java)
 		t->tells |= t->java ? 0 : TELLS_SPINS;
 		role = BLOCKS;
 	}
+	t->asks |= role == DRIVER;
+	t->broadcast |= role == BROADCAST;
+	t->inits |= role == INITS && !t->java;
 	if (role == RANDOM && t->call == FILES && !t->worker)
 		t->call = 0;
 	/* What the thread itself called lies above all who work. */
@@ -262,14 +274,19 @@ static void hear(struct sp_told *t, enum role role, bool java)
 		t->owner = (uint8_t)role;
 }
 
-static bool is_waiting(const struct sp_told *t, const char *state)
+static bool is_waiting(const struct sp_stack_roles *t, const char *state)
 {
 	if (strcmp(state, "runnable") == 0)
 		return t->call == BLOCKS || (t->call == SOCKETS && t->native);
 	return state[0] && strcmp(state, "running") != 0;
 }
 
-static enum sp_time_class of_state(const struct sp_told *t, const char *state)
+bool sp_time_class_is_blocking(const struct sp_stack_roles *t)
+{
+	return is_waiting(t, "runnable");
+}
+
+static enum sp_time_class of_state(const struct sp_stack_roles *t, const char *state)
 {
 	if (strcmp(state, "disk") == 0)
 		return SP_TIME_CLASS_DISK;
@@ -278,13 +295,13 @@ static enum sp_time_class of_state(const struct sp_told *t, const char *state)
 	if (strcmp(state, "sleep") == 0)
 		return SP_TIME_CLASS_SLEEP;
 	if (strcmp(state, "lock") == 0 || t->call == BLOCKS)
-		return SP_TIME_CLASS_LOCK;
-	if (t->call == FILES)
+		return t->inits ? SP_TIME_CLASS_INIT : SP_TIME_CLASS_LOCK;
+	if (t->call == FILES || t->finishes)
 		return SP_TIME_CLASS_DISK;
 	return t->call == SOCKETS ? SP_TIME_CLASS_NETWORK : SP_TIME_CLASS_OTHER;
 }
 
-static enum sp_time_class of_waiting(const struct sp_told *t, const char *state)
+static enum sp_time_class of_waiting(const struct sp_stack_roles *t, const char *state)
 {
 	enum sp_time_class by_state = of_state(t, state);
 
@@ -298,10 +315,12 @@ static enum sp_time_class of_waiting(const struct sp_told *t, const char *state)
 	case FETCHES: /* blocks of this executor are opened in there as well */
 		return by_state == SP_TIME_CLASS_DISK ? by_state : SP_TIME_CLASS_SHUFFLE_READ;
 	case NETWORK:
+	case DRIVER:
+	case BROADCAST:
 		return by_state == SP_TIME_CLASS_DISK ? by_state : SP_TIME_CLASS_NETWORK;
 	case STATE: /* a flush or a compaction */
 		return by_state == SP_TIME_CLASS_SLEEP ? by_state : SP_TIME_CLASS_DISK;
-	case ENGINE: /* woken before it was seen: its threads wait for each other, else it is told
+	case ENGINE: /* woken before it was seen: its threads wait for each other, else it is known
 		      */
 		return by_state == SP_TIME_CLASS_OTHER && t->native ? SP_TIME_CLASS_LOCK : by_state;
 	default:
@@ -309,7 +328,7 @@ static enum sp_time_class of_waiting(const struct sp_told *t, const char *state)
 	}
 }
 
-static enum sp_time_class of_running(const struct sp_told *t)
+static enum sp_time_class of_running(const struct sp_stack_roles *t)
 {
 	if (!t->java)
 		return t->tells & TELLS_COLLECTS ? SP_TIME_CLASS_GC : SP_TIME_CLASS_CPU;
@@ -325,7 +344,7 @@ static enum sp_time_class of_running(const struct sp_told *t)
 }
 
 /* A thread that has no core. Spark takes what follows a wake for a part of the fetch. */
-static enum sp_time_class of_runnable(const struct sp_told *t, const char *state)
+static enum sp_time_class of_runnable(const struct sp_stack_roles *t, const char *state)
 {
 	enum sp_time_class waits = is_waiting(t, state) ? of_waiting(t, state) : SP_TIME_CLASS_CORE;
 
@@ -334,7 +353,7 @@ static enum sp_time_class of_runnable(const struct sp_told *t, const char *state
 		       : SP_TIME_CLASS_CORE;
 }
 
-static enum sp_time_class of_worker(const struct sp_told *t, const char *state)
+static enum sp_time_class of_worker(const struct sp_stack_roles *t, const char *state)
 {
 	if (strcmp(state, "runnable") == 0)
 		return SP_TIME_CLASS_CORE;
@@ -343,7 +362,7 @@ static enum sp_time_class of_worker(const struct sp_told *t, const char *state)
 	return t->pickles ? SP_TIME_CLASS_WORKER_FOR_JVM : SP_TIME_CLASS_WORKER_WAIT;
 }
 
-enum sp_time_class sp_time_class_judge(const struct sp_told *t, const char *state)
+enum sp_time_class sp_time_class_judge(const struct sp_stack_roles *t, const char *state)
 {
 	if (t->python)
 		return of_worker(t, state);
@@ -352,15 +371,15 @@ enum sp_time_class sp_time_class_judge(const struct sp_told *t, const char *stat
 	/* One that is let go again and has no core waits for that, not for the collector. */
 	if (t->java && (t->tells & TELLS_GC) && strcmp(state, "runnable") != 0)
 		return SP_TIME_CLASS_GC;
-	if (t->tells & TELLS_COMPILES)
-		return SP_TIME_CLASS_COMPILE;
 	/* A spill of a sort or an aggregation goes through the same streams. */
-	if (t->tells & TELLS_WRITES)
+	if ((t->tells & TELLS_WRITES) && !(t->tells & TELLS_COMPILES))
 		return t->tells & TELLS_SPILLS ? SP_TIME_CLASS_DISK : SP_TIME_CLASS_SHUFFLE_WRITE;
-	if (t->launches)
-		return SP_TIME_CLASS_LAUNCH;
 	if (strcmp(state, "runnable") == 0)
 		return of_runnable(t, state);
+	if (t->tells & TELLS_COMPILES)
+		return SP_TIME_CLASS_COMPILE;
+	if (t->launches)
+		return SP_TIME_CLASS_LAUNCH;
 	return is_waiting(t, state) ? of_waiting(t, state) : of_running(t);
 }
 
@@ -378,6 +397,7 @@ const char *sp_time_class_name(enum sp_time_class spent)
 		[SP_TIME_CLASS_DISK] = "disk",
 		[SP_TIME_CLASS_NETWORK] = "network",
 		[SP_TIME_CLASS_LOCK] = "lock",
+		[SP_TIME_CLASS_INIT] = "class initialisation",
 		[SP_TIME_CLASS_PYTHON] = "JVM waits for Python",
 		[SP_TIME_CLASS_COMPILE] = "codegen compile",
 		[SP_TIME_CLASS_LAUNCH] = "task launch and result",
@@ -394,19 +414,19 @@ const char *sp_time_class_name(enum sp_time_class spent)
 }
 
 /* @last: the roles of a task's own frames so far, and of the frame before. Leaf to root. */
-static void hear_task(struct sp_told *t, enum role role, enum role last[2])
+static void hear_task(struct sp_stack_roles *t, enum role role, enum role last[2])
 {
 	t->launches |= role == LAUNCHES && last[0] != RUNS;
-	t->launches |= role == BODY && last[1] == SERIAL;
+	t->launches |= role == BODY && (last[1] == SERIAL || last[1] == BROADCAST);
 	last[0] = role == RUNS ? role : last[0];
 	last[1] = role;
 }
 
-struct sp_told sp_time_class_look(const struct sp_dict *d, const struct sp_frame_ref *frames,
+struct sp_stack_roles sp_time_class_look(const struct sp_dict *d, const struct sp_frame_ref *frames,
 	uint32_t count, struct sp_buf *text, uint8_t *roles, size_t role_count)
 {
 	enum role last[2] = {UNSEEN, UNSEEN};
-	struct sp_told t = {.looked = true};
+	struct sp_stack_roles t = {.looked = true};
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sp_method *m = sp_dict_get_method(d, frames[i].method);
@@ -439,7 +459,7 @@ enum sp_time_class sp_time_class_of_stack(const struct sp_dict *d,
 	const struct sp_frame_ref *frames, uint32_t count, const char *state)
 {
 	SP_AUTO_BUF struct sp_buf text;
-	struct sp_told t;
+	struct sp_stack_roles t;
 
 	sp_buf_init(&text);
 	t = sp_time_class_look(d, frames, count, &text, NULL, 0);

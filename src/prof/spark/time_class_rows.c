@@ -1,4 +1,4 @@
-/* What time was spent on, of many rows of one profile: see time_class.h. */
+/* Time classes of many rows of one profile: see time_class.h. */
 #include "prof/spark/time_class_internal.h"
 
 #include <errno.h>
@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 struct sp_time_class_of {
 	const struct sp_profile *p;
-	struct sp_told *stacks; /* by id */
+	struct sp_stack_roles *stacks; /* by id */
 	size_t stack_count;
 	uint8_t *roles; /* by method */
 	size_t method_count;
-	struct sp_told *kinds; /* owned */
+	struct sp_stack_roles *kinds; /* owned */
 	unsigned kind_count;
 	struct sp_buf text;
 };
@@ -49,9 +50,9 @@ void sp_time_class_free(struct sp_time_class_of *s)
 	free(s);
 }
 
-static const struct sp_told *told_of(struct sp_time_class_of *s, uint32_t stack)
+static const struct sp_stack_roles *roles_of(struct sp_time_class_of *s, uint32_t stack)
 {
-	struct sp_told *t = &s->stacks[stack < s->stack_count ? stack : 0];
+	struct sp_stack_roles *t = &s->stacks[stack < s->stack_count ? stack : 0];
 
 	if (!t->looked) {
 		const struct sp_stack *st = sp_dict_get_stack(s->p->dict, stack);
@@ -65,26 +66,39 @@ static const struct sp_told *told_of(struct sp_time_class_of *s, uint32_t stack)
 enum sp_time_class sp_time_class_of_row(struct sp_time_class_of *s, const struct sp_sample *row)
 {
 	return sp_time_class_judge(
-		told_of(s, row->stack), sp_dict_get_string(s->p->dict, row->state, NULL));
+		roles_of(s, row->stack), sp_dict_get_string(s->p->dict, row->state, NULL));
 }
 
 bool sp_time_class_launches(struct sp_time_class_of *s, uint32_t stack)
 {
-	return told_of(s, stack)->launches;
+	return roles_of(s, stack)->launches;
+}
+
+bool sp_time_class_blocks(struct sp_time_class_of *s, uint32_t stack)
+{
+	return sp_time_class_is_blocking(roles_of(s, stack));
+}
+
+enum sp_time_class_asks sp_time_class_asks(struct sp_time_class_of *s, uint32_t stack)
+{
+	const struct sp_stack_roles *t = roles_of(s, stack);
+
+	if (!sp_time_class_is_blocking(t))
+		return SP_TIME_CLASS_ASKS_NOTHING;
+	return t->broadcast ? SP_TIME_CLASS_ASKS_BROADCAST
+	       : t->asks    ? SP_TIME_CLASS_ASKS_DRIVER
+			    : SP_TIME_CLASS_ASKS_NOTHING;
 }
 
 int sp_time_class_kind(struct sp_time_class_of *s, uint32_t stack)
 {
-	const struct sp_told *t = told_of(s, stack);
-	struct sp_told *to;
+	const struct sp_stack_roles *t = roles_of(s, stack);
 
 	for (unsigned i = 0; i < s->kind_count; i++)
 		if (memcmp(&s->kinds[i], t, sizeof(*t)) == 0) /* bytes only, so no padding */
 			return (int)i;
-	to = reallocarray(s->kinds, s->kind_count + 1ul, sizeof(*to));
-	if (!to)
+	if (sp_grow_one(&s->kinds, s->kind_count, sizeof(*s->kinds)) < 0)
 		return -ENOMEM;
-	s->kinds = to;
 	s->kinds[s->kind_count] = *t;
 	return (int)s->kind_count++;
 }

@@ -1,5 +1,5 @@
 /* From rows to named, merged stacks: see view.h. The view has a dictionary of its own: a shown
- * frame is a method whose name is the shown text, so equal stacks get equal ids there. */
+ * frame is a method with the shown text as its name, so equal stacks get equal ids there. */
 #include "prof/view/view.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "prof/model/glob.h"
 #include "prof/spark/operators.h"
 #include "prof/spark/time_class.h"
@@ -68,7 +69,7 @@ static const struct sp_event *pick_event(const struct sp_profile *p, const char 
 }
 
 /* Makes the text in b->text a frame of the view. Returns its number or 0 when out of memory. */
-static uint32_t add_frame(struct builder *b, enum sp_frame_type type)
+static uint32_t add_frame(struct builder *b, enum sp_frame_type type, bool java)
 {
 	struct sp_method m = {0};
 
@@ -76,6 +77,7 @@ static uint32_t add_frame(struct builder *b, enum sp_frame_type type)
 	if (m.name_id == 0 || b->text.failed)
 		return 0;
 	m.modifiers = b->o->split_types ? (uint16_t)(type + 1) : 0;
+	m.native = b->o->split_types && !java;
 	return sp_dict_method(b->v->names, &m);
 }
 
@@ -106,12 +108,13 @@ static const struct named *name_frame(struct builder *b, const struct sp_frame_r
 	const struct sp_dict *d = b->v->profile->dict;
 	uint32_t method = f->method <= sp_dict_methods(d) ? f->method : 0;
 	struct named *n = &b->named[(size_t)method * SP_FRAME_TYPES + f->type % SP_FRAME_TYPES];
+	const struct sp_method *m = sp_dict_get_method(d, f->method);
 
 	if (n->flags & SEEN)
 		return n;
 	sp_buf_clear(&b->text);
 	sp_frame_name(d, f, &b->o->style, &b->text);
-	n->frame = add_frame(b, sp_frame_name_type(d, f));
+	n->frame = add_frame(b, sp_frame_name_type(d, f), m && !m->native);
 	if (n->frame == 0)
 		return NULL;
 	n->flags = SEEN;
@@ -133,7 +136,7 @@ static uint8_t match_thread(const struct builder *b, uint32_t thread)
 /* Puts the frame that b->text names below the @n others. Returns 1, or 0 when out of memory. */
 static uint32_t add_root(struct builder *b, uint32_t n)
 {
-	b->frames[n] = (struct sp_frame_ref){.method = add_frame(b, SP_FRAME_NATIVE)};
+	b->frames[n] = (struct sp_frame_ref){.method = add_frame(b, SP_FRAME_NATIVE, false)};
 	if (b->frames[n].method == 0)
 		b->text.failed = true;
 	return b->frames[n].method != 0;
@@ -222,31 +225,14 @@ static int shown_frames(struct builder *b, const struct sp_sample *s, bool *ret_
 }
 
 /* Grows @array to hold more than @n entries of @size, new ones zeroed. */
-static int ensure(void *array, size_t *cap, size_t n, size_t size)
-{
-	size_t want = *cap ? *cap : 256;
-	void *p;
-
-	if (n < *cap)
-		return 0;
-	while (want <= n)
-		want *= 2;
-	p = reallocarray(*(void **)array, want, size);
-	if (!p)
-		return -ENOMEM;
-	memset((char *)p + *cap * size, 0, (want - *cap) * size);
-	*(void **)array = p;
-	*cap = want;
-	return 0;
-}
-
 /* A stack that was not met before: keeps its frames, root first. */
 static int add_stack(struct builder *b, const struct sp_sample *s, uint32_t n, bool truncated)
 {
 	struct sp_view *v = b->v;
 
-	if (ensure(&v->stacks, &b->stack_cap, v->stack_count, sizeof(*v->stacks)) < 0 ||
-		ensure(&v->frames, &v->frames_cap, v->frames_len + n, sizeof(*v->frames)) < 0)
+	if (sp_grow_zero(&v->stacks, &b->stack_cap, v->stack_count, sizeof(*v->stacks), 256) < 0 ||
+		sp_grow_zero(
+			&v->frames, &v->frames_cap, v->frames_len + n, sizeof(*v->frames), 256) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		v->frames[v->frames_len + i] = b->frames[n - 1 - i].method;
@@ -469,13 +455,14 @@ void sp_view_free(struct sp_view *v)
 struct sp_view_frame sp_view_get_frame(const struct sp_view *v, uint32_t frame)
 {
 	const struct sp_method *m = sp_dict_get_method(v->names, frame);
-	struct sp_view_frame f = {"", SP_FRAME_NATIVE, 0};
+	struct sp_view_frame f = {"", SP_FRAME_NATIVE, 0, false};
 
 	if (!m)
 		return f;
 	f.name = sp_dict_get_string(v->names, m->name_id, NULL);
 	f.line = m->sig_id;
 	f.type = m->modifiers ? (enum sp_frame_type)(m->modifiers - 1) : SP_FRAME_NATIVE;
+	f.java = m->modifiers && !m->native;
 	return f;
 }
 

@@ -17,7 +17,7 @@ struct sp_view_opts {
 	const char *event; /* NULL: the first one that has samples */
 	struct sp_style style;
 	bool threads;		/* -t: the thread as first frame */
-	enum sp_by by;		/* what stands below the stack (thread: as -t) */
+	enum sp_by by;		/* what is put below the stack (thread: as -t) */
 	struct sp_areas *areas; /* for SP_BY_AREA; borrowed; NULL: the built-in table */
 	bool split;		/* stacks of two threads, states or tasks stay two */
 	bool lines;		/* frames of two lines stay two */
@@ -25,7 +25,7 @@ struct sp_view_opts {
 	bool split_types;	/* frames of one name and two types stay two (coloured formats) */
 	bool total;		/* --total: values are weights, not samples */
 	bool mark_truncated;	/* "[truncated]" below the frames of a stack that was cut */
-	unsigned depth;		/* keep so many frames, counted from the leaf; 0: all */
+	unsigned depth;		/* frames to keep, counted from the leaf; 0: all */
 	const char *state;	/* only samples in this state; NULL: all */
 	const char *const *include, *const *exclude; /* -I, -X: patterns, see glob.h */
 	size_t include_count, exclude_count;
@@ -35,6 +35,7 @@ struct sp_view_frame {
 	const char *name;	 /* borrowed from the view */
 	enum sp_frame_type type; /* with split_types; else always SP_FRAME_NATIVE */
 	uint32_t line;		 /* with lines; 0: unknown */
+	bool java;		 /* with split_types: a method of Java, also a native one */
 };
 
 struct sp_view_stack {
@@ -71,7 +72,8 @@ struct sp_view {
  * one, or as it is shown; a thread (only with -t) by its name. A stack is kept if no exclude
  * matches one of its frames, and an include does (or there are none). Owner:   *ret belongs to the
  * caller: sp_view_free; it must go before @p. Returns: 0 (also without any sample) or -ENOMEM. */
-int sp_view_new(const struct sp_profile *p, const struct sp_view_opts *opts, struct sp_view **ret);
+__attribute__((warn_unused_result)) int sp_view_new(
+	const struct sp_profile *p, const struct sp_view_opts *opts, struct sp_view **ret);
 void sp_view_free(struct sp_view *v);
 
 struct sp_view_frame sp_view_get_frame(const struct sp_view *v, uint32_t frame);
