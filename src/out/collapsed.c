@@ -13,6 +13,7 @@
 #include "base/safe_text.h"
 #include "base/saturate.h"
 #include "out/tree.h"
+#include "prof/model/frame_name.h"
 
 struct lines {
 	struct sp_buf text; /* lines, each with its newline and a NUL */
@@ -86,13 +87,6 @@ static int compare(const void *a, const void *b, void *text)
  * most part: a tree decides that, and each node with samples of its own is a line. */
 static void add_node(struct lines *l, const struct sp_tree *t, uint32_t node, uint32_t *path)
 {
-	static const char *const suffixes[SP_FRAME_TYPES] = {
-		[SP_FRAME_INTERPRETED] = "_[0]",
-		[SP_FRAME_C1] = "_[1]",
-		[SP_FRAME_C2] = "_[j]",
-		[SP_FRAME_INLINED] = "_[i]",
-		[SP_FRAME_KERNEL] = "_[k]",
-	};
 	uint32_t depth = 0;
 
 	for (uint32_t at = node; at; at = t->nodes[at].parent)
@@ -100,10 +94,9 @@ static void add_node(struct lines *l, const struct sp_tree *t, uint32_t node, ui
 	l->at[l->count++] = l->text.len;
 	while (depth--) {
 		const struct sp_tree_node *n = &t->nodes[path[depth]];
-		const char *suffix = suffixes[sp_tree_type(n)];
 
 		add_name(&l->text, sp_tree_name(t, n));
-		sp_buf_adds(&l->text, suffix ? suffix : "");
+		sp_buf_adds(&l->text, sp_frame_name_suffix(sp_tree_type(n)));
 		if (depth)
 			sp_buf_addc(&l->text, ';');
 	}

@@ -156,7 +156,7 @@ static int count_shares(struct tables *t, int which)
 			sp_frame_name_thread(d, shares[i].id, &name);
 		else
 			sp_buf_adds(&name, shares[i].id ? sp_dict_get_string(d, shares[i].id, NULL)
-							: "[not told]");
+							: "[unknown]");
 		id = sp_dict_string(t->names, sp_buf_str(&name), name.len);
 		table->rows[table->count++] = (struct row){sp_dict_get_string(t->names, id, NULL),
 			shares[i].weight, shares[i].weight, shares[i].samples, 0};

@@ -72,7 +72,7 @@ static int count_side(struct sp_diff *d, unsigned side, uint32_t *rows)
 
 		if (!rows[id]) {
 			d->methods[d->count].name = sp_dict_get_string(d->tree.names, id, NULL);
-			d->methods[d->count].java = f.type <= SP_FRAME_INLINED;
+			d->methods[d->count].java = f.java;
 			rows[id] = (uint32_t)++d->count;
 		}
 		by_frame[i] = rows[id];
@@ -93,7 +93,7 @@ static int count_side(struct sp_diff *d, unsigned side, uint32_t *rows)
 	return 0;
 }
 
-static void judge(struct sp_diff *d, struct sp_diff_method *m)
+static void judge_method(struct sp_diff *d, struct sp_diff_method *m)
 {
 	double n0 = (double)d->views[0]->samples, n1 = (double)d->views[1]->samples;
 	double k0 = (double)m->samples[0], k1 = (double)m->samples[1], p;
@@ -140,7 +140,7 @@ static int count_methods(struct sp_diff *d)
 		r = count_side(d, SP_DIFF_NEW, rows);
 	d->sigmas = sp_diff_bound(d->count);
 	for (size_t i = 0; i < d->count; i++)
-		judge(d, &d->methods[i]);
+		judge_method(d, &d->methods[i]);
 	if (d->count)
 		qsort(d->methods, d->count, sizeof(*d->methods), by_change);
 	return r;

@@ -19,7 +19,7 @@ struct sp_diff_method {
 	double noise;	     /* a change up to this is what chance makes of equal programs */
 };
 
-/* How much of the event both sides have, of all of it, of a stage, or of what time was spent on. */
+/* How much of the event both sides have, of all of it, of a stage, or of a time class. */
 struct sp_diff_amount {
 	const char *name;		   /* borrowed: "stage 4.0 → 7.0", "shuffle read wait" */
 	const char *title;		   /* borrowed: what the stage is called; "" */

@@ -1,4 +1,4 @@
-/* How much both sides of a comparison have: in all, by stage, by what time was spent on. See
+/* How much both sides of a comparison have: in all, by stage, by time class. See
  * diff.h.
  *
  * Chance: a side of n samples of the weight w together has the standard error w / sqrt(n), as
@@ -30,13 +30,13 @@ const char *sp_diff_format(const struct sp_diff *d, double v, bool sign, char *b
 	return buf;
 }
 
-/* Samples that a weight of a side stands for. */
+/* Samples that a weight of a side is made of. */
 static double samples_of(const struct sp_view *v, uint64_t weight)
 {
 	return v->weight ? (double)weight * (double)v->samples / (double)v->weight : 0;
 }
 
-static void judge(const struct sp_diff *d, struct sp_diff_amount *a, size_t rows)
+static void judge_amount(const struct sp_diff *d, struct sp_diff_amount *a, size_t rows)
 {
 	double variance = 0;
 
@@ -72,7 +72,7 @@ static void finish(const struct sp_diff *d, struct sp_diff_amounts *t)
 			t->list[n++] = t->list[i];
 	t->count = n;
 	for (size_t i = 0; i < n; i++)
-		judge(d, &t->list[i], n);
+		judge_amount(d, &t->list[i], n);
 	if (n)
 		qsort(t->list, n, sizeof(*t->list), by_change);
 }
@@ -164,7 +164,7 @@ int sp_diff_count(struct sp_diff *d, const struct sp_run_match *match)
 		.title = "",
 		.there = {true, true},
 		.weight = {d->views[0]->weight, d->views[1]->weight}};
-	judge(d, &d->total, 1);
+	judge_amount(d, &d->total, 1);
 	for (unsigned i = 0; i < 2 && r == 0; i++)
 		r = d->views[i]->event ? count_side(d, match, i) : 0;
 	finish(d, &d->stages);

@@ -54,7 +54,7 @@ static size_t closing(const char *s, size_t i, size_t n)
 	return n;
 }
 
-/* Where @word stands in no pair of its own, @n: nowhere. */
+/* Where @word is in no pair of its own, @n: nowhere. */
 static size_t find_word(const char *s, size_t n, const char *word)
 {
 	size_t len = strlen(word);
@@ -172,7 +172,7 @@ static bool is_python(const char *name)
 	       (file[1] == '<' || (n >= 4 && memcmp(name + n - 4, ".py", 3) == 0));
 }
 
-/* Which function it stands in is said by the names around it; both ends tell the most. */
+/* The names around it say which function it is in; both ends say the most. */
 static void shorten_python(struct sp_buf *b, size_t start, size_t width)
 {
 	static const char locals[] = "<locals>.";
@@ -194,7 +194,8 @@ static void add_clean(const char *name, struct sp_buf *out)
 void sp_elide(const char *name, size_t width, struct sp_buf *out)
 {
 	size_t start = out->len;
-	bool native = strstr(name, "::") || strchr(name, '<') || strchr(name, '(');
+	bool java = strstr(name, ".<init>") || strstr(name, ".<clinit>");
+	bool native = strstr(name, "::") || (strchr(name, '<') && !java) || strchr(name, '(');
 
 	add_clean(name, out);
 	if (out->failed || sp_elide_columns(out->data + start, out->len - start) <= width)

@@ -13,7 +13,7 @@
 void sp_elide(const char *name, size_t width, struct sp_buf *out);
 
 /* The same for words that are no method's name: what is in the middle becomes "...", for both ends
- * may be what tells two of them apart ("SQL 4: collect at ...job.py:31"). */
+ * may be the only difference between two of them ("SQL 4: collect at ...job.py:31"). */
 void sp_elide_middle(const char *name, size_t width, struct sp_buf *out);
 
 /* Columns of UTF-8 text, one per code point. */

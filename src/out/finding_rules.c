@@ -13,33 +13,11 @@
 #include "prof/model/tasks.h"
 #include "prof/model/throttle.h"
 
-static void free_spent(struct sp_time_class_of **s)
-{
-	sp_time_class_free(*s);
-}
-
-static uint64_t of_kind(
+uint64_t sp_finding_of_kind(
 	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
 {
 	(void)f;
 	return r->spent[rule->spent];
-}
-
-/* Spinning for a monitor is what it costs as well. */
-static uint64_t of_locks(
-	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
-{
-	(void)f;
-	(void)rule;
-	return r->spent[SP_TIME_CLASS_LOCK] + r->spent[SP_TIME_CLASS_SPIN];
-}
-
-static uint64_t of_python(
-	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
-{
-	(void)f;
-	(void)rule;
-	return r->spent[SP_TIME_CLASS_WORKER] + r->spent[SP_TIME_CLASS_WORKER_SERIAL];
 }
 
 /* "; most of it in stage 8.0 (SQL 4: count at x.py:7), 44 % of that stage" */
@@ -55,7 +33,7 @@ static void say_where(struct sp_facts *f, struct sp_finding *x, const struct sp_
 		r->stage, r->attempt);
 	if (title.len)
 		sp_buf_addf(&x->says, " (%s)", sp_buf_str(&title));
-	if (several)
+	if (several && amount)
 		sp_buf_addf(&x->says, ", %.0f %% of that stage", sp_percent(amount, r->weight));
 }
 
@@ -103,194 +81,104 @@ struct sp_finding *sp_finding_sum(
 
 static void look_kind(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
-	struct sp_finding *x = f->stages.waiting ? sp_finding_sum(f, rule, of_kind) : NULL;
+	struct sp_finding *x =
+		f->stages.waiting ? sp_finding_sum(f, rule, sp_finding_of_kind) : NULL;
 
 	if (x)
 		sp_finding_next(x, rule);
 }
 
-/* The frame of a stack that a rule names; NULL: none. */
-typedef const struct sp_frame_ref *pick_fn(struct sp_facts *f, const struct sp_stack *s);
-
-/* Who waits: the nearest method to the leaf that does work of its own. */
-static const struct sp_frame_ref *pick_owner(struct sp_facts *f, const struct sp_stack *s)
+/* Of what the machine's CPUs did, the share of other processes than the JVM and its Python workers:
+ * 0 to 1; -1: not known, or of several machines. All are measured once a second. */
+static double others_share(const struct sp_profile *p)
 {
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->frames[i].type < SP_FRAME_NATIVE &&
-			sp_area_of_ref(f->areas, f->p->dict, &s->frames[i]) >= 0)
-			return &s->frames[i];
-	return NULL;
+	const struct sp_series *machine = &p->series[SP_SERIES_CPU_MACHINE];
+	const struct sp_series *jvm = &p->series[SP_SERIES_CPU_JVM];
+	const struct sp_series *python = &p->series[SP_SERIES_PY_CPU];
+	const struct sp_series *cores = &p->series[SP_SERIES_CORES];
+	double all = 0, own = 0;
+
+	if (p->several || !cores->count || !cores->points[0].value)
+		return -1;
+	for (size_t i = 0; i < machine->count; i++)
+		all += (double)machine->points[i].value;
+	for (size_t i = 0; i < jvm->count; i++)
+		own += (double)jvm->points[i].value;
+	for (size_t i = 0; i < python->count; i++)
+		own += (double)python->points[i].value / (double)cores->points[0].value;
+	if (all <= 0)
+		return -1;
+	return own < all ? 1 - own / all : 0;
 }
 
-/* The user's function: what PySpark's own code calls. */
-static const struct sp_frame_ref *pick_udf(struct sp_facts *f, const struct sp_stack *s)
-{
-	const struct sp_frame_ref *called = NULL;
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct sp_method *m = sp_dict_get_method(f->p->dict, s->frames[i].method);
-		const char *file = m ? sp_dict_get_string(f->p->dict, m->class_id, NULL) : "";
-
-		if (s->frames[i].type != SP_FRAME_PYTHON)
-			continue;
-		if (strncmp(file, "pyspark/", 8) == 0)
-			return called;
-		called = &s->frames[i];
-	}
-	return NULL;
-}
-
-/* Weights of picked methods, and the line where each was found last. */
-struct picks {
-	uint64_t *weights; /* owned: by method */
-	int32_t *lines;	   /* owned */
-	uint64_t *line_weights;
-	uint32_t best;
-};
-
-static void picks_done(struct picks *k)
-{
-	free(k->weights);
-	free(k->lines);
-	free(k->line_weights);
-}
-
-/* The line that leads stays: one that has more than all others together cannot be missed. */
-static void add_pick(struct picks *k, const struct sp_frame_ref *frame, uint64_t weight)
-{
-	uint32_t m = frame->method;
-
-	k->weights[m] += weight;
-	if (k->lines[m] == frame->line) {
-		k->line_weights[m] += weight;
-	} else if (k->line_weights[m] > weight) {
-		k->line_weights[m] -= weight;
-	} else {
-		k->lines[m] = frame->line;
-		k->line_weights[m] = weight - k->line_weights[m];
-	}
-	if (!k->best || k->weights[m] > k->weights[k->best])
-		k->best = m;
-}
-
-static bool kind_matches(enum sp_time_class spent, const struct sp_finding_rule *rule)
-{
-	return spent == rule->spent ||
-	       (rule->spent == SP_TIME_CLASS_WORKER && spent == SP_TIME_CLASS_WORKER_SERIAL) ||
-	       (rule->spent == SP_TIME_CLASS_LOCK && spent == SP_TIME_CLASS_SPIN);
-}
-
-static int pick_all(
-	struct sp_facts *f, const struct sp_finding_rule *rule, pick_fn *pick, struct picks *k)
-{
-	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
-	size_t n = sp_dict_methods(f->p->dict) + 1ul;
-
-	k->weights = calloc(n, sizeof(*k->weights));
-	k->lines = calloc(n, sizeof(*k->lines));
-	k->line_weights = calloc(n, sizeof(*k->line_weights));
-	if (!k->weights || !k->lines || !k->line_weights || sp_time_class_new(&spent, f->p) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->p->row_count; i++) {
-		const struct sp_sample *row = &f->p->rows[i];
-		const struct sp_task_run *t = sp_profile_task(f->p, row);
-		const struct sp_frame_ref *frame;
-		const struct sp_stack *s;
-
-		if (row->event != f->event || !t || t->name.stage < 0 ||
-			!kind_matches(sp_time_class_of_row(spent, row), rule))
-			continue;
-		s = sp_dict_get_stack(f->p->dict, row->stack);
-		frame = s ? pick(f, s) : NULL;
-		if (frame && frame->method)
-			add_pick(k, frame, row->weight);
-	}
-	return 0;
-}
-
-/* ". com.acme.Cache.get has 80 % of it, most of that at line 12"; nothing where no method has half,
- * or where it is the one that was @said. Returns the method, 0: none. */
-static uint32_t say_frame(struct sp_facts *f, const struct sp_finding_rule *rule, pick_fn *pick,
-	const char *before, uint32_t said, struct sp_finding *x)
-{
-	static const struct sp_style style = {.dotted = true, .stable = true};
-	__attribute__((cleanup(picks_done))) struct picks k = {0};
-	struct sp_frame_ref frame;
-
-	if (pick_all(f, rule, pick, &k) < 0) {
-		f->error = -ENOMEM;
-		return 0;
-	}
-	if (!k.best || k.best == said || k.weights[k.best] * 2 < x->time_ns)
-		return 0;
-	frame = (struct sp_frame_ref){k.best, k.lines[k.best], -1,
-		sp_dict_get_method(f->p->dict, k.best)->native ? SP_FRAME_PYTHON : SP_FRAME_C2};
-	sp_buf_adds(&x->says, before);
-	sp_frame_name(f->p->dict, &frame, &style, &x->says);
-	sp_buf_addf(&x->says, " has %.0f %% of it", sp_percent(k.weights[k.best], x->time_ns));
-	/* votes for the line are 20 % ahead: it has 60 % or more */
-	if (frame.line > 0 && k.line_weights[k.best] * 5 >= k.weights[k.best])
-		sp_buf_addf(&x->says, ", most of that at line %d", frame.line);
-	return k.best;
-}
-
-static void look_lock(struct sp_facts *f, const struct sp_finding_rule *rule)
-{
-	struct sp_finding *x = f->stages.waiting ? sp_finding_sum(f, rule, of_locks) : NULL;
-
-	if (!x)
-		return;
-	say_frame(f, rule, pick_owner, ". ", 0, x);
-	sp_finding_next(x, rule);
-}
-
-/* Where a worker is: the function itself, or one that it calls. */
-static const struct sp_frame_ref *pick_python_leaf(struct sp_facts *f, const struct sp_stack *s)
-{
-	if (!pick_udf(f, s))
-		return NULL;
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->frames[i].type == SP_FRAME_PYTHON)
-			return &s->frames[i];
-	return NULL;
-}
-
-static void look_python(struct sp_facts *f, const struct sp_finding_rule *rule)
+/* Who has the cores that tasks wait for. */
+static void look_core(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
 	struct sp_finding *x =
-		sp_finding_sum(f, rule, rule->spent == SP_TIME_CLASS_WORKER ? of_python : of_kind);
-	uint32_t function;
+		f->stages.waiting ? sp_finding_sum(f, rule, sp_finding_of_kind) : NULL;
+	double others;
 
 	if (!x)
 		return;
-	function = say_frame(f, rule, pick_udf, ". The function ", 0, x);
-	if (function)
-		say_frame(f, rule, pick_python_leaf, ". In there ", function, x);
 	sp_finding_next(x, rule);
+	others = others_share(f->p);
+	if (others < 0)
+		return;
+	sp_buf_addf(&x->says,
+		". Of what the machine's CPUs did meanwhile, %.0f %% was for other processes",
+		others * 100);
+	if (others > 0.5)
+		x->advice = "the tasks are not to blame: fewer neighbours on the node, or CPU that "
+			    "is this container's alone (requests, cgroup shares)";
 }
 
 #define TINY_TASKS 200
 #define TINY_NS	   50000000ull
 
+/* A task that gets no core is not larger for it: what it waits for one is left out. */
+static bool is_tiny(const struct sp_stage_row *r)
+{
+	double core = sp_percent(r->spent[SP_TIME_CLASS_CORE], r->weight) / 100;
+
+	return (double)r->median_ns * (1 - core) < (double)TINY_NS;
+}
+
+/* Stages of many such tasks together: a job that is run again and again has them each time. */
 static void look_tiny(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
+	const struct sp_stage_row *most = NULL;
+	uint64_t run_ns = 0, core = 0, weight = 0;
+	char n[SP_NUMBER_SIZE], median[SP_NUMBER_SIZE];
+	uint32_t tasks = 0, stages = 0;
+	struct sp_finding *x;
+
 	for (size_t i = 0; i < f->stages.count; i++) {
 		const struct sp_stage_row *r = &f->stages.rows[i];
-		char n[SP_NUMBER_SIZE], median[SP_NUMBER_SIZE];
-		struct sp_finding *x;
 
-		if (r->length_count < TINY_TASKS || r->median_ns >= TINY_NS ||
-			(double)r->run_ns < SP_FINDING_SHARE * (double)f->weight ||
-			r->run_ns < SP_FINDING_NS)
+		if (r->length_count < TINY_TASKS || !is_tiny(r))
 			continue;
-		x = sp_finding_add(f, rule, r->run_ns);
-		if (!x)
-			continue;
-		sp_buf_addf(&x->says, "%s tasks of a median of %s each", sp_number(r->tasks, n),
-			sp_duration_format(r->median_ns, median, sizeof(median)));
-		say_where(f, x, r, 0, false);
-		sp_buf_adds(&x->says, ": starting and ending a task costs several of its own");
+		most = !most || r->run_ns > most->run_ns ? r : most;
+		run_ns += r->run_ns;
+		core += r->spent[SP_TIME_CLASS_CORE];
+		weight += r->weight;
+		tasks += r->tasks;
+		stages++;
 	}
+	if (run_ns < SP_FINDING_NS || (double)run_ns < SP_FINDING_SHARE * (double)f->weight)
+		return;
+	x = sp_finding_add(f, rule, run_ns);
+	if (!x)
+		return;
+	sp_buf_addf(&x->says, "%s tasks", sp_number(tasks, n));
+	if (stages > 1)
+		sp_buf_addf(&x->says, " in %u stages", stages);
+	sp_buf_addf(&x->says, ", of a median of %s each",
+		sp_duration_format(most->median_ns, median, sizeof(median)));
+	say_where(f, x, most, 0, stages > 1);
+	sp_buf_adds(&x->says, ": starting and ending a task costs several of its own");
+	if (core * 10 >= weight)
+		sp_buf_addf(&x->says, "; for %.0f %% of their time they had no core",
+			sp_percent(core, weight));
 }
 
 /* How often the container's CPU limit was used up. */
@@ -325,7 +213,8 @@ static void look_memory(struct sp_facts *f, const struct sp_finding_rule *rule)
 		most = used->points[i].value > most ? used->points[i].value : most;
 	for (size_t i = 0; i < python->count; i++)
 		workers = python->points[i].value > workers ? python->points[i].value : workers;
-	if (!limit->count || !workers ||
+	/* what other processes and the page cache fill is not theirs */
+	if (!limit->count || workers * 10 < limit->points[limit->count - 1].value ||
 		(double)most < rule->share * (double)limit->points[limit->count - 1].value)
 		return;
 	x = sp_finding_add(f, rule, f->p->duration_ns);
@@ -344,33 +233,51 @@ const struct sp_finding_rule sp_finding_rules[] = {
 		.advice = "compare it with the median task in the page (a click on its number); "
 			  "where keys are skewed, salt them or let AQE split the partition "
 			  "(spark.sql.adaptive.skewJoin.enabled)"},
-	{"no-core", SP_TIME_CLASS_CORE, 0.25, look_kind,
+	{"executor", .look = sp_finding_executor,
+		.advice = "compare it with the others in the page (a click on this sentence); "
+			  "look at its host: what else runs there, its CPUs, memory and disk; "
+			  "spark.speculation runs tasks that are slow once more, elsewhere"},
+	{"no-core", SP_TIME_CLASS_CORE, 0.25, look_core,
 		"Tasks are ready to run and wait for a CPU core", "report --by wait",
 		"more task threads than cores: fewer spark.executor.cores, more CPU for the "
 		"container, or fewer neighbours on the node",
 		"more CPU for the container, or fewer neighbours on the node: one task at a time "
-		"runs here, and it does not get a whole core"},
+		"runs here, and it does not get a whole core",
+		"more CPU for the container, fewer neighbours on the machine, or, where several "
+		"tasks run at a time, a smaller N in local[N]"},
 	{"throttled", .share = 0.10, .look = look_throttled,
 		.advice = "raise the container's CPU limit, or lower spark.executor.cores to it",
 		.single = "raise the container's CPU limit: one task at a time runs here, and "
-			  "helper threads and Python workers need CPU as well"},
+			  "helper threads and Python workers need CPU as well",
+		.local = "raise the container's CPU limit, or lower N in local[N] to less than it: "
+			 "helper threads and Python workers need CPU as well"},
 	{"gc", SP_TIME_CLASS_GC, 0.10, look_kind, "Garbage collection stops tasks", "-e alloc",
 		"see who allocates; more memory for each task (spark.executor.memory, or fewer "
 		"spark.executor.cores) makes collections rarer",
-		"see who allocates; more spark.executor.memory makes collections rarer"},
+		"see who allocates; more spark.executor.memory makes collections rarer",
+		"see who allocates; more memory makes collections rarer: spark.driver.memory, for "
+		"the tasks run in the driver here"},
 	{"shuffle-read", SP_TIME_CLASS_SHUFFLE_READ, 0.20, look_kind,
 		"Tasks wait for shuffle blocks of other executors", "report --by wait",
 		"move fewer bytes: drop columns that nobody reads, aggregate before the exchange; "
 		"look at the network and at the executors that serve the blocks"},
 	{"shuffle-write", SP_TIME_CLASS_SHUFFLE_WRITE, 0.30, look_kind, "Tasks write shuffle files",
 		"report --by wait", "write fewer bytes, or to a faster disk (spark.local.dir)"},
+	{"driver-wait", .share = 0.20, .look = sp_finding_driver,
+		.words = "Tasks wait for the driver", .next = "-e wall -d 30 driver",
+		.advice = "smaller closures and broadcasts, fewer partitions; record the driver: "
+			  "its phases and threads say what keeps it from answering"},
 	{"storage", SP_TIME_CLASS_STORAGE, 0.20, look_kind,
 		"Tasks wait for HDFS or an object store", "report --by wait",
 		"read fewer and larger files, fewer columns; look at the store's own latency"},
 	{"disk", SP_TIME_CLASS_DISK, 0.20, look_kind, "Tasks wait for the local disk",
 		"report --by wait", "look at what else uses that disk; spills need more memory"},
-	{"lock", SP_TIME_CLASS_LOCK, 0.15, look_lock, "Tasks wait for locks", "-e lock",
+	{"lock", SP_TIME_CLASS_LOCK, 0.15, sp_finding_lock, "Tasks wait for locks", "-e lock",
 		"record with -e lock to see the lock's class and the thread that holds it"},
+	{"class-init", SP_TIME_CLASS_INIT, 0.15, sp_finding_lock,
+		"Tasks wait until another thread has initialised a class", "report",
+		"its static initialiser (<clinit> below the thread that runs it) is slow: let it "
+		"do less, or later, where a value is needed"},
 	{"codegen", SP_TIME_CLASS_COMPILE, 0.15, look_kind,
 		"Tasks wait for generated code to compile", "report --by wait",
 		"fewer different plans: cache the compiled query, or turn off "
@@ -379,14 +286,30 @@ const struct sp_finding_rule sp_finding_rules[] = {
 		"Tasks are launched, and their results sent, rather than run,", "report --by wait",
 		"fewer, larger tasks; fewer jobs in a loop; less in what each task carries "
 		"(closures, broadcasts) and returns"},
-	{"python", SP_TIME_CLASS_WORKER, 0.30, look_python, "Python workers compute", "report",
+	{"python", SP_TIME_CLASS_WORKER, 0.30, sp_finding_python, "Python workers are busy",
+		"report --lines",
 		"a built-in function of Spark SQL, or a pandas UDF that works on whole columns, is "
 		"usually several times faster"},
-	{"python-blocked", SP_TIME_CLASS_WORKER_WAIT, 0.30, look_python,
+	{"python-blocked", SP_TIME_CLASS_WORKER_WAIT, 0.30, sp_finding_python,
 		"Python workers wait for something other than the JVM", "report",
 		"a call that sleeps, or waits for a service or a file, once for each row: ask for "
 		"many "
 		"rows at once, or keep answers"},
+	{"udf", SP_TIME_CLASS_CPU, 0.30, sp_finding_called,
+		"Functions in Java or Scala that queries call for each row are busy",
+		"report --lines",
+		"a built-in function of Spark SQL runs as generated code; else make the function "
+		"itself faster: --lines shows where in it"},
+	{"blocked", SP_TIME_CLASS_NETWORK, 0.20, sp_finding_blocked,
+		"Your code, or a library of yours, sleeps or waits for the network",
+		"report --lines",
+		"a call that waits, once for each row: ask for many rows at once, keep answers, or "
+		"ask for several at a time; more partitions and spark.executor.cores than CPUs "
+		"help as well, for a task that waits needs no core",
+		.local = "a call that waits, once for each row: ask for many rows at once, keep "
+			 "answers, or ask for several at a time; more partitions, and a larger N "
+			 "in local[N] than there are CPUs, help as well, for a task that waits "
+			 "needs no core"},
 	{"spill", .area = "spill", .share = 0.10, .look = sp_finding_area,
 		.words = "Tasks spill: they write data to the disk that does not fit into their "
 			 "memory, and read it back,",
@@ -394,7 +317,9 @@ const struct sp_finding_rule sp_finding_rules[] = {
 		.advice = "more partitions (spark.sql.shuffle.partitions), so that each is "
 			  "smaller; more spark.executor.memory, or fewer spark.executor.cores",
 		.single = "more partitions (spark.sql.shuffle.partitions), so that each is "
-			  "smaller; more spark.executor.memory"},
+			  "smaller; more spark.executor.memory",
+		.local = "more partitions (spark.sql.shuffle.partitions), so that each is smaller; "
+			 "more spark.driver.memory, for the tasks run in the driver here"},
 	{"opens-files", .share = 0.30, .look = sp_finding_opens,
 		.words = "Tasks open files (find them, read their footers, set up readers) rather "
 			 "than read rows,",
@@ -428,13 +353,30 @@ const struct sp_finding_rule sp_finding_rules[] = {
 		.words = "Tasks start other programs and wait for them", .next = "report",
 		.advice = "start one for many rows; where Hadoop's Shell does it, give the "
 			  "executors Hadoop's native library"},
+	{"driver-gap", .share = 0.20, .look = sp_finding_gap, .next = "-e wall -d 30 driver",
+		.advice = "record the driver: its phases say what it does between jobs (planning, "
+			  "listing files, results, its own Python)",
+		.taskless = true},
+	{"listing", .share = 0.20, .look = sp_finding_listing,
+		.advice = "fewer directories and files; read the directories that are needed by "
+			  "their paths (with basePath); a table whose catalog has its partitions, "
+			  "rather than a path",
+		.taskless = true},
+	{"retries", .share = 0.05, .look = sp_finding_retries,
+		.words = "Tasks run once more (an earlier attempt of theirs or of their stage "
+			 "failed, or they are speculative copies)",
+		.next = "report",
+		.advice = "see in the driver's log or its UI why earlier attempts failed: what "
+			  "they did is lost, and the later they fail the more it is"},
 	{"tiny-tasks", .look = look_tiny,
 		.advice = "fewer, larger partitions: spark.sql.files.maxPartitionBytes, coalesce, "
 			  "spark.sql.adaptive.coalescePartitions"},
 	{"python-memory", .share = 0.90, .look = look_memory,
 		.advice =
 			"raise spark.executor.memoryOverhead or set spark.executor.pyspark.memory; "
-			"smaller Arrow batches (spark.sql.execution.arrow.maxRecordsPerBatch)"},
+			"smaller Arrow batches (spark.sql.execution.arrow.maxRecordsPerBatch)",
+		.local = "raise the container's memory, or lower N in local[N]; smaller Arrow "
+			 "batches (spark.sql.execution.arrow.maxRecordsPerBatch)"},
 };
 
 const size_t sp_finding_rule_count = SP_COUNT(sp_finding_rules);

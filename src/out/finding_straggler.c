@@ -7,12 +7,9 @@
 #include "out/number.h"
 #include "prof/model/tasks.h"
 
-#define FEW_SAMPLES 30 /* below this a task's own mix of time says nothing */
-
-static void free_spent(struct sp_time_class_of **s)
-{
-	sp_time_class_free(*s);
-}
+#define FEW_SAMPLES 30	/* below this a task's own mix of time says nothing */
+#define DIFFERENT   20	/* percent of a task's time */
+#define MORE_DATA   2.0 /* times as long on a core */
 
 /* What two kinds of tasks of a stage spent their time on: the straggler, and all others. */
 struct mix {
@@ -21,7 +18,7 @@ struct mix {
 
 static int mix_of(struct sp_facts *f, const struct sp_stage_row *r, struct mix *m)
 {
-	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
+	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
 
 	if (sp_time_class_new(&spent, f->p) < 0)
 		return -ENOMEM;
@@ -54,34 +51,69 @@ static bool is_beyond_chance(const struct mix *m, unsigned kind)
 	return (p[0] - p[1]) * (p[0] - p[1]) >= 25 * variance;
 }
 
-/* ". 61 % of its time is GC, of the other tasks' 4 %" */
-static void say_difference(struct sp_facts *f, const struct sp_stage_row *r, struct sp_finding *x)
+static bool is_work(unsigned kind)
 {
-	struct mix m = {0};
+	return kind == SP_TIME_CLASS_CPU || kind == SP_TIME_CLASS_SERIALISATION ||
+	       kind == SP_TIME_CLASS_WORKER || kind == SP_TIME_CLASS_WORKER_SERIAL;
+}
+
+/* How many times as long as the others, on average, it is on a core: the measure of what it has to
+ * do, whatever it waits for. 0: they have too little of that. */
+static double times_as_busy(const struct mix *m, uint32_t others)
+{
+	uint64_t work[2] = {0};
+
+	for (unsigned i = 0; i < SP_TIME_CLASS_KINDS; i++)
+		for (unsigned k = 0; k < 2 && is_work(i); k++)
+			work[k] += m->spent[k][i];
+	return work[1] && others ? (double)work[0] / ((double)work[1] / (double)others) : 0;
+}
+
+/* The kind of time of which it has more than the others, by 20 points and beyond chance; -1: none.
+ */
+static int different_kind(const struct mix *m)
+{
 	unsigned kind = 0;
 	double most = 0;
 
-	if (mix_of(f, r, &m) < 0)
-		f->error = -ENOMEM;
-	if (m.samples[0] < FEW_SAMPLES || m.samples[1] < FEW_SAMPLES)
-		return;
 	for (unsigned i = 0; i < SP_TIME_CLASS_KINDS; i++) {
-		double d = sp_percent(m.spent[0][i], m.weight[0]) -
-			   sp_percent(m.spent[1][i], m.weight[1]);
+		double d = sp_percent(m->spent[0][i], m->weight[0]) -
+			   sp_percent(m->spent[1][i], m->weight[1]);
 
 		if (d > most) {
 			most = d;
 			kind = i;
 		}
 	}
-	if (most >= 20 && is_beyond_chance(&m, kind))
-		sp_buf_addf(&x->says, ". %.0f %% of its time is %s, of the other tasks' %.0f %%",
-			sp_percent(m.spent[0][kind], m.weight[0]), sp_time_class_name(kind),
+	return most >= DIFFERENT && is_beyond_chance(m, kind) ? (int)kind : -1;
+}
+
+/* ". 61 % of its time is GC, of the other tasks' 4 %". Who has more data is busy for longer. */
+static void say_difference(struct sp_facts *f, const struct sp_stage_row *r, struct sp_finding *x)
+{
+	struct mix m = {0};
+	double busy;
+	int kind;
+
+	if (mix_of(f, r, &m) < 0)
+		f->error = -ENOMEM;
+	if (m.samples[0] < FEW_SAMPLES || m.samples[1] < FEW_SAMPLES)
+		return;
+	kind = different_kind(&m);
+	busy = times_as_busy(&m, r->tasks - 1);
+	if (kind >= 0)
+		sp_buf_addf(&x->says, ". %.0f %% of its time %s %s, of the other tasks' %.0f %%",
+			sp_percent(m.spent[0][kind], m.weight[0]),
+			kind == SP_TIME_CLASS_CORE ? "it" : "is", sp_time_class_name(kind),
 			sp_percent(m.spent[1][kind], m.weight[1]));
 	else
-		sp_buf_adds(&x->says,
-			". It spends its time on the same kinds of work as the others: it may have "
-			"more data");
+		sp_buf_adds(
+			&x->says, ". It spends its time on the same kinds of work as the others");
+	if (busy >= MORE_DATA)
+		sp_buf_addf(&x->says,
+			"%s computes %.*f times as long as they do on average: it may have more "
+			"data",
+			kind < 0 ? ", and" : "; it", busy < 10, busy);
 }
 
 void sp_finding_straggler(struct sp_facts *f, const struct sp_finding_rule *rule)
@@ -102,9 +134,13 @@ void sp_finding_straggler(struct sp_facts *f, const struct sp_finding_rule *rule
 		x->stage = r->stage;
 		x->attempt = r->attempt;
 		x->task = r->max_task;
-		sp_buf_addf(&x->says, "Stage %d.%d%s%s%s waits for one task: TID %lld %s %s%s, ",
-			r->stage, r->attempt, title.len ? " (" : "", sp_buf_str(&title),
-			title.len ? ")" : "", (long long)r->max_task,
+		sp_buf_addf(&x->says, "Stage %d.%d%s%s%s waits for ", r->stage, r->attempt,
+			title.len ? " (" : "", sp_buf_str(&title), title.len ? ")" : "");
+		if (r->long_tasks > 1)
+			sp_buf_addf(&x->says, "%u of its tasks. The longest: ", r->long_tasks);
+		else
+			sp_buf_adds(&x->says, "one task: ");
+		sp_buf_addf(&x->says, "TID %lld %s %s%s, ", (long long)r->max_task,
 			r->max.running ? "runs since" : "took", least,
 			sp_duration_format(r->max.ns, took, sizeof(took)));
 		sp_buf_addf(&x->says, "%s%.1f times the median of %u that finished (%s)", least,

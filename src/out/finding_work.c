@@ -1,6 +1,6 @@
 /* Rules about what tasks work on, whether they compute, wait for a core or for something else
- * meanwhile: areas of work, and the opening of files. Their lines are in the table of
- * finding_rules.c. */
+ * meanwhile: areas of work, and the opening of files; and about waits for the driver. Their lines
+ * are in the table of finding_rules.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static bool opens_files(const struct sp_dict *d, const struct sp_stack *s, struc
 	return false;
 }
 
-static const struct sp_stage_row *row_of(const struct sp_facts *f, const struct sp_task_run *t)
+const struct sp_stage_row *sp_finding_stage_of(
+	const struct sp_facts *f, const struct sp_task_run *t)
 {
 	for (size_t i = 0; i < f->stages.count; i++) {
 		const struct sp_stage_row *r = &f->stages.rows[i];
@@ -82,7 +83,37 @@ static const struct sp_stage_row *row_of(const struct sp_facts *f, const struct 
 	return NULL;
 }
 
-/* Sums into f->opens, by row. Stacks are looked at once. */
+/* Sums into f->amounts, by row. A task that was answered and has no core yet waits all the same. */
+static int count_asks(struct sp_facts *f, uint64_t *ret_broadcasts)
+{
+	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
+
+	if (sp_time_class_new(&spent, f->p) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->p->row_count; i++) {
+		const struct sp_sample *x = &f->p->rows[i];
+		const struct sp_task_run *t = sp_profile_task(f->p, x);
+		const struct sp_stage_row *r;
+		enum sp_time_class_asks asks;
+		enum sp_time_class c;
+
+		if (x->event != f->event || !t || t->name.stage < 0)
+			continue;
+		asks = sp_time_class_asks(spent, x->stack);
+		if (asks == SP_TIME_CLASS_ASKS_NOTHING)
+			continue;
+		c = sp_time_class_of_row(spent, x);
+		r = c != SP_TIME_CLASS_GC && c != SP_TIME_CLASS_CPU ? sp_finding_stage_of(f, t)
+								    : NULL;
+		if (!r)
+			continue;
+		f->amounts[r - f->stages.rows] += x->weight;
+		*ret_broadcasts += asks == SP_TIME_CLASS_ASKS_BROADCAST ? x->weight : 0;
+	}
+	return 0;
+}
+
+/* Sums into f->amounts, by row. Stacks are looked at once. */
 static int count_opens(struct sp_facts *f)
 {
 	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(f->p->dict) + 1ul, 1);
@@ -102,18 +133,18 @@ static int count_opens(struct sp_facts *f)
 						  sp_dict_get_stack(f->p->dict, x->stack), &text)
 						  ? 2
 						  : 1;
-		r = known[x->stack] == 2 ? row_of(f, t) : NULL;
+		r = known[x->stack] == 2 ? sp_finding_stage_of(f, t) : NULL;
 		if (r)
-			f->opens[r - f->stages.rows] += x->weight;
+			f->amounts[r - f->stages.rows] += x->weight;
 	}
 	return text.failed ? -ENOMEM : 0;
 }
 
-static uint64_t of_opens(
+uint64_t sp_finding_of_amounts(
 	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
 {
 	(void)rule;
-	return f->opens[r - f->stages.rows];
+	return f->amounts[r - f->stages.rows];
 }
 
 void sp_finding_opens(struct sp_facts *f, const struct sp_finding_rule *rule)
@@ -121,11 +152,36 @@ void sp_finding_opens(struct sp_facts *f, const struct sp_finding_rule *rule)
 	SP_AUTO_FREE uint64_t *opens = calloc(f->stages.count + 1, sizeof(*opens));
 	struct sp_finding *x = NULL;
 
-	f->opens = opens;
+	f->amounts = opens;
 	f->error = !opens ? -ENOMEM : count_opens(f);
 	if (f->error == 0)
-		x = sp_finding_sum(f, rule, of_opens);
-	f->opens = NULL;
+		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
+	f->amounts = NULL;
 	if (x)
 		sp_finding_next(x, rule);
+}
+
+/* Most of it is for broadcasts, or for the driver itself. */
+void sp_finding_driver(struct sp_facts *f, const struct sp_finding_rule *rule)
+{
+	SP_AUTO_FREE uint64_t *asks = calloc(f->stages.count + 1, sizeof(*asks));
+	uint64_t broadcasts = 0, all = 0;
+	struct sp_finding *x = NULL;
+
+	if (!f->stages.waiting)
+		return;
+	f->amounts = asks;
+	f->error = !asks ? -ENOMEM : count_asks(f, &broadcasts);
+	if (f->error == 0)
+		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
+	f->amounts = NULL;
+	if (!x)
+		return;
+	for (size_t i = 0; i < f->stages.count; i++)
+		all += asks[i];
+	sp_buf_adds(&x->says, broadcasts * 2 >= all
+				      ? ". Most of it is for broadcasts, which it has first"
+				      : ". Most of it is for its answers: where map outputs are, "
+					"whether a task may commit");
+	sp_finding_next(x, rule);
 }

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "out/escape.h"
 #include "out/finding_rules.h"
+#include "out/phases.h"
 
 /* The event whose weight is thread time: wall has the waits, cpu has none. Returns -1: neither. */
 static int time_event(const struct sp_profile *p)
@@ -50,7 +51,9 @@ struct sp_finding *sp_finding_add(
 	memmove(&to->list[at + 1], &to->list[at], (to->count - at) * sizeof(to->list[0]));
 	to->count++;
 	to->list[at] = (struct sp_finding){.rule = rule->name,
-		.advice = f->single && rule->single ? rule->single : rule->advice,
+		.advice = f->local && rule->local     ? rule->local
+			  : f->single && rule->single ? rule->single
+						      : rule->advice,
 		.time_ns = time_ns,
 		.stage = -1,
 		.attempt = -1,
@@ -94,21 +97,24 @@ int sp_findings_init(struct sp_findings *f, const struct sp_profile *p, struct s
 	int event = time_event(p), r;
 
 	*f = (struct sp_findings){0};
-	if (event < 0 || !p->task_count)
+	if (event < 0 || (!p->task_count && !sp_phases_is_driver(p)))
 		return 0;
 	facts.event = (unsigned)event;
 	r = sp_stage_table_init(&facts.stages, p, facts.event, areas);
 	facts.areas = facts.stages.areas;
 	r = r < 0 ? r : is_single(p, &facts.single);
+	facts.local = sp_phases_is_driver(p);
 	for (size_t i = 0; i < facts.stages.count; i++)
 		facts.weight += facts.stages.rows[i].weight;
-	for (size_t i = 0; r == 0 && facts.weight && i < sp_finding_rule_count; i++) {
-		sp_finding_rules[i].look(&facts, &sp_finding_rules[i]);
+	for (size_t i = 0; r == 0 && i < sp_finding_rule_count; i++) {
+		if (facts.weight || sp_finding_rules[i].taskless)
+			sp_finding_rules[i].look(&facts, &sp_finding_rules[i]);
 		r = facts.error;
 	}
 	for (unsigned i = 0; i < f->count; i++)
 		if (f->list[i].says.failed || f->list[i].next.failed)
 			r = -ENOMEM;
+	free(facts.kept);
 	sp_stage_table_done(&facts.stages);
 	return r;
 }
@@ -127,6 +133,10 @@ static void json_one(const struct sp_finding *x, struct sp_buf *out)
 		sp_buf_addf(out, ",\"stage\":%d,\"attempt\":%d", x->stage, x->attempt);
 	if (x->task >= 0)
 		sp_buf_addf(out, ",\"task\":%" PRId64, x->task);
+	if (x->executor) {
+		sp_buf_adds(out, ",\"executor\":");
+		sp_escape_json(x->executor, strlen(x->executor), out);
+	}
 	sp_buf_adds(out, ",\"says\":");
 	sp_escape_json(x->says.data, x->says.len, out);
 	sp_buf_adds(out, ",\"next\":");

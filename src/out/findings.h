@@ -16,6 +16,7 @@ struct sp_finding {
 	uint64_t time_ns;	/* thread time that it is about: what ranks it */
 	int32_t stage, attempt; /* where most of it was; -1: in no single stage */
 	int64_t task;		/* TID, of a finding about one task; -1: none */
+	const char *executor;	/* its id, of a finding about one; borrowed from the profile */
 	struct sp_buf says;	/* owned: what was found, with a number */
 	struct sp_buf next;	/* owned: the options of sparkprof that show more; may be empty */
 };

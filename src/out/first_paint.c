@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "out/thread_entry_frames.h"
 
 /* A frame is drawn from 0.7 pixels on (src/page/flame.js), here in a window of 4,096. */
@@ -24,23 +25,15 @@ struct list {
 struct drawer {
 	struct sp_page *g;
 	uint8_t *starts; /* owned: by node, how many frames that threads start with end there */
-	struct list next,
-		open;	     /* what is below a drawn node; starts whose callees are to be seen */
-	struct list members; /* of all drawn nodes, one after the other */
-	size_t *first;	     /* owned: the first member of each drawn node, and an end */
+	struct list next, open; /* what is below a drawn node; starts, to show their callees */
+	struct list members;	/* of all drawn nodes, one after the other */
+	size_t *first;		/* owned: the first member of each drawn node, and an end */
 };
 
 static int push(struct list *l, struct member m)
 {
-	if (l->count == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 256;
-		struct member *items = reallocarray(l->items, cap, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->cap = cap;
-	}
+	if (sp_grow(&l->items, &l->cap, l->count, sizeof(*l->items), 256) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = m;
 	return 0;
 }

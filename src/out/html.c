@@ -163,7 +163,7 @@ static void put_amount(
 	sp_sink_puts(sink, "</th></tr>\n");
 }
 
-/* In all, by stage, by what time was spent on. */
+/* In all, by stage, by time class. */
 static void put_amounts(const struct sp_diff *d, struct sp_sink *sink)
 {
 	sp_sink_puts(sink, "<table><caption>Time</caption><thead><tr><th>Base</th><th>New</th>"

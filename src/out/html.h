@@ -1,6 +1,6 @@
 /* The report page: one file that needs nothing else. The page itself is src/page, packed at build
  * time; the writer puts a title, a table of hot methods as text and the data (pagedata.h, deflated,
- * in base64, in two pieces: the script stands between them and draws what the first one has) into
+ * in base64, in two pieces: the script is between them and draws what the first one has) into
  * it. */
 #ifndef SP_OUT_HTML_H
 #define SP_OUT_HTML_H

@@ -1,5 +1,6 @@
-/* The report in Markdown, for tickets and for programs that read text: what stands out, the stages,
- * hot methods and the hottest stacks, in at most 200 lines whatever the recording's size. */
+/* The report in Markdown, for tickets and for programs that read text: the findings, the stages,
+ * operators, hot methods and the stacks as a tree, in at most 200 lines whatever the recording's
+ * size. */
 #include "out/out.h"
 
 #include <errno.h>
@@ -7,15 +8,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "out/escape.h"
+#include "base/safe_text.h"
 #include "out/findings.h"
 #include "out/hot_methods.h"
 #include "out/number.h"
 #include "out/phases.h"
 #include "out/stage_groups.h"
+#include "out/text_internal.h"
 
-enum { STAGES = 25, METHODS = 20, STACKS = 3, FRAMES = 15, EVENTS = 2, NOTES = 10, WORK = 4 };
-enum { PHASES = 12, GAPS = 3, QUERIES = 5, STAGES_BESIDE = 10 }; /* of a driver */
+enum { STAGES = 25, METHODS = 15, EVENTS = 2, NOTES = 10, WORK = 4 };
+enum { STAGES_BESIDE = 10 };		     /* of a driver, and of another event */
+enum { PHASES = 12, GAPS = 3, QUERIES = 5 }; /* of a driver */
+enum { WIDTH = 110 };			     /* columns of what is text */
 
 #define LEAST 0.05 /* percent of the recording: phases below are not listed */
 
@@ -30,9 +34,9 @@ static void put_code(const struct page *g, const char *name)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
-	sp_escape_utf8(name, strlen(name), &b);
+	sp_safe_people(name, strlen(name), &b);
 	for (size_t i = 0; i < b.len; i++)
-		if (b.data[i] == '`' || b.data[i] == '|' || (unsigned char)b.data[i] < ' ')
+		if (b.data[i] == '`' || b.data[i] == '|')
 			b.data[i] = '\'';
 	sp_sink_printf(g->sink, "`%s`", sp_buf_str(&b));
 }
@@ -42,13 +46,11 @@ static void put_words(const struct page *g, const char *words)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
-	sp_escape_utf8(words, strlen(words), &b);
+	sp_safe_people(words, strlen(words), &b);
 	for (size_t i = 0; i < b.len; i++) {
-		char c = (unsigned char)b.data[i] < ' ' ? ' ' : b.data[i];
-
-		if (strchr("\\`*_[]<>|#&", c))
+		if (strchr("\\`*_[]<>|#&", b.data[i]))
 			sp_sink_puts(g->sink, "\\");
-		sp_sink_write(g->sink, &c, 1);
+		sp_sink_write(g->sink, &b.data[i], 1);
 	}
 	if (b.failed && g->sink->error == 0)
 		g->sink->error = -ENOMEM;
@@ -81,7 +83,7 @@ static int put_findings(const struct page *g)
 	__attribute__((cleanup(sp_findings_done))) struct sp_findings f = {0};
 	int r = sp_findings_init(&f, g->p, g->o->view.areas);
 
-	if (r < 0 || !g->p->task_count)
+	if (r < 0 || (!g->p->task_count && !sp_phases_is_driver(g->p)))
 		return r;
 	sp_sink_puts(g->sink, "\n## What stands out\n\n");
 	for (unsigned i = 0; i < f.count; i++) {
@@ -237,25 +239,32 @@ static void put_methods(
 	}
 }
 
-static void put_stack(const struct page *g, const struct sp_view *v, const struct sp_view_stack *s)
+/* A part of the text report as it is. Nothing in a block of code is markup. */
+static int put_block(const struct page *g, const struct sp_view *v,
+	int (*part)(const struct sp_text *t, const struct sp_view *v))
 {
-	sp_sink_printf(g->sink, "\n%.1f %% in one stack, leaf first:\n\n",
-		sp_percent(s->weight, v->weight));
-	for (uint32_t i = 0; i < s->count && i < FRAMES; i++) {
-		sp_sink_puts(g->sink, "- ");
-		put_code(g, sp_view_get_frame(v, s->frames[s->count - 1 - i]).name);
-		sp_sink_puts(g->sink, "\n");
+	struct sp_out_opts o = *g->o;
+	struct sp_sink text;
+	struct sp_text t = {g->p, &o, &text, WIDTH};
+	int r;
+
+	o.colour = false;
+	o.utf8 = true;
+	sp_sink_init(&text, -1);
+	r = part(&t, v);
+	if (r == 0 && text.error == 0 && text.buf.len) {
+		for (size_t i = 0; i < text.buf.len; i++)
+			if (text.buf.data[i] == '`')
+				text.buf.data[i] = '\'';
+		sp_sink_printf(g->sink, "\n```\n%s```\n",
+			sp_buf_str(&text.buf) + (text.buf.data[0] == '\n'));
 	}
-	if (s->count > FRAMES)
-		sp_sink_printf(g->sink, "- … %u more\n", s->count - FRAMES);
+	r = r < 0 ? r : text.error;
+	sp_sink_done(&text);
+	return r;
 }
 
-static bool is_driver(const struct page *g)
-{
-	return g->p->executor_id && strcmp(string(g, g->p->executor_id), "driver") == 0;
-}
-
-static int put_view(const struct page *g, const struct sp_view *v, bool stacks)
+static int put_view(const struct page *g, const struct sp_view *v, bool first)
 {
 	__attribute__((cleanup(sp_hot_methods_done))) struct sp_hot_methods hot = {0};
 	int r = sp_hot_methods_init(&hot, v, 0);
@@ -263,19 +272,22 @@ static int put_view(const struct page *g, const struct sp_view *v, bool stacks)
 
 	if (r < 0)
 		return r;
-	sp_sink_printf(g->sink, "\n## %s: %s samples", string(g, v->event->name_id),
-		sp_number(v->samples, n));
+	sp_sink_puts(g->sink, "\n## ");
+	put_words(g, string(g, v->event->name_id));
+	sp_sink_printf(g->sink, ": %s samples", sp_number(v->samples, n));
 	sp_sink_printf(g->sink, ", %s\n", sp_number_unit(v->weight, v->event->unit, n));
-	r = stacks ? put_phases(g, v) : 0;
+	r = first ? put_phases(g, v) : 0;
 	if (r == 0 && g->p->task_count)
-		r = put_stages(g, v, is_driver(g) ? STAGES_BESIDE : STAGES);
+		r = put_stages(g, v, first && !sp_phases_is_driver(g->p) ? STAGES : STAGES_BESIDE);
 	put_methods(g, v, &hot);
-	for (size_t i = 0; stacks && i < v->stack_count && i < STACKS; i++)
-		put_stack(g, v, &v->stacks[hot.stacks[i]]);
-	return r;
+	if (r == 0 && first)
+		r = put_block(g, v, sp_text_operators);
+	if (r == 0 && first)
+		r = put_block(g, v, sp_text_lines);
+	return r == 0 && first ? put_block(g, v, sp_text_tree) : r;
 }
 
-static int put_event(const struct page *g, const char *event, bool stacks)
+static int put_event(const struct page *g, const char *event, bool first)
 {
 	struct sp_view_opts o = g->o->view;
 	struct sp_view *v;
@@ -287,7 +299,7 @@ static int put_event(const struct page *g, const char *event, bool stacks)
 	if (r < 0)
 		return r;
 	if (v->event && v->weight)
-		r = put_view(g, v, stacks);
+		r = put_view(g, v, first);
 	sp_view_free(v);
 	return r;
 }

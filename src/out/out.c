@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "out/html.h"
 #include "out/number.h"
 #include "out/svg.h"
@@ -17,6 +18,7 @@ const struct sp_out_format sp_out_formats[SP_FORMAT_COUNT] = {
 		.one_event = true},
 	[SP_FORMAT_JFR] = {"jfr", "jfr", NULL},
 	[SP_FORMAT_PPROF] = {"pprof", "pb.gz pb pprof", sp_out_pprof},
+	[SP_FORMAT_OTLP] = {"otlp", "otlp", sp_out_otlp},
 	[SP_FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", sp_out_speedscope},
 	[SP_FORMAT_CSV] = {"csv", "csv", sp_out_csv},
 	[SP_FORMAT_JSON] = {"json", "json", sp_out_json},
@@ -62,7 +64,7 @@ static size_t ends_in(const char *list, const char *base)
 
 const struct sp_out_format *sp_out_by_path(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = sp_path_base(path);
 	const struct sp_out_format *best = NULL;
 	size_t longest = 0;
 

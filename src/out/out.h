@@ -14,7 +14,12 @@ struct sp_out_opts {
 	bool colour;	    /* the caller knows: a terminal, and NO_COLOR is not set */
 	bool utf8;	    /* bars and dots beyond ASCII */
 	unsigned width;	    /* columns of text; 0: 80 */
+	bool parts;	    /* text: only the two lists below, where they are not 0 */
 	unsigned methods;   /* text: how many hot methods; 0: 20 */
+	unsigned traces;    /* text with @parts: how many of the heaviest stacks */
+	double minwidth;    /* html, svg: percent; narrower frames are left out; 0: none for that */
+	bool reverse;	    /* html, svg: callers above callees */
+	bool inverted;	    /* html, svg: roots at the top; with @reverse, at the bottom */
 	const char *source; /* --source: a directory of code; NULL: none */
 };
 
@@ -30,6 +35,7 @@ enum sp_format {
 	SP_FORMAT_COLLAPSED,
 	SP_FORMAT_JFR,
 	SP_FORMAT_PPROF,
+	SP_FORMAT_OTLP,
 	SP_FORMAT_SPEEDSCOPE,
 	SP_FORMAT_CSV,
 	SP_FORMAT_JSON,
@@ -62,6 +68,7 @@ sp_out_fn sp_out_collapsed;
 sp_out_fn sp_out_csv;
 sp_out_fn sp_out_json;
 sp_out_fn sp_out_markdown;
+sp_out_fn sp_out_otlp;
 sp_out_fn sp_out_pprof;
 sp_out_fn sp_out_speedscope;
 sp_out_fn sp_out_text;

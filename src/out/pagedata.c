@@ -24,7 +24,6 @@ static void done(struct sp_page *g)
 	free(g->place);
 	free(g->leaves);
 	free(g->uses);
-	free(g->known_areas);
 	free(g->labels);
 	free(g->profile_stack);
 	sp_time_class_free(g->spent);
@@ -53,19 +52,6 @@ static uint32_t add_stack(struct sp_page *g, const struct sp_view *v, const stru
 	return node;
 }
 
-/* The area of a frame by itself, as trie.h has it; each is looked up once. */
-static uint8_t area_of(struct sp_page *g, const struct sp_frame_ref *f)
-{
-	enum { UNSEEN, NONE, FIRST };
-	uint32_t method = f->method <= sp_dict_methods(g->p->dict) ? f->method : 0;
-	uint8_t *known =
-		&g->known_areas[(size_t)method * SP_FRAME_TYPES + f->type % SP_FRAME_TYPES];
-
-	if (*known == UNSEEN)
-		*known = (uint8_t)(sp_area_of_ref(g->areas, g->p->dict, f) + FIRST);
-	return (uint8_t)(*known - NONE);
-}
-
 /* Lines, types and areas are the profile's, not the view's: they vote at the nodes of the same
  * stack, from the leaf on. */
 static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t votes)
@@ -78,7 +64,7 @@ static void vote(struct sp_page *g, uint32_t node, uint32_t stack, uint64_t vote
 
 		sp_trie_vote(&g->trie, node, f->line, (uint8_t)sp_frame_name_type(d, f), votes);
 		if (!g->trie.nodes[node].area)
-			g->trie.nodes[node].area = area_of(g, f);
+			g->trie.nodes[node].area = (uint8_t)(sp_area_of_ref(g->areas, d, f) + 1);
 		node = g->trie.nodes[node].parent;
 	}
 	for (; node; node = g->trie.nodes[node].parent)
@@ -286,16 +272,14 @@ static int settle_areas(struct sp_page *g)
 
 static int prepare_areas(struct sp_page *g, const struct sp_out_opts *opts)
 {
-	size_t methods = (size_t)sp_dict_methods(g->p->dict) + 1;
-	int r = 0;
+	int r;
 
 	g->areas = opts->view.areas;
-	if (!g->areas) {
-		r = sp_areas_new(&g->areas, NULL, NULL);
-		g->own_areas = r == 0;
-	}
-	g->known_areas = calloc(methods, SP_FRAME_TYPES);
-	return r < 0 || !g->known_areas ? -ENOMEM : 0;
+	if (g->areas)
+		return 0;
+	r = sp_areas_new(&g->areas, NULL, NULL);
+	g->own_areas = r == 0;
+	return r < 0 ? r : sp_areas_learn(g->areas, g->p);
 }
 
 /* The first bucket of the page's time: where the recording or its first sample begins. */

@@ -3,7 +3,7 @@
  *
  *   "SPPG" version section*   section: id, length in bytes, contents; unknown ids are skipped
  *
- * What the first picture needs stands in front of the rest, the tree and the samples, which the
+ * What the first picture needs comes before the rest, the tree and the samples, which the
  * page has as a piece of its own.
  *
  * A number is a varint (7 bits a byte, low ones first, the top bit says that more follow); a signed
@@ -12,7 +12,7 @@
  * 1 meta: JSON. Title, target, runtime, start and length, bucket, events, states, areas, what was
  *   lost, names of stages; what samples have (rows, states, areas; none of a task: "unlabelled");
  * "folded" where labels are stages, not tasks (coarsen.h); "times" of stages with their slowest
- * tasks, whose "label" is as in 8; "diff" where events 0 and 1 are the sides of a comparison.
+ * tasks (their "label" is as in 8); "diff" where events 0 and 1 are the sides of a comparison.
  *
  * 2 strings: count, column of lengths in bytes, the bytes (UTF-8).
  *
@@ -29,7 +29,7 @@
  *
  * 6 samples: once per event. Event, rows, groups, then columns: per group thread + 1 (0 unknown;
  *   difference to the group before) and its rows; per row bucket (difference to the row before in
- *   the group), buckets beyond that one it covers, stack, state + 1 (0 not told), label (0 none;
+ *   the group), buckets beyond that one it covers, stack, state + 1 (0 unknown), label (0 none;
  *   signed, difference to the row before in the group), value. Value times the event's quantum is
  *   the weight; quanta are shared out so that sums are right to one quantum. A comparison counts
  *   samples ("counted" in the meta data), as its other formats do, unless weights were asked for.
@@ -44,9 +44,9 @@
  * 9 spans: when tasks ran. Count, columns: label, start in milliseconds (signed, difference),
  * length in microseconds.
  *
- * 10 waits: what time was spent on (time_class.h), by stack and state; only where tasks ran. Kinds
- * of stacks, then for each kind a column: the class in each state, the first of a state that is not
- * told; then a column: the kind of each of the stacks of 5. "waits" in the meta data names the
+ * 10 waits: time by class (time_class.h), by stack and state; only where tasks ran. Kinds
+ * of stacks, then for each kind a column: the class in each state, the first of an unknown
+ * state; then a column: the kind of each of the stacks of 5. "waits" in the meta data names the
  * classes.
  *
  * 11 picture: the graph that the page opens with (first_paint.h), of the first event with rows; not

@@ -341,6 +341,14 @@ static void json_lines(struct sp_buf *b, const struct sp_page *g)
 	sp_buf_addc(b, ']');
 }
 
+/* What the page opens with, where it is not the usual. */
+static void json_opens(struct sp_buf *b, const struct sp_out_opts *o)
+{
+	sp_buf_addf(b, ",\"opens\":{%s%s%s},\"minwidth\":%g",
+		o->reverse ? "\"view\":\"callers\"" : "", o->reverse && !o->inverted ? "," : "",
+		o->reverse != o->inverted ? "\"up\":\"1\"" : "", o->minwidth);
+}
+
 void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count, struct sp_buf *b)
 {
 	const struct sp_profile *p = g->p;
@@ -354,7 +362,7 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 		",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"truncated\":%" PRIu64
 		",\"unknown\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"outside\":%" PRIu64,
 		p->samples, p->lost_total, p->truncated, p->unknown, g->filtered, p->outside);
-	sp_throttle_tell(p, limit, sizeof(limit));
+	sp_throttle_describe(p, limit, sizeof(limit));
 	sp_buf_adds(b, ",\"limit\":");
 	sp_escape_json(limit, strlen(limit), b);
 	json_text(b, p, "title", p->title_id);
@@ -386,5 +394,7 @@ void sp_page_meta(const struct sp_page *g, const uint32_t *states, size_t count,
 	json_driver(b, g);
 	json_diff(b, g->diff);
 	json_lines(b, g);
+	if (!g->diff)
+		json_opens(b, g->o);
 	sp_buf_addc(b, '}');
 }

@@ -25,7 +25,6 @@ struct sp_page {
 	const struct sp_diff *diff; /* borrowed; NULL: no comparison */
 	struct sp_areas *areas;	    /* borrowed, unless own_areas */
 	bool own_areas;
-	uint8_t *known_areas;  /* owned: what a frame's area is + 1, by method and type */
 	struct sp_dict *names; /* owned: names of frames; ids are the tree's frames */
 	struct sp_trie trie;
 	struct sp_trie picture;	 /* see first_paint.h; empty in a comparison */

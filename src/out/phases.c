@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "out/escape.h"
 #include "out/number.h"
 #include "prof/model/tasks.h"
@@ -19,7 +20,7 @@ static void free_work(struct sp_driver_work_of **w)
 	sp_driver_work_free(*w);
 }
 
-static bool is_driver(const struct sp_profile *p)
+bool sp_phases_is_driver(const struct sp_profile *p)
 {
 	return p->executor_id &&
 	       strcmp(sp_dict_get_string(p->dict, p->executor_id, NULL), "driver") == 0;
@@ -64,15 +65,8 @@ static void time_done(struct time *t)
 
 static int add_part(struct time *t, struct part x)
 {
-	if (t->part_count == t->part_cap) {
-		size_t cap = t->part_cap ? 2 * t->part_cap : 1024;
-		struct part *more = realloc(t->parts, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->parts = more;
-		t->part_cap = cap;
-	}
+	if (sp_grow(&t->parts, &t->part_cap, t->part_count, sizeof(*t->parts), 1024) < 0)
+		return -ENOMEM;
 	t->parts[t->part_count++] = x;
 	return 0;
 }
@@ -87,7 +81,7 @@ static int add_row(struct time *t, const struct sp_sample *x, enum sp_driver_wor
 	for (uint64_t b = x->bucket; b <= (uint64_t)x->bucket + x->span && r == 0; b++) {
 		if (b < t->first || b - t->first >= t->count)
 			continue;
-		t->job[b - t->first] |= work == SP_DRIVER_WORK_JOB;
+		t->job[b - t->first] |= sp_driver_work_is_job(work);
 		r = add_part(
 			t, (struct part){b - t->first, share, x->thread, (uint8_t)work, beside});
 	}
@@ -234,6 +228,8 @@ static void find_gaps(struct sp_phases *f, const struct time *t, uint64_t bucket
 		}
 		count_once(g.work, beside);
 		f->jobless_ns += g.took_ns;
+		for (unsigned k = 0; k < SP_WORKS; k++)
+			f->jobless_work[k] += g.work[k];
 		if (g.took_ns >= GAP_NS)
 			keep_gap(f, &g);
 		g = (struct sp_gap){0};
@@ -318,7 +314,7 @@ int sp_phases_init(struct sp_phases *f, const struct sp_profile *p, unsigned eve
 	bool wall = strcmp(sp_profile_event_name(p, event), "wall") == 0;
 
 	*f = (struct sp_phases){0};
-	if (!is_driver(p) || p->events[event].unit != SP_UNIT_NS)
+	if (!sp_phases_is_driver(p) || p->events[event].unit != SP_UNIT_NS)
 		return 0;
 	if (sp_driver_work_new(&w, p) < 0 || (wall && time_init(&t, p) < 0))
 		return -ENOMEM;

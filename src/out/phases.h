@@ -29,12 +29,16 @@ struct sp_phases {
 	enum sp_driver_work order[SP_WORKS]; /* those that have any, longest first */
 	size_t count;
 	uint64_t covered_ns, jobless_ns;    /* the recording, and what of it had no job */
+	uint64_t jobless_work[SP_WORKS];    /* thread time in that, as in a gap */
 	struct sp_gap gaps[SP_PHASES_GAPS]; /* the longest, longest first */
 	size_t gap_count;
 	struct sp_phase_query *queries; /* owned: longest first; where the event log was given */
 	size_t query_count;
 	bool timed; /* the gaps are known: a wall recording with times */
 };
+
+/* Whether it is a recording of one driver. */
+bool sp_phases_is_driver(const struct sp_profile *p);
 
 void sp_phases_done(struct sp_phases *f);
 

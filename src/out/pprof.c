@@ -10,15 +10,14 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "prof/model/tasks.h"
+#include "out/proto_names.h"
+#include "out/proto_put.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 64 << 10 };
 
 struct writer {
 	struct sp_buf out, message, packed;
-	struct sp_dict *strings;   /* owned: ids are positions in the string table */
-	struct sp_dict *functions; /* owned: methods are functions by name, and locations by line */
-	uint32_t functions_written, locations_written;
+	struct sp_proto_names names;
 };
 
 static void writer_done(struct writer *w)
@@ -26,82 +25,47 @@ static void writer_done(struct writer *w)
 	sp_buf_done(&w->out);
 	sp_buf_done(&w->message);
 	sp_buf_done(&w->packed);
-	sp_dict_free(w->strings);
-	sp_dict_free(w->functions);
-}
-
-static void varint(struct sp_buf *b, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		sp_buf_addc(b, (char)(v | 0x80));
-	sp_buf_addc(b, (char)v);
-}
-
-static void number(struct sp_buf *b, uint32_t field, uint64_t v)
-{
-	varint(b, field << 3);
-	varint(b, v);
-}
-
-static void bytes(struct sp_buf *b, uint32_t field, const void *data, size_t n)
-{
-	varint(b, field << 3 | 2);
-	varint(b, n);
-	sp_buf_add(b, data, n);
-}
-
-/* Position in the string table: 0 is "", as the format wants it. */
-static uint32_t string(struct writer *w, const char *s)
-{
-	return *s ? sp_dict_string(w->strings, s, strlen(s)) : 0;
+	sp_proto_names_done(&w->names);
 }
 
 /* {type, unit} */
 static void value_type(struct writer *w, uint32_t field, const char *type, const char *unit)
 {
 	sp_buf_clear(&w->message);
-	number(&w->message, 1, string(w, type));
-	number(&w->message, 2, string(w, unit));
-	bytes(&w->out, field, w->message.data, w->message.len);
+	sp_proto_put_number(&w->message, 1, sp_proto_string(&w->names, type));
+	sp_proto_put_number(&w->message, 2, sp_proto_string(&w->names, unit));
+	sp_proto_put_bytes(&w->out, field, w->message.data, w->message.len);
 }
 
 /* The id of a function with that name, written when new. */
 static uint32_t function(struct writer *w, const char *name)
 {
-	struct sp_method m = {.name_id = string(w, name)};
-	uint32_t id = sp_dict_method(w->functions, &m);
+	uint32_t string;
+	bool is_new;
+	uint32_t id = sp_proto_function(&w->names, name, &string, &is_new);
 
-	if (id == 0 || m.name_id == 0)
-		return id;
-	if (id > w->functions_written) {
-		w->functions_written = id;
+	if (is_new) {
 		sp_buf_clear(&w->message);
-		number(&w->message, 1, id);
-		number(&w->message, 2, m.name_id);
-		number(&w->message, 3, m.name_id);
-		bytes(&w->out, 5, w->message.data, w->message.len);
+		sp_proto_put_number(&w->message, 1, id);
+		sp_proto_put_number(&w->message, 2, string);
+		sp_proto_put_number(&w->message, 3, string);
+		sp_proto_put_bytes(&w->out, 5, w->message.data, w->message.len);
 	}
 	return id;
 }
 
-/* Locations have ids of their own: a frame of the dictionary's threads, which are (function, line).
- */
 static uint32_t location(struct writer *w, const struct sp_view_frame *f)
 {
-	struct sp_thread key = {.tid = function(w, f->name), .java_id = f->line};
-	uint32_t id = key.tid ? sp_dict_thread(w->functions, &key) : 0;
-	SP_AUTO_BUF struct sp_buf line = {0};
+	uint32_t of = function(w, f->name);
+	bool is_new;
+	uint32_t id = sp_proto_location(&w->names, of, f->line, &is_new);
 
-	if (id <= w->locations_written)
-		return id;
-	w->locations_written = id;
-	number(&line, 1, key.tid);
-	if (f->line)
-		number(&line, 2, f->line);
-	sp_buf_clear(&w->message);
-	number(&w->message, 1, id);
-	bytes(&w->message, 4, line.data, line.len);
-	bytes(&w->out, 4, w->message.data, w->message.len);
+	if (is_new) {
+		sp_buf_clear(&w->message);
+		sp_proto_put_number(&w->message, 1, id);
+		sp_proto_put_line(&w->message, 4, of, f->line);
+		sp_proto_put_bytes(&w->out, 4, w->message.data, w->message.len);
+	}
 	return id;
 }
 
@@ -111,36 +75,17 @@ static void label(struct writer *w, const char *key, const char *value)
 
 	if (!*value)
 		return;
-	number(&b, 1, string(w, key));
-	number(&b, 2, string(w, value));
-	bytes(&w->message, 3, b.data, b.len);
+	sp_proto_put_number(&b, 1, sp_proto_string(&w->names, key));
+	sp_proto_put_number(&b, 2, sp_proto_string(&w->names, value));
+	sp_proto_put_bytes(&w->message, 3, b.data, b.len);
 }
 
-static void label_number(struct writer *w, const char *key, int64_t number, int64_t attempt)
+static void label_of_task(void *ctx, enum sp_proto_label which, const char *text)
 {
-	char text[48];
+	static const char *const keys[SP_PROTO_LABELS] = {
+		"app", "executor", "span", "stage", "task", "sql"};
 
-	if (number < 0)
-		return;
-	snprintf(text, sizeof(text), attempt < 0 ? "%lld" : "%lld.%lld", (long long)number,
-		(long long)attempt);
-	label(w, key, text);
-}
-
-static void label_task(struct writer *w, const struct sp_profile *p, uint32_t task)
-{
-	const struct sp_task_run *t = task && task <= p->task_count ? &p->tasks[task - 1] : NULL;
-	const struct sp_stage *s;
-
-	if (!t)
-		return;
-	s = sp_profile_find_stage(p, t->app, t->name.stage, t->name.stage_attempt);
-	label(w, "app", sp_dict_get_string(p->dict, t->app, NULL));
-	label(w, "executor", sp_dict_get_string(p->dict, t->executor, NULL));
-	label(w, "span", sp_dict_get_string(p->dict, t->label, NULL));
-	label_number(w, "stage", t->name.stage, t->name.stage_attempt);
-	label_number(w, "task", t->name.task_id, -1);
-	label_number(w, "sql", s ? s->sql : -1, -1);
+	label(ctx, keys[which], text);
 }
 
 static int add_stack(struct writer *w, const struct sp_view *v, const struct sp_view_stack *s,
@@ -156,28 +101,23 @@ static int add_stack(struct writer *w, const struct sp_view *v, const struct sp_
 
 		if (id == 0)
 			return -ENOMEM;
-		varint(&w->packed, id);
+		sp_proto_put_varint(&w->packed, id);
 	}
 	sp_buf_clear(&w->message);
-	bytes(&w->message, 1, w->packed.data, w->packed.len);
+	sp_proto_put_bytes(&w->message, 1, w->packed.data, w->packed.len);
 	sp_buf_clear(&w->packed);
 	for (unsigned i = 0; i < events; i++) {
-		varint(&w->packed, i == event ? s->samples : 0);
-		varint(&w->packed, i == event ? s->weight : 0);
+		sp_proto_put_varint(&w->packed, i == event ? s->samples : 0);
+		sp_proto_put_varint(&w->packed, i == event ? s->weight : 0);
 	}
-	bytes(&w->message, 2, w->packed.data, w->packed.len);
+	sp_proto_put_bytes(&w->message, 2, w->packed.data, w->packed.len);
 	if (s->thread)
 		sp_frame_name_thread(d, s->thread, &name);
 	label(w, "thread", sp_buf_str(&name));
 	label(w, "state", sp_dict_get_string(d, s->state, NULL));
-	label_task(w, v->profile, s->task);
-	bytes(&w->out, 2, w->message.data, w->message.len);
+	sp_proto_labels_of_task(v->profile, s->task, label_of_task, w);
+	sp_proto_put_bytes(&w->out, 2, w->message.data, w->message.len);
 	return 0;
-}
-
-static const char *unit_name(enum sp_unit unit)
-{
-	return unit == SP_UNIT_NS ? "nanoseconds" : unit == SP_UNIT_BYTES ? "bytes" : "count";
 }
 
 /* Which events are written, and how many. */
@@ -208,7 +148,7 @@ static int add_events(struct writer *w, const struct sp_profile *p, const struct
 
 		snprintf(count, sizeof(count), n > 1 ? "%s_samples" : "samples", name);
 		value_type(w, 1, count, "count");
-		value_type(w, 1, name, unit_name(e->unit));
+		value_type(w, 1, name, sp_proto_unit(e->unit));
 	}
 	for (unsigned i = 0; i < n && r == 0; i++) {
 		const struct sp_event *e = &p->events[list[i]];
@@ -226,7 +166,7 @@ static int add_events(struct writer *w, const struct sp_profile *p, const struct
 		sp_view_free(v);
 		if (i == 0 && e->unit == SP_UNIT_NS && e->interval) {
 			value_type(w, 11, o.event, "nanoseconds");
-			number(&w->out, 12, e->interval);
+			sp_proto_put_number(&w->out, 12, e->interval);
 		}
 	}
 	return r;
@@ -253,27 +193,25 @@ static int write_gzip(const struct sp_buf *b, struct sp_sink *sink)
 
 int sp_out_pprof(const struct sp_profile *p, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	__attribute__((cleanup(writer_done))) struct writer w = {.functions_written = 0};
+	__attribute__((cleanup(writer_done))) struct writer w = {.names.strings = NULL};
 	SP_AUTO_BUF struct sp_buf comment = {0};
-	int r = sp_dict_new(&w.strings, 1ull << 30);
+	int r = sp_proto_names_init(&w.names);
 
-	if (r == 0)
-		r = sp_dict_new(&w.functions, 1ull << 30);
 	if (r < 0)
 		return r;
 	r = add_events(&w, p, &opts->view);
 	if (p->start_ns)
-		number(&w.out, 9, p->start_ns);
+		sp_proto_put_number(&w.out, 9, p->start_ns);
 	if (p->duration_ns)
-		number(&w.out, 10, p->duration_ns);
+		sp_proto_put_number(&w.out, 10, p->duration_ns);
 	sp_out_summary(p, &comment);
-	number(&w.out, 13, string(&w, sp_buf_str(&comment)));
-	bytes(&w.out, 6, "", 0);
-	for (uint32_t i = 1; i <= sp_dict_strings(w.strings); i++) {
+	sp_proto_put_number(&w.out, 13, sp_proto_string(&w.names, sp_buf_str(&comment)));
+	sp_proto_put_bytes(&w.out, 6, "", 0);
+	for (uint32_t i = 1; i <= sp_dict_strings(w.names.strings); i++) {
 		size_t n;
-		const char *s = sp_dict_get_string(w.strings, i, &n);
+		const char *s = sp_dict_get_string(w.names.strings, i, &n);
 
-		bytes(&w.out, 6, s, n);
+		sp_proto_put_bytes(&w.out, 6, s, n);
 	}
 	if (r == 0 && (w.out.failed || w.message.failed || w.packed.failed))
 		r = -ENOMEM;

@@ -29,7 +29,7 @@ static void write_all(struct sp_sink *s, const char *p, size_t n)
 		} else if (errno == EAGAIN) {
 			struct pollfd pfd = {.fd = s->fd, .events = POLLOUT};
 
-			poll(&pfd, 1, -1); /* a terminal or pipe that somebody set non-blocking */
+			poll(&pfd, 1, -1); /* a terminal or pipe that was set non-blocking */
 		} else if (errno != EINTR) {
 			s->error = -errno;
 		}

@@ -14,7 +14,7 @@ struct sp_sink {
 	int error; /* 0 or the first -errno; nothing is written after it */
 };
 
-/* @fd: borrowed until sp_sink_done; -1 collects in memory (sink.buf). A pipe whose reader has gone
+/* @fd: borrowed until sp_sink_done; -1 collects in memory (sink.buf). A pipe without a reader
  * gives -EPIPE: the program must ignore SIGPIPE. */
 void sp_sink_init(struct sp_sink *s, int fd);
 

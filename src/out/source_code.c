@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 enum { FILES = 200000, DEPTH = 40, SIZE = 8 << 20, SHOWN = 200 };
 
@@ -33,15 +34,8 @@ static bool is_source(const char *name)
 
 static int keep_path(struct sp_source_code *s, const char *path)
 {
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 256;
-		char **more = reallocarray(s->paths, cap, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->paths = more;
-		s->cap = cap;
-	}
+	if (sp_grow(&s->paths, &s->cap, s->count, sizeof(*s->paths), 256) < 0)
+		return -ENOMEM;
 	s->paths[s->count] = strdup(path);
 	return s->paths[s->count] ? (s->count++, 0) : -ENOMEM;
 }

@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "prof/spark/loose_words.h"
 
 /* What makes two stages the same work. */
 struct key {
 	uint32_t row;
 	int32_t stage;
 	const char
-		*words; /* the id of a streaming query, or the stage's name; "": it stays alone */
+		*words;	  /* the id of a streaming query, or the stage's name; "": it stays alone */
+	const char *site; /* where it was called: many calls may have one description */
+	const char *plan; /* of its query, where nothing better is known of the call: "" else */
 	bool streaming;
 	int64_t run;	/* SQL execution or job in which it ran; the stage itself where neither is
 			   known */
@@ -24,6 +27,10 @@ static struct key key_of(const struct sp_profile *p, const struct sp_stage_row *
 	const struct sp_stage *a = r->about;
 	struct key k = {.row = row, .stage = r->stage, .words = sp_stage_table_name(p, r)};
 
+	k.site = sp_stage_table_site(p, r);
+	k.plan = "";
+	if (a && sp_words_from_python(k.site))
+		k.plan = sp_dict_get_string(p->dict, a->plan ? a->plan : a->pipelines, NULL);
 	k.streaming = a && a->query;
 	if (k.streaming)
 		k.words = sp_dict_get_string(p->dict, a->query, NULL);
@@ -41,10 +48,21 @@ static int compare_number(int64_t x, int64_t y)
 	return x < y ? -1 : x > y;
 }
 
+/* Calls from Python have the JDK's frames for sites, which change from the 16th call on. */
+static int compare_site(const char *a, const char *b)
+{
+	const char *x = sp_words_from_python(a), *y = sp_words_from_python(b);
+	size_t m = x ? (size_t)(x - a) : strlen(a), n = y ? (size_t)(y - b) : strlen(b);
+	int c = strncmp(a, b, m < n ? m : n);
+
+	return c ? c : m < n ? -1 : m > n;
+}
+
 /* Whether they are of one application, kind and name, and the same attempt. */
 static int compare_words(const struct sp_stage_table *s, const struct key *x, const struct key *y)
 {
 	const struct sp_stage_row *a = &s->rows[x->row], *b = &s->rows[y->row];
+	int c;
 
 	if (x->streaming != y->streaming)
 		return x->streaming ? -1 : 1;
@@ -52,7 +70,14 @@ static int compare_words(const struct sp_stage_table *s, const struct key *x, co
 		return a->app < b->app ? -1 : 1;
 	if (a->attempt != b->attempt && !x->streaming)
 		return a->attempt < b->attempt ? -1 : 1;
-	return strcmp(x->words, y->words);
+	if (x->streaming)
+		return strcmp(x->words, y->words);
+	c = compare_site(x->words, y->words);
+	if (c == 0)
+		c = compare_site(x->site, y->site);
+	if (c != 0)
+		return c;
+	return strcmp(x->plan, y->plan);
 }
 
 static int by_run(const void *a, const void *b, void *stages)
@@ -218,7 +243,7 @@ void sp_stage_groups_title(const struct sp_stage_groups *g, const struct sp_stag
 		add_batches(g, x, p, out);
 	} else {
 		sp_stage_table_group(p, first, out);
-		sp_buf_adds(out, sp_stage_table_name(p, first));
+		sp_stage_table_words(p, first, out);
 	}
 	if (numbers)
 		sp_buf_addf(out, " (stages %d.%d %s %d.%d)", first->stage, first->attempt,

@@ -11,7 +11,8 @@
 #include "out/number.h"
 #include "prof/model/tasks.h"
 
-#define LAG_NS 1000000000ull /* what a straggler costs at least */
+#define LAG_NS	1000000000ull /* what a straggler costs at least */
+#define LONG_NS 2000000000ull /* of such a task it costs little that its end is seen 20 ms late */
 
 static struct sp_stage_row *row_of(
 	struct sp_stage_table *s, const struct sp_profile *p, const struct sp_task_run *t)
@@ -118,11 +119,6 @@ static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uin
 	return count_pasts(s, p);
 }
 
-static void free_spent(struct sp_time_class_of **s)
-{
-	sp_time_class_free(*s);
-}
-
 /* What a task's own thread did of what Spark has clocks for. */
 static void count_own(struct sp_stage_table *s, const struct sp_profile *p, struct sp_stage_row *r,
 	const struct sp_sample *x, struct sp_time_class_of *spent)
@@ -147,7 +143,7 @@ static void count_own(struct sp_stage_table *s, const struct sp_profile *p, stru
 static int count_samples(struct sp_stage_table *s, const struct sp_profile *p, unsigned event,
 	const uint32_t *row_by_task)
 {
-	__attribute__((cleanup(free_spent))) struct sp_time_class_of *spent = NULL;
+	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
 	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(p->dict) + 1ul, 1);
 
 	if (!known || (s->timed && sp_time_class_new(&spent, p) < 0))
@@ -200,6 +196,27 @@ static void settle_median(struct sp_stage_row *r)
 	}
 }
 
+/* Whether the stage waits for a task as for its longest: it takes more than half as long, and ends
+ * no sooner than a median task before that, or not yet. */
+static bool is_waited_for(const struct sp_stage_row *r, const struct sp_task_length *t)
+{
+	uint64_t end = t->begun_ns + t->ns + r->median_ns, last = r->max.begun_ns + r->max.ns;
+
+	return t->ns > r->max.ns / 2 && (r->max.running ? t->running : end >= last);
+}
+
+static void count_long(
+	struct sp_stage_table *s, const struct sp_profile *p, const uint32_t *row_by_task)
+{
+	for (size_t i = 0; i < p->task_count; i++) {
+		struct sp_stage_row *r = row_by_task[i] ? &s->rows[row_by_task[i] - 1] : NULL;
+		struct sp_task_length length = sp_task_length(&p->tasks[i]);
+
+		if (r && !p->tasks[i].helper && !p->tasks[i].folded)
+			r->long_tasks += is_waited_for(r, &length);
+	}
+}
+
 static int by_weight(const void *a, const void *b)
 {
 	const struct sp_stage_row *x = a, *y = b;
@@ -235,6 +252,7 @@ int sp_stage_table_init(struct sp_stage_table *s, const struct sp_profile *p, un
 		return r;
 	for (size_t i = 0; i < s->count; i++)
 		settle_median(&s->rows[i]);
+	count_long(s, p, row_by_task);
 	if (s->count)
 		qsort(s->rows, s->count, sizeof(*s->rows), by_weight);
 	for (size_t i = 0; i < s->count; i++)
@@ -265,15 +283,17 @@ bool sp_stage_table_lags(const struct sp_stage_row *r)
 	uint64_t more = r->max.ns > r->median_ns ? r->max.ns - r->median_ns : 0;
 
 	return r->finished >= 3 && r->median_ns && r->max.ns > 2 * r->median_ns && more >= LAG_NS &&
-	       more >= (r->last_ns - r->first_ns) / 20 && left_after(r) <= more;
+	       more >= (r->last_ns - r->first_ns) / 20 && left_after(r) <= r->median_ns;
 }
 
 uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r)
 {
-	/* Ends of short tasks are seen late; what their threads did tells better, where all of it
+	/* Ends of short tasks are seen late; what their threads did is more exact, where all of it
 	 * is there. */
-	uint64_t ran =
-		r->own_ns > r->run_ns / 5 * 4 && r->own_ns < r->run_ns ? r->own_ns : r->run_ns;
+	bool short_ones = r->tasks && r->run_ns / r->tasks < LONG_NS;
+	uint64_t ran = short_ones && r->own_ns > r->run_ns / 5 * 4 && r->own_ns < r->run_ns
+			       ? r->own_ns
+			       : r->run_ns;
 
 	return ran > r->launch_ns ? ran - r->launch_ns : 0;
 }
@@ -282,18 +302,18 @@ void sp_stage_table_work(const struct sp_stage_table *s, const struct sp_stage_r
 	struct sp_buf *out)
 {
 	const uint64_t *of = s->waiting ? r->spent : r->areas;
-	bool told[SP_AREAS] = {false};
+	bool named[SP_AREAS] = {false};
 	unsigned n = s->waiting ? SP_TIME_CLASS_KINDS : sp_areas_count(s->areas);
 
 	for (unsigned k = 0; k < max; k++) {
 		unsigned best = n;
 
 		for (unsigned i = 0; i < n; i++)
-			if (!told[i] && of[i] && (best == n || of[i] > of[best]))
+			if (!named[i] && of[i] && (best == n || of[i] > of[best]))
 				best = i;
 		if (best == n)
 			return;
-		told[best] = true;
+		named[best] = true;
 		sp_buf_addf(out, "%s%s %.0f %%", k ? ", " : "",
 			s->waiting ? sp_time_class_name(best) : sp_areas_get(s->areas, best)->name,
 			sp_percent(of[best], r->weight));

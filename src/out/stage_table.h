@@ -19,12 +19,13 @@ struct sp_stage_row {
 	uint64_t launch_cpu_ns;	  /* of cpu_ns: launch and result */
 	uint64_t samples, weight; /* of the event, helping threads included */
 	uint64_t areas[SP_AREAS]; /* weight by area */
-	uint64_t spent[SP_TIME_CLASS_KINDS]; /* of cpu and wall: weight by what time was spent on */
+	uint64_t spent[SP_TIME_CLASS_KINDS]; /* of cpu and wall: weight by time class */
 	uint64_t median_ns;		     /* of those that have finished … */
-	uint32_t finished;		     /* … so many, whose whole length is known */
+	uint32_t finished;		     /* … so many, with their whole length known */
 	struct sp_task_length max;	     /* the longest, also of those that still run */
 	int64_t max_task;		     /* its TID; -1: none */
 	uint32_t max_label;	    /* and its number in the profile's tasks, + 1; 0: folded */
+	uint32_t long_tasks;	    /* that one, and others that the stage waits for as well */
 	uint64_t first_ns, last_ns; /* since 1970: of all its tasks */
 	uint64_t *lengths;	    /* owned: of those that finished here */
 	uint32_t length_count;
@@ -48,16 +49,24 @@ void sp_stage_table_done(struct sp_stage_table *s);
 
 /* A straggler took more than twice the median of at least three that finished, and that cost the
  * stage something: 1 s or more, and 5 % of its time or more, and the stage did not go on without it
- * for longer than that. One that still runs counts with what it has run so far. */
+ * for longer than a median task. One that still runs counts with what it has run so far. */
 bool sp_stage_table_lags(const struct sp_stage_row *r);
 
-/* Run time as Spark means it: without launch and result, where wall tells them. */
+/* Run time as Spark means it: without launch and result, where wall shows them. */
 uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r);
 
 /* What a person calls the stage: its description, its name by the driver, call site or job group;
  * "" where nothing is known. Where the driver knows only that Python called it
- * (NativeMethodAccessorImpl), the call site in Python comes first. */
+ * (NativeMethodAccessorImpl and the like), the call site in Python comes first. */
 const char *sp_stage_table_name(const struct sp_profile *p, const struct sp_stage_row *r);
+
+/* Where it was called: its name by the driver, or the call site in Python; "": not known. */
+const char *sp_stage_table_site(const struct sp_profile *p, const struct sp_stage_row *r);
+
+/* Appends the name, and where it was called where the name is a description: "nightly load, collect
+ * at load.py:12". Paths of files are left out. */
+void sp_stage_table_words(
+	const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out);
 
 /* Appends the same behind its job group, streaming query or SQL execution: "nightly: SQL 4: the
  * words of the test", "streaming query "orders", batch 3: start at Orders.scala:12". */
@@ -71,7 +80,7 @@ void sp_stage_table_group(
 void sp_stage_table_query(
 	const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out);
 
-/* Appends what it was, with shares, heaviest first, at most @max: of wall what time was spent on
+/* Appends what it was, with shares, heaviest first, at most @max: of wall the time classes
  * ("shuffle read wait 61 %, GC 12 %"), of other events areas. */
 void sp_stage_table_work(const struct sp_stage_table *s, const struct sp_stage_row *r, unsigned max,
 	struct sp_buf *out);

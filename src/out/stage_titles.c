@@ -4,6 +4,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "prof/spark/loose_words.h"
+
 enum { ID = 36, ID_BEGIN = 8 }; /* letters of an id as Java's UUID writes it */
 
 static const char *text_of(const struct sp_profile *p, uint32_t id)
@@ -14,24 +17,50 @@ static const char *text_of(const struct sp_profile *p, uint32_t id)
 /* Spark's frames of Python's calls into the JVM say nothing of who called. */
 static bool from_python(const struct sp_profile *p, uint32_t id)
 {
-	return strstr(text_of(p, id), "NativeMethodAccessorImpl") != NULL;
+	return sp_words_from_python(text_of(p, id)) != NULL;
+}
+
+const char *sp_stage_table_site(const struct sp_profile *p, const struct sp_stage_row *r)
+{
+	const struct sp_stage *a = r->about;
+	uint32_t ids[] = {a ? a->name : 0, a ? a->call_site : 0, a ? a->sql_text : 0};
+	uint32_t python = 0;
+
+	/* the first that says who called; else that Python did */
+	for (size_t i = 0; i < SP_COUNT(ids); i++) {
+		if (!ids[i] || sp_words_of_pool(text_of(p, ids[i])) ||
+			(i == 2 && ids[i] == a->description))
+			continue;
+		if (!from_python(p, ids[i]))
+			return text_of(p, ids[i]);
+		python = python ? python : ids[i];
+	}
+	return text_of(p, python);
 }
 
 const char *sp_stage_table_name(const struct sp_profile *p, const struct sp_stage_row *r)
 {
 	const struct sp_stage *a = r->about;
-	/* The application's own words, but not those that Spark makes of a stream's ids. */
-	bool own = a && a->description && !a->query;
-	bool site = a && a->call_site && !from_python(p, a->call_site);
-	uint32_t id = !a					       ? 0
-		      : own					       ? a->description
-		      : a->name && (!from_python(p, a->name) || !site) ? a->name
-		      : site					       ? a->call_site
-		      : a->description				       ? a->description
-		      : a->call_site				       ? a->call_site
-								       : a->group;
+	const char *site = sp_stage_table_site(p, r);
 
-	return text_of(p, id);
+	/* The application's own words, but not those that Spark makes of a stream's ids. */
+	if (!a || (a->description && !a->query))
+		return text_of(p, a ? a->description : 0);
+	return site[0] ? site : text_of(p, a->description ? a->description : a->group);
+}
+
+void sp_stage_table_words(
+	const struct sp_profile *p, const struct sp_stage_row *r, struct sp_buf *out)
+{
+	const char *name = sp_stage_table_name(p, r), *site = sp_stage_table_site(p, r);
+
+	sp_short_words(name, out);
+	/* a description may be for many calls, or be the call itself, cut or not */
+	if (r->about && r->about->description && !r->about->query && site[0] &&
+		!sp_words_from_python(site) && strncmp(name, site, strcspn(name, ":")) != 0) {
+		sp_buf_adds(out, ", ");
+		sp_short_words(site, out);
+	}
 }
 
 /* Numbers that programs give, not words of a person. */
@@ -89,8 +118,10 @@ static void add_query(const struct sp_profile *p, const struct sp_stage_row *r, 
 	sp_stage_table_query(p, r, out);
 	if (r->about->batch)
 		sp_buf_addf(out, ", batch %s", text_of(p, r->about->batch));
-	if (name[0] && !strstr(name, "NativeMethodAccessorImpl"))
-		sp_buf_addf(out, ": %s", name);
+	if (name[0] && !sp_words_from_python(name)) {
+		sp_buf_adds(out, ": ");
+		sp_stage_table_words(p, r, out);
+	}
 }
 
 void sp_stage_table_title(
@@ -105,5 +136,5 @@ void sp_stage_table_title(
 	sp_stage_table_group(p, r, out);
 	if (r->about && r->about->sql >= 0)
 		sp_buf_addf(out, "SQL %lld%s", (long long)r->about->sql, name[0] ? ": " : "");
-	sp_buf_adds(out, name);
+	sp_stage_table_words(p, r, out);
 }

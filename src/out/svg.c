@@ -10,8 +10,7 @@
 #include "out/diff.h"
 #include "out/escape.h"
 #include "out/number.h"
-#include "out/thread_entry_frames.h"
-#include "out/trie.h"
+#include "out/svg_internal.h"
 #include "page/page.h"
 
 enum { WIDTH = 1200, ROW = 18, MARGIN = 10, TOP = 56, FOOT = 34, ROWS_MAX = 4096 };
@@ -23,23 +22,6 @@ enum { TALL = 50 }; /* rows of a screen: of a taller picture the root is on top 
 #define LETTER	   6.6 /* pixels of a letter, on average */
 #define SCRIPT_MAX (16u << 10)
 
-struct drawing {
-	const struct sp_view *v;
-	const struct sp_diff *diff; /* NULL: v alone is drawn */
-	uint64_t *sides[2];	    /* owned, with diff: totals of each node, by side */
-	struct sp_trie trie;
-	uint64_t whole;
-	double narrowest;
-	bool measuring;	 /* only the depth is asked for */
-	uint32_t depth;	 /* rows drawn; the root is the lowest, or of a tall picture the highest */
-	uint64_t folded; /* frames too narrow to draw */
-	uint64_t deeper; /* frames beyond the last row */
-	uint64_t towers; /* frames too narrow for their depth */
-	uint32_t starts; /* frames that threads start with, left out of a stack: the most of them */
-	uint32_t rows_max;
-	struct sp_buf out;
-};
-
 static const char *const fills[SP_FRAME_TYPES] = {
 	[SP_FRAME_INTERPRETED] = "#e0ccaa",
 	[SP_FRAME_C1] = "#cfdcb3",
@@ -50,114 +32,6 @@ static const char *const fills[SP_FRAME_TYPES] = {
 	[SP_FRAME_KERNEL] = "#ecbdb0",
 	[SP_FRAME_PYTHON] = "#c9c3ea",
 };
-
-static int settle(struct drawing *d)
-{
-	sp_trie_sum(&d->trie);
-	d->whole = d->trie.nodes[0].total;
-	return sp_trie_sort(&d->trie);
-}
-
-/* Verdicts on a view's frames, each asked for once. */
-struct started {
-	const struct sp_view *v;
-	struct sp_thread_entry_frames *starts; /* owned */
-	uint8_t *known;			       /* owned: 1 no, 2 yes */
-	uint32_t *same;			       /* owned: a method is one frame, however it ran */
-};
-
-static int started_init(struct started *t, const struct sp_view *v)
-{
-	t->v = v;
-	t->known = calloc(sp_view_frames(v) + 1ul, 1);
-	t->same = sp_trie_same_names(v);
-	return t->known && t->same ? sp_thread_entry_frames_new(&t->starts) : -ENOMEM;
-}
-
-static void started_done(struct started *t)
-{
-	sp_thread_entry_frames_free(t->starts);
-	free(t->known);
-	free(t->same);
-}
-
-static bool is_start(struct started *t, uint32_t frame)
-{
-	if (!t->known[frame])
-		t->known[frame] =
-			sp_thread_entry_frames_has(t->starts, sp_view_get_frame(t->v, frame).name)
-				? 2
-				: 1;
-	return t->known[frame] == 2;
-}
-
-/* Adds a stack without what its thread starts with; a root that is no frame ("[stage 7]") stays. */
-static int add_stack(struct drawing *d, struct started *t, const struct sp_view_stack *s)
-{
-	uint32_t node = 0, left_out = 0;
-	bool root = s->count && sp_view_get_frame(d->v, s->frames[0]).name[0] == '[';
-
-	for (uint32_t k = 0; k < s->count; k++) {
-		if (k == left_out + root && is_start(t, s->frames[k])) {
-			left_out++;
-			continue;
-		}
-		node = sp_trie_child(&d->trie, node, t->same[s->frames[k]]);
-		if (!node)
-			return -ENOMEM;
-		sp_trie_vote(
-			&d->trie, node, 0, sp_view_get_frame(d->v, s->frames[k]).type, s->value);
-	}
-	d->trie.nodes[node].self += s->value;
-	d->starts = left_out > d->starts ? left_out : d->starts;
-	return 0;
-}
-
-static int build(struct drawing *d)
-{
-	__attribute__((cleanup(started_done))) struct started t = {0};
-	int r = started_init(&t, d->v);
-
-	for (size_t i = 0; i < d->v->stack_count && r == 0; i++)
-		r = add_stack(d, &t, &d->v->stacks[i]);
-	return r < 0 ? r : settle(d);
-}
-
-/* The stacks of one side: frames are names of the comparison's tree. */
-static int add_side(struct drawing *d, unsigned side)
-{
-	const struct sp_tree_node *nodes = d->diff->tree.nodes;
-	size_t count = d->diff->tree.count;
-	SP_AUTO_FREE uint32_t *map = calloc(count, sizeof(*map));
-
-	if (!map)
-		return -ENOMEM;
-	for (size_t i = 1; i < count; i++) { /* parents come first */
-		map[i] = sp_trie_child(&d->trie, map[nodes[i].parent], nodes[i].name);
-		if (!map[i])
-			return -ENOMEM;
-	}
-	d->sides[side] = calloc(d->trie.count, sizeof(*d->sides[side]));
-	if (!d->sides[side])
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		double scale = side == SP_DIFF_BASE ? d->diff->scale : 1;
-
-		d->trie.nodes[map[i]].self += (uint64_t)((double)nodes[i].self[side] * scale);
-		d->sides[side][map[i]] += nodes[i].total[side];
-	}
-	return 0;
-}
-
-/* Widths are sums of both sides: what vanished is there too. */
-static int build_both(struct drawing *d)
-{
-	int r = add_side(d, SP_DIFF_BASE);
-
-	if (r == 0)
-		r = add_side(d, SP_DIFF_NEW);
-	return r < 0 ? r : settle(d);
-}
 
 static void put_name(struct sp_buf *out, const char *name, size_t room)
 {
@@ -186,7 +60,7 @@ static const char *short_name(const char *name)
 										      : name;
 }
 
-static void put_value(struct drawing *d, uint64_t value)
+static void put_value(struct sp_svg *d, uint64_t value)
 {
 	char text[SP_NUMBER_SIZE];
 	const struct sp_event *e = d->v->event;
@@ -198,7 +72,7 @@ static void put_value(struct drawing *d, uint64_t value)
 }
 
 /* "base 12.00 % → new 14.00 %", or as numbers. */
-static void put_sides(struct drawing *d, uint32_t node)
+static void put_sides(struct sp_svg *d, uint32_t node)
 {
 	char text[2][SP_NUMBER_SIZE];
 
@@ -218,7 +92,7 @@ static void put_sides(struct drawing *d, uint32_t node)
 }
 
 /* From blue (only in the base) over grey to red (only in the new one). */
-static const char *change_fill(struct drawing *d, uint32_t node, char buf[8])
+static const char *change_fill(struct sp_svg *d, uint32_t node, char buf[8])
 {
 	static const int same[] = {0xe4, 0xe6, 0xe9}, more[] = {0xe8, 0x6a, 0x5a},
 			 less[] = {0x5b, 0x94, 0xe3};
@@ -234,7 +108,7 @@ static const char *change_fill(struct drawing *d, uint32_t node, char buf[8])
 	return buf;
 }
 
-static struct sp_view_frame frame_of(const struct drawing *d, uint32_t node)
+static struct sp_view_frame frame_of(const struct sp_svg *d, uint32_t node)
 {
 	struct sp_view_frame f = {"all", SP_FRAME_TYPES, 0};
 
@@ -247,12 +121,12 @@ static struct sp_view_frame frame_of(const struct drawing *d, uint32_t node)
 	return f;
 }
 
-static int top_of(const struct drawing *d, uint32_t row)
+static int top_of(const struct sp_svg *d, uint32_t row)
 {
-	return TOP + (int)(d->depth > TALL ? row : d->depth - 1 - row) * ROW;
+	return TOP + (int)(d->depth > TALL || d->up ? row : d->depth - 1 - row) * ROW;
 }
 
-static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, double w)
+static void put_frame(struct sp_svg *d, uint32_t node, uint32_t row, double x, double w)
 {
 	const struct sp_trie_node *n = &d->trie.nodes[node];
 	struct sp_view_frame f = frame_of(d, node);
@@ -284,7 +158,7 @@ static void put_frame(struct drawing *d, uint32_t node, uint32_t row, double x, 
 }
 
 /* Where frames are counted that are not drawn, of a width and a row; NULL: they are drawn. */
-static uint64_t *left_out(struct drawing *d, double w, uint32_t row)
+static uint64_t *left_out(struct sp_svg *d, double w, uint32_t row)
 {
 	if (w < d->narrowest)
 		return &d->folded;
@@ -300,7 +174,7 @@ struct place {
 };
 
 /* Draws the tree without recursion: stacks may be deeper than ours. */
-static int draw(struct drawing *d)
+static int draw(struct sp_svg *d)
 {
 	SP_AUTO_FREE struct place *path = calloc(ROWS_MAX + 1, sizeof(*path));
 	double scale = d->whole ? (WIDTH - 2.0 * MARGIN) / (double)d->whole : 0;
@@ -335,7 +209,7 @@ static int draw(struct drawing *d)
 }
 
 /* What the picture is of, and the line below it. */
-static void put_words(const struct drawing *d, const struct sp_profile *p, struct sp_buf *title,
+static void put_words(const struct sp_svg *d, const struct sp_profile *p, struct sp_buf *title,
 	struct sp_buf *line)
 {
 	uint32_t id = p->title_id ? p->title_id : p->target_id;
@@ -362,7 +236,7 @@ static void put_words(const struct drawing *d, const struct sp_profile *p, struc
 	sp_out_summary(p, line);
 }
 
-static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_sink *sink)
+static void put_head(struct sp_svg *d, const struct sp_profile *p, struct sp_sink *sink)
 {
 	SP_AUTO_BUF struct sp_buf b, title, line;
 	int height = TOP + (int)d->depth * ROW + FOOT;
@@ -392,7 +266,7 @@ static void put_head(struct drawing *d, const struct sp_profile *p, struct sp_si
 	sp_sink_write(sink, b.data, b.len);
 }
 
-static void put_foot(struct drawing *d, struct sp_sink *sink)
+static void put_foot(struct sp_svg *d, struct sp_sink *sink)
 {
 	char folded[SP_NUMBER_SIZE], deeper[SP_NUMBER_SIZE], towers[SP_NUMBER_SIZE];
 	int y = TOP + (int)d->depth * ROW + 20;
@@ -422,7 +296,7 @@ static void put_foot(struct drawing *d, struct sp_sink *sink)
 	sp_sink_puts(sink, "]]></script>\n</svg>\n");
 }
 
-static int draw_whole(struct drawing *d)
+static int draw_whole(struct sp_svg *d)
 {
 	int r = 0;
 
@@ -438,11 +312,11 @@ static int draw_whole(struct drawing *d)
 
 /* Draws once more while the picture is too large: with a coarser minimum up to a few pixels, then
  * with fewer rows, for then it is frames of equal width that are too many. */
-static int draw_small(struct drawing *d)
+static int draw_small(struct sp_svg *d)
 {
 	int r;
 
-	d->narrowest = FINEST;
+	d->narrowest = d->least > FINEST ? d->least : FINEST;
 	d->rows_max = ROWS_MAX;
 	for (;;) {
 		r = draw_whole(d);
@@ -456,13 +330,13 @@ static int draw_small(struct drawing *d)
 	}
 }
 
-static int write_drawing(struct drawing *d, const struct sp_profile *p, struct sp_sink *sink)
+static int write_drawing(struct sp_svg *d, const struct sp_profile *p, struct sp_sink *sink)
 {
 	int r = sp_trie_init(&d->trie);
 
 	sp_buf_init(&d->out);
 	if (r == 0)
-		r = d->diff ? build_both(d) : build(d);
+		r = sp_svg_build(d);
 	if (r == 0)
 		r = draw_small(d);
 	if (r == 0) {
@@ -488,13 +362,17 @@ int sp_out_svg(const struct sp_profile *p, const struct sp_out_opts *opts, struc
 	r = sp_view_new(p, &o, &v);
 	if (r < 0)
 		return r;
-	r = write_drawing(&(struct drawing){.v = v}, p, sink);
+	r = write_drawing(&(struct sp_svg){.v = v,
+				  .reverse = opts->reverse,
+				  .up = opts->reverse != opts->inverted,
+				  .least = opts->minwidth / 100 * (WIDTH - 2 * MARGIN)},
+		p, sink);
 	sp_view_free(v);
 	return r;
 }
 
 int sp_diff_svg(const struct sp_diff *d, const struct sp_out_opts *opts, struct sp_sink *sink)
 {
-	return write_drawing(&(struct drawing){.v = d->views[SP_DIFF_NEW], .diff = d},
+	return write_drawing(&(struct sp_svg){.v = d->views[SP_DIFF_NEW], .diff = d},
 		d->views[SP_DIFF_NEW]->profile, sink);
 }

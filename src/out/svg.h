@@ -1,4 +1,4 @@
-/* A flame graph as one SVG file: for viewers, wikis and tickets. It stands without script (names
+/* A flame graph as one SVG file: for viewers, wikis and tickets. It works without script (names
  * are tooltips); opened in a browser, a small script lets it zoom and search. It never grows beyond
  * SP_SVG_MAX bytes: narrow frames are folded, more of them the larger the profile, and the picture
  * says so. Well-formed whatever the names hold. */

@@ -1,4 +1,4 @@
-/* The summary that fits a terminal: what stands out, what was sampled and how well, then states,
+/* The summary that fits a terminal: the findings, what was sampled and how well, then states,
  * stages, threads, hot methods and the stacks as a tree of each event. Percentages are of weight
  * (time, bytes), not of samples. */
 #include "out/out.h"
@@ -133,10 +133,10 @@ static void write_truncated(const struct sp_text *t)
 	uint64_t deep = p->too_deep < p->truncated ? p->too_deep : p->truncated;
 	char what[160], n[SP_NUMBER_SIZE], m[SP_NUMBER_SIZE];
 
-	if (!p->depth_told && p->unread)
+	if (!p->depth_known && p->unread)
 		snprintf(what, sizeof(what),
 			"deeper than could be kept, or moved on before all was read");
-	else if (!p->depth_told || deep == p->truncated)
+	else if (!p->depth_known || deep == p->truncated)
 		snprintf(what, sizeof(what), "the stack was deeper than could be kept");
 	else if (deep == 0)
 		snprintf(what, sizeof(what), "the stack moved on before all of it was read");
@@ -162,8 +162,8 @@ static void write_head(const struct sp_text *t)
 	labelled(t, "Samples", sp_number(p->samples, n));
 	write_lost(t);
 	write_truncated(t);
-	write_count(t, "Unknown", p->unknown, "a frame could not be told");
-	sp_throttle_tell(p, text, sizeof(text));
+	write_count(t, "Unknown", p->unknown, "a frame could not be resolved");
+	sp_throttle_describe(p, text, sizeof(text));
 	if (text[0])
 		labelled(t, "CPU limit", text);
 	for (unsigned i = 0; i < p->note_count; i++)
@@ -180,7 +180,7 @@ static void amount(const struct sp_view *v, uint64_t samples, uint64_t weight, s
 		sp_buf_addf(b, ", %s", sp_number_unit(weight, v->event->unit, n));
 }
 
-/* Others' wall does not say how long a sample stands for: see load_foreign.c. */
+/* Others' wall does not say how much time a sample is: see load_foreign.c. */
 static bool has_rate(const struct sp_text *t, const struct sp_event *e)
 {
 	return e->measured || strcmp(sp_text_string(t, e->name_id), "wall") != 0;
@@ -227,12 +227,12 @@ static void write_share(
 static void write_states(const struct sp_text *t, const struct sp_view *v)
 {
 	if (v->state_count < 2)
-		return; /* running, or not told */
+		return; /* running, or not known */
 	sp_text_heading(t, "Thread states");
 	for (size_t i = 0; i < v->state_count; i++) {
 		const struct sp_view_share *s = &v->states[i];
 
-		write_share(t, v, s->weight, s->id ? sp_text_string(t, s->id) : "not told");
+		write_share(t, v, s->weight, s->id ? sp_text_string(t, s->id) : "unknown");
 	}
 }
 
@@ -301,12 +301,13 @@ static void write_frames(const struct sp_text *t, const struct sp_view *v,
 	}
 }
 
-/* Whether the class of an object stands on top of the stacks. */
+/* Whether the class of an object is on top of the stacks. */
 static bool has_classes(const struct sp_text *t, const struct sp_view *v)
 {
 	const char *name = sp_text_string(t, v->event->name_id);
 
-	return strcmp(name, "alloc") == 0 || strcmp(name, "live") == 0 || strcmp(name, "lock") == 0;
+	return strcmp(name, "alloc") == 0 || strcmp(name, "live") == 0 ||
+	       strcmp(name, "lock") == 0 || strcmp(name, "nativelock") == 0;
 }
 
 /* Who allocates or waits is what people look for, besides of what or for what. */
@@ -325,6 +326,17 @@ static int write_methods(
 	return 0;
 }
 
+/* -o flat and traces. */
+static int write_parts(
+	const struct sp_text *t, const struct sp_view *v, const struct sp_hot_methods *hot)
+{
+	int r = t->o->methods ? write_methods(t, v, hot) : 0;
+
+	if (r == 0 && t->o->traces)
+		sp_text_traces(t, v, hot);
+	return r;
+}
+
 static int write_view(const struct sp_text *t, const struct sp_view *v)
 {
 	__attribute__((cleanup(sp_hot_methods_done))) struct sp_hot_methods hot = {0};
@@ -337,6 +349,8 @@ static int write_view(const struct sp_text *t, const struct sp_view *v)
 		sp_sink_puts(t->sink, "  Nothing was sampled.\n");
 		return 0;
 	}
+	if (t->o->parts)
+		return write_parts(t, v, &hot);
 	r = sp_text_phases(t, v);
 	if (r < 0)
 		return r;
@@ -391,7 +405,7 @@ int sp_out_text(const struct sp_profile *p, const struct sp_out_opts *opts, stru
 		sp_text_paint(&t, "1", sp_text_string(&t, p->title_id));
 		sp_sink_puts(sink, "\n");
 	}
-	r = sp_text_findings(&t);
+	r = opts->parts ? 0 : sp_text_findings(&t);
 	if (r < 0)
 		return r;
 	write_head(&t);

@@ -25,7 +25,7 @@ static int by_weight(const void *a, const void *b)
 	return x->executor < y->executor ? -1 : x->executor > y->executor;
 }
 
-/* The line of @executor: 0 is what nobody told the executor of. */
+/* The line of @executor: 0 is what has no executor. */
 static struct line *line_of(struct line *lines, size_t *count, uint32_t executor)
 {
 	for (size_t i = 0; i < *count; i++)
@@ -98,7 +98,7 @@ int sp_text_executors(const struct sp_text *t, const struct sp_view *v)
 	const struct sp_profile *p = t->p;
 	SP_AUTO_FREE struct line *lines = calloc(p->task_count + 1, sizeof(*lines));
 	SP_AUTO_FREE uint32_t *by_task = calloc(p->task_count + 1, sizeof(*by_task));
-	size_t count = 0, told;
+	size_t count = 0, count_shown;
 
 	if (!lines || !by_task)
 		return -ENOMEM;
@@ -106,10 +106,10 @@ int sp_text_executors(const struct sp_text *t, const struct sp_view *v)
 		by_task[i] = (uint32_t)(line_of(lines, &count, p->tasks[i].executor) - lines);
 	sum_up(p, v, lines, by_task);
 	qsort(lines, count, sizeof(*lines), by_weight);
-	for (size_t i = told = 0; i < count; i++)
+	for (size_t i = count_shown = 0; i < count; i++)
 		if (lines[i].executor && lines[i].weight)
-			lines[told++] = lines[i];
-	if (told > 1)
-		write_table(t, v, lines, told);
+			lines[count_shown++] = lines[i];
+	if (count_shown > 1)
+		write_table(t, v, lines, count_shown);
 	return 0;
 }

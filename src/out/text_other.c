@@ -24,7 +24,7 @@ static void free_spent(struct sp_time_class_of **s)
 	sp_time_class_free(*s);
 }
 
-/* The method that a stack stands for: its first one of Java, else its leaf. */
+/* The method that represents a stack: its first one of Java, else its leaf. */
 static uint32_t method_of(const struct sp_dict *d, const struct sp_stack *st)
 {
 	for (uint32_t i = 0; st && i < st->count; i++) {
@@ -36,7 +36,7 @@ static uint32_t method_of(const struct sp_dict *d, const struct sp_stack *st)
 	return st && st->count ? st->frames[0].method : 0;
 }
 
-/* Whether a row is told as "other": of wall by what its time was spent on, else by area. */
+/* Whether a row counts as "other": of wall by its time class, else by area. */
 static bool is_other(const struct sp_profile *p, const struct sp_sample *x, struct sp_areas *areas,
 	struct sp_time_class_of *spent)
 {

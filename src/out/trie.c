@@ -158,7 +158,7 @@ int sp_trie_sort(struct sp_trie *t)
 		t->nodes[i].child = 0;
 	}
 	qsort_r(order, t->count, sizeof(*order), by_total, t->nodes);
-	/* lists are filled from the front, so what comes last stands first */
+	/* lists are filled from the front, so what comes last is first */
 	for (size_t i = 0; i < t->count; i++) {
 		struct sp_trie_node *n = &t->nodes[order[i]];
 

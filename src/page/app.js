@@ -26,6 +26,7 @@ class App {
 		const tasks = {
 			pick: (stage) => this.pickLabel({kind: 'stage', word: stage}),
 			compare: (label) => this.compareTask(label),
+			beside: (executor) => this.compareExecutor(executor),
 			order: (stages) => this.set({stages}),
 		};
 		this.findings = new Findings(byId('findings'), profile, tasks);
@@ -59,7 +60,7 @@ class App {
 		await this.settled;
 	}
 	get sideNames() {
-		return this.profile.meta.diff ? ['base', 'new'] : this.state.versus ? ['median task', 'this task'] : ['A', 'B'];
+		return this.profile.meta.diff ? ['base', 'new'] : this.state.versus === OTHERS ? ['other executors', 'this one'] : this.state.versus ? ['median task', 'this task'] : ['A', 'B'];
 	}
 	makeFlame(host) {
 		const colour = (item) => this.colourOf(item);
@@ -246,7 +247,7 @@ class App {
 	setColour(colour) {
 		this.set({colour: colour === this.usualColour() ? '' : colour});
 	}
-	/* Whether it is told what the event's time was spent on. */
+	/* Whether it is known what the event's time was spent on. */
 	waits() {
 		return !!this.profile.meta.waits && !this.profile.meta.diff && this.model.event.name === 'wall';
 	}

@@ -39,7 +39,7 @@ Object.assign(App.prototype, {
 	wholeName() {
 		const s = this.state;
 		if (this.model.comparing)
-			return this.profile.meta.diff ? 'both' : s.versus ? 'both tasks' : 'both ranges';
+			return this.profile.meta.diff ? 'both' : s.versus === OTHERS ? 'all executors' : s.versus ? 'both tasks' : 'both ranges';
 		return s.range || s.thread || s.state || s.executor || s.stage || s.task ? 'the selection' : `all ${this.model.event.name}`;
 	},
 	hover(flame, item, e) {

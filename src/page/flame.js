@@ -10,6 +10,7 @@ class TreeLayout {
 		this.zoom = zoom;
 		this.width = width;
 		this.scale = zoom.total > 0 ? width / zoom.total : 0;
+		this.least = tree.root.total * (tree.model.profile.meta.minwidth || 0) / 100;
 		this.rows = [];
 		this.folded = 0;
 		const path = [];
@@ -43,7 +44,7 @@ class TreeLayout {
 	addCallees(row, item, x) {
 		for (const c of this.tree.children(item)) {
 			const w = c.total * this.scale;
-			if (w < NARROWEST) {
+			if (w < NARROWEST || c.total < this.least) {
 				this.folded++;
 				break; /* heaviest come first */
 			}

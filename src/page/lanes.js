@@ -178,7 +178,7 @@ function spread(sums, bucket, length, value, size) {
 	sums[bucket + length] -= edge;
 }
 
-/* Sums of the thread whose rows are being read, by lane. What a thread did between two looks is told from the
+/* Sums of the thread whose rows are being read, by lane. What a thread did between two looks is counted from the
  * first of them on, so its spans overlap; but it has no more than a bucket's time in a bucket: what is
  * beyond that came later. */
 class OneThread {

@@ -58,7 +58,7 @@ class Model {
 		Object.assign(this, this.kept.fields);
 		return true;
 	}
-	/* Rows that may lie in a range, as [from, to) of at most 32,768: those of a thread stand in the order
+	/* Rows that may lie in a range, as [from, to) of at most 32,768: those of a thread are in the order
 	 * of time, so most of the others need not be looked at. */
 	parts(event, range, mask) {
 		const rows = this.profile.events[event], parts = [];

@@ -1,6 +1,6 @@
 """Packs index.html with the style sheet and scripts that it names into one file, in their order.
 
-pack.py INDEX OUTPUT. What stands between <!--dev--> and <!--/dev--> is for the page opened by itself
+pack.py INDEX OUTPUT. What is between <!--dev--> and <!--/dev--> is for the page opened by itself
 and is dropped. The scripts become one inline script, which a Content-Security-Policy admits by its
 hash: nothing else may run, and nothing may be loaded."""
 import base64
@@ -31,7 +31,7 @@ def main():
     page = re.sub(r'(<script src="[^"]+"></script>\s*)+', lambda _: f"<script>{script}</script>\n", page)
     for mark in MARKS:
         if page.count(f"<!--sparkprof:{mark}-->") != 1:
-            sys.exit(f"pack.py: the mark of {mark} must stand in the page once")
+            sys.exit(f"pack.py: the mark of {mark} must be in the page once")
     output.write_text(page)
 
 

@@ -38,7 +38,7 @@ function medianTask({whole}) {
 	return whole.length ? whole[whole.length >> 1] : null;
 }
 
-/* The label of the task that lags behind in its stage; 0: none does, or tasks are not told apart. */
+/* The label of the task that lags behind in its stage; 0: none does, or tasks are not kept apart. */
 function straggler({times}) {
 	return times && times.lags ? times.label : 0;
 }

@@ -6,6 +6,7 @@ async function start() {
 	const profile = await readData(takeText('data'));
 	if (!profile.meta.events.length)
 		return sayInstead('Nothing was sampled.');
+	setDefaults(profile.meta.opens);
 	const release = holdBack(), early = opensWithPicture(profile) ? new App(profile) : null;
 	if (early) {
 		early.drawPicture();
@@ -28,7 +29,7 @@ async function start() {
  * without times are made from samples. */
 function opensWithPicture({picture, labels, spans}) {
 	const state = readAddress(), usual = (key) => state[key] === DEFAULTS[key] || ['by', 'sort', 'stages', 'side', 'lanes', 'colour', 'up'].includes(key);
-	return picture && (labels.length < 2 || spans.length > 0) && Object.keys(DEFAULTS).every(usual);
+	return picture && state.view === 'flame' && (labels.length < 2 || spans.length > 0) && Object.keys(DEFAULTS).every(usual);
 }
 
 /* The text of an element, which is no longer needed; the page by itself has data of its own. */

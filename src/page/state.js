@@ -6,6 +6,11 @@ const DEFAULTS = {
 	up: '', starts: '', recursion: '', focus: '', method: '', hide: '', zoom: '', sort: '', stages: '', side: '1', lanes: '1',
 };
 
+/* What the report was asked to open with. */
+function setDefaults(opens) {
+	Object.assign(DEFAULTS, opens);
+}
+
 function readAddress() {
 	const state = {...DEFAULTS};
 	for (const [key, value] of new URLSearchParams(location.hash.slice(1)))

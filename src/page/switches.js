@@ -1,4 +1,5 @@
 'use strict';
+const OTHERS = 'others'; /* beside which an executor is shown */
 /* What is chosen above the graph: the switches, the range in words, and what can be undone. */
 Object.assign(App.prototype, {
 	/* Threads that differ only by numbers can be chosen together. */
@@ -69,7 +70,7 @@ Object.assign(App.prototype, {
 		return group ? new Set(group.stages) : stage ? new Set([stage]) : null;
 	},
 	/* Words of labels that samples have: stages of the chosen executor, tasks of the chosen stage. "-"
-	 * stands for none. */
+	 * means none. */
 	fillLabels() {
 		const s = this.state, {labels, meta: {stages, unlabelled}} = this.profile, key = `${s.executor}|${s.stage}|${s.task}`;
 		if (key === this.labelKey)
@@ -119,6 +120,8 @@ Object.assign(App.prototype, {
 	},
 	labelMasks() {
 		const {executor, stage, task, versus} = this.state;
+		if (versus === OTHERS && executor)
+			return this.besideOthers(executor, stage);
 		if (!task || !versus)
 			return {labels: this.maskOf({executor, stage, task}), sides: null};
 		const sides = [versus, task].map((word) => this.maskOf({executor, stage, task: word}));
@@ -143,6 +146,16 @@ Object.assign(App.prototype, {
 			return;
 		this.set({stage, task, versus: this.profile.labels[median.label].task, executor: '', thread: '', other: '', zoom: '',
 			view: this.state.view === 'time' ? 'flame' : this.state.view});
+	},
+	/* An executor beside all others, in the stages that both ran. */
+	compareExecutor(executor) {
+		this.set({executor, versus: OTHERS, stage: '', task: '', thread: '', other: '', zoom: '', view: this.state.view === 'time' ? 'flame' : this.state.view});
+	},
+	besideOthers(executor, stage) {
+		const {labels} = this.profile, stages = (its) => new Set(labels.filter((l) => l.stage && (l.executor === executor) === its).map((l) => l.stage));
+		const own = stages(true), theirs = stages(false), both = (l) => own.has(l.stage) && theirs.has(l.stage) && (!stage || this.fits(l, {stage}, ['stage']));
+		const sides = [false, true].map((its) => Uint8Array.from(labels, (l) => l.executor && (l.executor === executor) === its && both(l)));
+		return {labels: sides[0].map((v, i) => v | sides[1][i]), sides};
 	},
 	toggleVersus() {
 		if (this.state.versus)
@@ -218,6 +231,8 @@ Object.assign(App.prototype, {
 				() => this.set({hide: [...this.hidden()].filter((h) => h !== id).join('.'), zoom: ''}));
 		if (s.task && s.versus)
 			add([s.task, s.versus].map((t) => (/TID \d+/.exec(t) || [t])[0]).join(' beside '), `${s.task} compared with the median task of its stage, ${s.versus}`, () => this.set({versus: '', zoom: ''}));
+		if (s.executor && s.versus === OTHERS)
+			add(`${s.executor} beside the others`, `${s.executor} compared with all others in the same stages`, () => this.set({versus: '', zoom: ''}));
 		if (s.zoom && s.view !== 'sandwich')
 			add('Zoomed', 'Zoomed in', () => this.set({zoom: ''}));
 		byId('chips').replaceChildren(...chips);

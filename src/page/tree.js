@@ -1,5 +1,5 @@
 'use strict';
-/* The tree that is drawn. A drawn node stands for a set of the model's nodes (its members); its
+/* The tree that is drawn. A drawn node represents a set of the model's nodes (its members); its
  * children are made when they are first asked for, by grouping what comes next by name. Hidden
  * frames, collapsed recursion, callers instead of callees and the focus on a method are only other
  * ways to say what comes next, so none of them needs a pass over all stacks. */

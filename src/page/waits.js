@@ -3,7 +3,7 @@
  * state of its thread, as src/prof/spark/time_class.h has them. */
 const WAIT_HUES = {
 	CPU: [142, 38], 'CPU, spinning for a lock': [120, 66], 'waits for a core': [58, 70], GC: [356, 62], 'shuffle read wait': [216, 62], 'shuffle write': [276, 46], serialisation: [36, 70], 'HDFS/S3': [190, 56],
-	disk: [298, 34], network: [204, 40], lock: [14, 66], 'JVM waits for Python': [50, 66], 'codegen compile': [330, 46], 'task launch and result': [248, 30], 'Python CPU': [96, 42],
+	disk: [298, 34], network: [204, 40], lock: [14, 66], 'class initialisation': [84, 24], 'JVM waits for Python': [50, 66], 'codegen compile': [330, 46], 'task launch and result': [248, 30], 'Python CPU': [96, 42],
 	'Python serialisation': [64, 52], 'Python waits for JVM': [172, 40], 'Python blocked': [172, 18], sleep: [228, 14], idle: [212, 8], other: [0, 0],
 };
 
@@ -16,13 +16,13 @@ class Waits {
 		this.kind = new Uint16Array(nodes.count);
 		stacks.forEach((node, i) => this.kind[node] = kinds[i]);
 	}
-	/* @state: as rows have it, 0 where it is not told. */
+	/* @state: as rows have it, 0 where it is not known. */
 	of(node, state) {
 		return this.table[this.kind[node] * this.width + state];
 	}
 }
 
-/* What samples of an event are told apart by, beside each other in the table of stages: the classes of wall, else areas.
+/* How samples of an event are split, beside each other in the table of stages: the classes of wall, else areas.
  * {title, names, colour(i), of(node, row)} */
 function kindsOfWork(profile, colours, event) {
 	const {areas, states} = profile.meta, rows = profile.events[event], {waits} = profile;
