@@ -1,6 +1,7 @@
 /* See blocked_stack.h. */
 #include "blocked_stack.h"
 
+#include "base/filtered.h"
 #include "sig/handler.h"
 
 #include <fcntl.h>
@@ -19,7 +20,8 @@ void sp_blocked_stack_open(struct sp_blocked_stack *w)
 
 	w->pid = getpid();
 	w->mem = -1;
-	if (process_vm_readv(w->pid, &to, 1, &from, 1, 0) != sizeof(got))
+	w->call = !sp_filtered() && process_vm_readv(w->pid, &to, 1, &from, 1, 0) == sizeof(got);
+	if (!w->call)
 		w->mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 }
 
@@ -41,7 +43,7 @@ static uint32_t read_stack(struct sp_blocked_stack *w, uint64_t sp, uint64_t end
 	struct iovec from[2] = {{(void *)sp, want}, {(void *)anchor_addr, sizeof(words)}};
 	ssize_t n;
 
-	if (w->mem < 0) {
+	if (w->call) {
 		n = process_vm_readv(w->pid, to, 2, from, anchor_addr ? 2 : 1, 0);
 	} else {
 		n = pread(w->mem, w->bytes, want, (off_t)sp);

@@ -1,4 +1,4 @@
-/* Stacks of threads that do not run, copied from outside: registers as /proc tells them, the bytes
+/* Stacks of threads that do not run, copied from outside: registers as /proc shows them, the bytes
  * by the kernel, so that what is not mapped any more is no fault.
  * Context: the collector only. */
 #ifndef SP_AGENT_CAPTURE_BLOCKED_STACK_H
@@ -16,7 +16,8 @@
 
 struct sp_blocked_stack {
 	pid_t pid;
-	int mem; /* /proc/self/mem where process_vm_readv is forbidden, else -1 */
+	bool call; /* process_vm_readv may be called */
+	int mem;   /* else /proc/self/mem, or -1 */
 	uint8_t bytes[SP_WALL_STACK_MAX];
 };
 
@@ -30,7 +31,7 @@ void sp_blocked_stack_read(struct sp_blocked_stack *w, struct sp_threads *thread
 	struct sp_tinfo *t, const struct sp_kernel_state_where *at, struct sp_snapshot *ret);
 
 /* The Java stack of a thread that waits for a CPU in native code or in the JVM: where it was woken.
- * The kernel does not tell the registers of such a thread; the JVM tells its last Java frame. */
+ * The kernel does not show the registers of such a thread; the JVM knows its last Java frame. */
 bool sp_blocked_stack_woken(
 	struct sp_blocked_stack *w, const struct sp_tinfo *t, struct sp_snapshot *ret);
 

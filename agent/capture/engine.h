@@ -4,14 +4,13 @@
 #ifndef SP_AGENT_CAPTURE_ENGINE_H
 #define SP_AGENT_CAPTURE_ENGINE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "host/counts.h"
 #include "host/say.h"
 #include "jfr/types.h" /* enum sp_state */
 #include "options/args.h"
 #include "perf_fd_inbox.h"
-#include "spark/spark_identity.h"
-#include "spark/task_table.h"
 #include "threads/threads.h"
 #include "unwind/snapshot.h"
 
@@ -68,28 +67,22 @@ struct sp_sample_sink {
 	uint32_t (*epoch)(void *ctx);
 };
 
-struct sp_live_objects;
-struct sp_segments;
-
 /* What engines work with; owned by the session. */
 struct sp_capture {
 	const struct sp_args *args;
 	uint64_t interval_ns; /* of the event in hand; for counting events, the period */
+	bool counts;	      /* the event in hand is such a one */
+	bool in_kernel;	      /* at a place in the kernel's code */
 	struct sp_threads *threads;
-	struct sp_task_table *tasks;
-	struct sp_spark_identity_box identity; /* not Spark's: nothing comes */
 	struct sp_ring *ring; /* filled by the signal handler; mapped by the engine that needs it */
 	size_t memory;	      /* bytes an engine may map for rings of its own */
 	uint64_t lost;	      /* samples that the kernel or an engine dropped */
-	struct sp_sample_sink sink;	  /* set by the collector */
-	struct sp_live_objects *live;	  /* the session's; NULL: live objects are not wanted */
-	struct sp_class_sources *sources; /* the session's; NULL: none */
-	char notes[2048];		  /* what was said while starting, a line each */
-	sp_say_fn *say;
+	struct sp_sample_sink sink; /* set by the collector */
+	sp_say_fn *say;		    /* never NULL */
 	void *say_ctx;
-	struct sp_segments *pieces; /* NULL: one file */
 	void *engine_data;
-	const struct sp_perf_source *perf; /* who opens events for us; NULL: nobody */
+	const struct sp_perf_source *launcher; /* NULL: there is none */
+	const struct sp_perf_source *perf; /* … and it opens events for us; NULL: it does not */
 	/* Takes what that one sent; set by the engine that asked, under the lock. */
 	pthread_mutex_t perf_lock;
 	void (*perf_arrived)(struct sp_capture *c, const struct sp_parcel *parcel);
@@ -110,10 +103,25 @@ struct sp_engine {
 	void (*stop)(struct sp_capture *c);
 	/* Unmaps and closes what drain() needed. NULL: nothing. */
 	void (*done)(struct sp_capture *c);
-	bool signals; /* needs the byte ring and SIGPROF */
+	/* Does it find threads with stacks too long for it, which it samples by signals from then
+	 * on? */
+	bool finds_long_stacks;
 };
 
-/* Maps the byte ring and tells the handler and the hooks of it, once. Returns 0 or -errno. */
+struct sp_perf_event_spec;
+struct perf_event_attr;
+
+/* What both engines of perf begin with: the recording's event, and whether it counts. Returns 0 or
+ * -errno with a sentence. */
+int sp_engine_perf_event(struct sp_capture *c, struct sp_perf_event_spec *ret,
+	struct perf_event_attr *ret_attr, struct sp_err *err);
+
+/* … and go on with, where opening it ended with @error: where the kernel's part may not be sampled,
+ * and is no @must, in user mode alone, which is said. Returns 0 or -errno with a sentence. */
+int sp_engine_perf_opened(struct sp_capture *c, struct sp_perf_event_spec *e,
+	struct perf_event_attr *attr, bool must, int error, struct sp_err *err);
+
+/* Maps the byte ring and gives it to the handler and the hooks, once. Returns 0 or -errno. */
 int sp_engine_ring(struct sp_capture *c, struct sp_err *err);
 
 extern const struct sp_engine sp_engine_ctimer, sp_engine_itimer, sp_engine_perf_ring,
@@ -121,7 +129,8 @@ extern const struct sp_engine sp_engine_ctimer, sp_engine_itimer, sp_engine_perf
 
 /* Starts the best engine for @c->args->event that works here; says each step down in one sentence.
  * Returns 0 with *ret_engine, or -errno with a sentence. */
-int sp_engine_start(struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_engine_start(
+	struct sp_capture *c, const struct sp_engine **ret_engine, struct sp_err *err);
 
 /* Is CPU time what is sampled (also beside wall), rather than a counted event? */
 bool sp_engine_is_cpu(const struct sp_args *args);

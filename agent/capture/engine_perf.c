@@ -1,14 +1,16 @@
 /* Perf events into rings, with registers and a window of user stack in each record: the target's
- * threads see no signal at all. One ring per CPU, owned by a dummy event; one event per thread and
- * CPU that writes into it (an event for all CPUs of a thread could not share a ring). */
+ * threads see no signal, but for those whose stacks exceed the window (deep_stacks.h). One ring per
+ * CPU, owned by a dummy event; one event per thread and CPU that writes into it (an event for all
+ * CPUs of a thread could not share a ring). */
 #include "engine.h"
 
-#include "base/clock.h"
 #include "base/units.h"
+#include "deep_stacks.h"
 #include "perf_chain.h"
 #include "perf_event.h"
 #include "perf_fd_inbox.h"
 #include "perf_ring.h"
+#include "ring_window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,20 +18,17 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define CPUS_AT_ONCE 8
-#define STACK_MAX    (256u << 10)
-#define OVERLAP	     1024u /* of window and live memory that must agree to join them: some frames */
-#define USUAL_WINDOW (32u << 10)
 #define LOOKS	     250u
-#define JOINED_NS    1000000000ull /* live memory does not stay what it was */
 
 /* Bits of sample_regs_user (arch/x86/include/uapi/asm/perf_regs.h) in their order in a record. */
 static const uint8_t reg_order[] = {SP_REG_RAX, SP_REG_RBX, SP_REG_RCX, SP_REG_RDX, SP_REG_RSI,
 	SP_REG_RDI, SP_REG_RBP, SP_REG_RSP, SP_REG_PC, SP_REG_R8, SP_REG_R9, SP_REG_R10, SP_REG_R11,
 	SP_REG_R12, SP_REG_R13, SP_REG_R14, SP_REG_R15};
+
+#define ORDER_RSP 7 /* of them */
 
 struct perf_engine {
 	struct sp_perf_event_spec event;
@@ -38,13 +37,11 @@ struct perf_engine {
 	uint32_t budget; /* descriptors */
 	_Atomic uint32_t open;
 	struct sp_perf_fd_inbox *passed; /* the launcher opens the events; NULL: we do */
-	uint32_t pid;
-	uint32_t collector; /* thread id, once it drains */
-	bool put_off;	    /* threads wait for their events */
-	bool said, throttled;
-	uint32_t skipped;   /* threads that found no descriptor */
-	uint64_t joined_ns; /* time of the last sample whose stack went on in live memory */
-	uint8_t scratch[STACK_MAX];
+	uint32_t pid, collector;	 /* thread id of the collector, once it drains */
+	bool said, throttled, cut;
+	bool put_off;	  /* threads wait for their events */
+	uint32_t skipped; /* threads that found no descriptor */
+	struct sp_deep_stacks deep;
 };
 
 static void gone(void *ctx, struct sp_tinfo *t)
@@ -54,9 +51,8 @@ static void gone(void *ctx, struct sp_tinfo *t)
 
 	if (p->passed)
 		sp_perf_fd_inbox_forget(p->passed, t);
-	if (!t->fds)
-		return;
-	for (uint32_t i = 0; i < p->rings.count; i++)
+	atomic_store(&t->sig->perf_fd, -1);
+	for (uint32_t i = 0; t->fds && i < p->rings.count; i++)
 		if (t->fds[i] >= 0) {
 			close(t->fds[i]);
 			p->open--;
@@ -65,20 +61,10 @@ static void gone(void *ctx, struct sp_tinfo *t)
 	t->fds = NULL;
 }
 
-/* Samples of its CPU that a ring shall hold, for whoever drains it may have to wait for a core:
- * those of a quarter of a second, but 64 are enough, or 128 where they come faster than that. */
-static uint64_t to_hold(const struct sp_capture *c, const struct perf_engine *p)
-{
-	uint64_t most = p->event.clock && c->interval_ns < 1000000 ? 128 : 64;
-	uint64_t quarter = p->event.clock ? 250000000 / (c->interval_ns + 1) + 1 : most;
-
-	return quarter > most ? most : quarter < 16 ? 16 : quarter;
-}
-
-/* The longest window with which it does. Longer stacks are completed. */
+/* The longest window with which a ring holds enough samples. Longer stacks come by signals. */
 static uint64_t widest(const struct sp_capture *c, const struct perf_engine *p)
 {
-	return p->rings.bytes / to_hold(c, p);
+	return p->rings.bytes / sp_ring_samples(p->event.clock, c->interval_ns);
 }
 
 static uint32_t window_of(const struct perf_engine *p, const struct sp_tinfo *t)
@@ -99,9 +85,10 @@ static void added(void *ctx, struct sp_tinfo *t)
 		sp_perf_fd_inbox_want(p->passed, t, window_of(p, t));
 		return;
 	}
-	/* A thread that starts must not open dozens of events: the collector does at its next turn.
-	 */
+	/* A thread that starts must not open dozens of events: the collector does, at once. */
 	if (n > CPUS_AT_ONCE && p->collector && p->collector != (uint32_t)syscall(SYS_gettid)) {
+		if (!p->put_off)
+			sp_sig_wake();
 		p->put_off = true;
 		return;
 	}
@@ -120,20 +107,17 @@ static void added(void *ctx, struct sp_tinfo *t)
 		t->fds[i] = fd < 0 ? -1 : fd;
 		p->open += fd >= 0;
 	}
+	sp_deep_stacks_renewed(t, n);
 }
 
 static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
-	int r = sp_perf_event_parse(
-		sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err);
+	int r = sp_engine_perf_event(c, &p->event, &p->attr, err);
 
 	if (r < 0)
 		return r;
-	if (!p->event.clock)
-		c->interval_ns =
-			c->args->interval_ns ? c->args->interval_ns : p->event.default_period;
-	sp_perf_event_attr(&p->event, c->interval_ns, &p->attr);
-	sp_perf_attr_ring(&p->attr, USUAL_WINDOW);
+	sp_perf_attr_ring(&p->attr, SP_RING_USUAL_WINDOW);
+	p->attr.exclude_callchain_kernel |= c->args->alluser;
 	p->pid = (uint32_t)getpid();
 	p->budget = sp_engine_fd_budget();
 	return 0;
@@ -141,7 +125,7 @@ static int prepare(struct sp_capture *c, struct perf_engine *p, struct sp_err *e
 
 static bool may_be_passed(const struct sp_capture *c, int error)
 {
-	return c->perf && sp_engine_is_cpu(c->args) &&
+	return c->perf && sp_engine_is_cpu(c->args) && !c->args->alluser &&
 	       (error == -EACCES || error == -EPERM || error == -ENOSYS);
 }
 
@@ -185,25 +169,12 @@ static int open_passed(struct sp_capture *c, struct perf_engine *p, struct sp_er
 static int try_open(struct sp_capture *c, struct perf_engine *p, struct sp_err *err)
 {
 	bool must = sp_engine_is_cpu(c->args) && strcmp(c->args->capture, "ring") != 0;
-	int fd = sp_perf_event_ask(&p->attr, 0, -1);
-	int r = fd < 0 && may_be_passed(c, fd) ? open_passed(c, p, err) : -ENOTSUP;
+	int error = sp_perf_event_try(&p->event, &p->attr);
+	int r = error < 0 && may_be_passed(c, error) ? open_passed(c, p, err) : -ENOTSUP;
 
 	if (r == 0 || r == -EMFILE)
 		return r;
-	if ((fd == -EACCES || fd == -EPERM) && !must) {
-		p->attr.exclude_kernel = 1;
-		p->attr.exclude_callchain_kernel = 1;
-		fd = sp_perf_event_ask(&p->attr, 0, -1);
-		if (fd >= 0 && c->say)
-			c->say(c->say_ctx,
-				"perf: only user mode may be sampled here, so time in the kernel "
-				"is "
-				"missing; CAP_PERFMON or kernel.perf_event_paranoid=1 would help");
-	}
-	if (fd < 0)
-		return sp_perf_event_explain(c->args->event, fd, err);
-	close(fd);
-	return 0;
+	return sp_engine_perf_opened(c, &p->event, &p->attr, must, error, err);
 }
 
 /* Rings that can hold only the top of most stacks are worth less than signals. */
@@ -213,9 +184,10 @@ static int check_windows(
 	unsigned long long need = p->rings.bytes;
 	char has[32];
 
-	if (widest(c, p) >= USUAL_WINDOW || strcmp(c->args->capture, "ring") == 0)
+	if (c->in_kernel || widest(c, p) >= SP_RING_USUAL_WINDOW ||
+		strcmp(c->args->capture, "ring") == 0)
 		return 0;
-	while (need < USUAL_WINDOW * to_hold(c, p))
+	while (need < SP_RING_USUAL_WINDOW * sp_ring_samples(p->event.clock, c->interval_ns))
 		need *= 2;
 	need *= p->rings.count * (c->args->memory / c->memory);
 	return sp_err_set(err, -ENOMEM,
@@ -249,17 +221,27 @@ static void arrived(struct sp_capture *c, const struct sp_parcel *parcel)
 	sp_perf_fd_inbox_arrive(p->passed, parcel);
 }
 
+static void renewed(void *ctx, struct sp_tinfo *t)
+{
+	const struct perf_engine *p = ctx;
+
+	sp_deep_stacks_renewed(t, p->rings.count);
+}
+
 /* Gives threads what has come for them, and asks for those that wait. */
 static void look_after(struct sp_capture *c, struct perf_engine *p)
 {
 	uint32_t n = p->rings.count, used;
+	struct sp_tinfo *t;
 	int error;
 
-	while (sp_perf_fd_inbox_take(p->passed, c->threads, &error)) {
-		if (error == 0)
+	while ((t = sp_perf_fd_inbox_take(p->passed, c->threads, &error))) {
+		if (error == 0) {
 			p->open += n;
-		else if (error != ESRCH) /* else it has ended meanwhile */
+			sp_threads_with(c->threads, t, renewed, p);
+		} else if (error != ESRCH) { /* else it has ended meanwhile */
 			p->skipped++;
+		}
 	}
 	used = p->open + n + sp_perf_fd_inbox_asked(p->passed) * n;
 	sp_perf_fd_inbox_ask(p->passed, used < p->budget ? p->budget - used : 0, c->interval_ns);
@@ -293,51 +275,20 @@ static int start(struct sp_capture *c, struct sp_err *err)
 	return 0;
 }
 
-/* A stack longer than its window goes on in live memory. That part is older than the frames above
- * it; it still is what it was if the window's own last bytes are still there unchanged: a thread
- * that had returned past them would have written over them. */
-static void complete(struct perf_engine *p, struct sp_snapshot *s)
-{
-	uint64_t join = s->stack_addr + s->stack_len, from = join - OVERLAP;
-	uint64_t end =
-		s->stack_end - s->stack_addr > STACK_MAX ? s->stack_addr + STACK_MAX : s->stack_end;
-	uint8_t *live = p->scratch + s->stack_len - OVERLAP;
-	struct iovec to = {live, end - from}, src = {(void *)from, end - from};
-	ssize_t n;
-
-	if (s->stack_len < OVERLAP || end <= join)
-		return;
-	n = process_vm_readv((pid_t)p->pid, &to, 1, &src, 1, 0);
-	if (n <= (ssize_t)OVERLAP || memcmp(live, s->stack + s->stack_len - OVERLAP, OVERLAP) != 0)
-		return;
-	memcpy(p->scratch, s->stack, s->stack_len);
-	p->joined_ns = s->time_ns;
-	s->stack = p->scratch;
-	s->stack_len += (uint32_t)n - OVERLAP;
-}
-
-/* The window below which nothing is won: a ring holds a quarter of a second of samples with it. */
-static uint64_t ample(const struct sp_capture *c, const struct perf_engine *p)
-{
-	uint64_t samples = p->event.clock ? 256000000 / (c->interval_ns + 1) + 1 : 1000;
-	uint64_t window = p->rings.bytes / samples;
-
-	return window < USUAL_WINDOW ? window : USUAL_WINDOW;
-}
-
 /* What a record holds of a stack is room in the ring, used or not. So a thread's window, the
  * longest at first, becomes shorter when none of many stacks needed it; and longer for good as soon
  * as one does not fit. */
 static void fit_window(
 	struct sp_capture *c, struct perf_engine *p, struct sp_tinfo *t, uint64_t depth)
 {
-	uint64_t now = window_of(p, t), least = ample(c, p), want;
+	uint64_t now = window_of(p, t), least, want;
 	uint32_t fit;
 
 	if (depth > t->reach)
 		t->reach = (uint32_t)depth;
 	if (depth <= now && (t->window || ++t->looks < LOOKS))
 		return;
+	least = sp_ring_ample(p->rings.bytes, p->event.clock, c->interval_ns);
 	want = t->reach + t->reach / 4;
 	fit = sp_perf_attr_window(want > least ? want : least, widest(c, p));
 	t->window = fit;
@@ -363,10 +314,11 @@ static void set_stack(struct sp_capture *c, struct perf_engine *p, struct sp_raw
 	if (hi && s->snap.stack_len > hi - sp)
 		s->snap.stack_len = (uint32_t)(hi - sp);
 	s->snap.stack_end = hi ? hi : sp + len;
-	if (hi && full)
-		complete(p, &s->snap);
-	if (hi)
-		fit_window(c, p, s->thread, hi - sp);
+	if (!hi || s->thread->deep)
+		return;
+	fit_window(c, p, s->thread, hi - sp);
+	if (full && hi - sp > window_of(p, s->thread))
+		sp_deep_stacks_begin(&p->deep, c, s->thread, p->rings.count);
 }
 
 /* Pid and tid of a record as we know them; false: not one of ours, or not known (and counted). */
@@ -390,7 +342,7 @@ static bool whose(struct sp_capture *c, struct perf_engine *p, uint64_t ids, uin
 	return tid != 0;
 }
 
-/* A PERF_RECORD_SAMPLE with the fields of prepare()'s sample_type, in the order of
+/* A PERF_RECORD_SAMPLE with the fields of sp_perf_attr_ring()'s sample_type, in the order of
  * perf_event_open(2). */
 static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t *end)
 {
@@ -401,7 +353,7 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 	if (end - v < 5 || !whose(c, p, v[0], &s.snap.tid))
 		return;
 	s.snap.time_ns = v[1];
-	s.weight = v[2];
+	s.weight = c->interval_ns;
 	nr = v[3];
 	v += 4;
 	if (nr >= (uint64_t)(end - v))
@@ -423,7 +375,8 @@ static void take_sample(struct sp_capture *c, const uint64_t *v, const uint64_t 
 		if (dyn <= size)
 			set_stack(c, p, &s, (const uint8_t *)v, dyn, dyn == size);
 	}
-	c->sink.take(c->sink.ctx, &s);
+	if (!sp_deep_stacks_keep(&p->deep, &s))
+		c->sink.take(c->sink.ctx, &s);
 }
 
 static void take_record(void *ctx, const struct perf_event_header *h)
@@ -438,9 +391,9 @@ static void take_record(void *ctx, const struct perf_event_header *h)
 		c->lost += v[1];
 	else if (h->type == PERF_RECORD_THROTTLE && !p->throttled) {
 		p->throttled = true;
-		c->say(c->say_ctx, "perf: the kernel slowed sampling down "
-				   "(kernel.perf_event_max_sample_rate); a "
-				   "longer interval would help");
+		c->say(c->say_ctx,
+			"perf: the kernel slowed sampling down "
+			"(kernel.perf_event_max_sample_rate); a longer interval would help");
 	}
 }
 
@@ -448,7 +401,8 @@ static void drain(struct sp_capture *c)
 {
 	struct perf_engine *p = c->engine_data;
 
-	p->collector = (uint32_t)syscall(SYS_gettid);
+	if (!p->collector)
+		p->collector = (uint32_t)syscall(SYS_gettid);
 	if (p->put_off) {
 		p->put_off = false;
 		sp_threads_announce(c->threads);
@@ -463,26 +417,66 @@ static void drain(struct sp_capture *c)
 	}
 	if (p->passed)
 		look_after(c, p);
+	sp_deep_stacks_settle(&p->deep, c, false);
 	sp_perf_rings_drain(&p->rings, take_record, c);
+}
+
+/* A signal of a thread with long stacks. Its record was written before it, but may have come after
+ * the rings were read. */
+static void sampled(struct sp_capture *c, struct sp_raw_sample *s)
+{
+	struct perf_engine *p = c->engine_data;
+
+	if (!sp_deep_stacks_due(s))
+		sp_perf_rings_drain(&p->rings, take_record, c);
+	sp_deep_stacks_sampled(&p->deep, c, s);
+}
+
+/* Is @h a sample of a stack longer than its window? Its thread's next samples are, until drain().
+ */
+static void see_cut(void *ctx, const struct perf_event_header *h)
+{
+	struct sp_capture *c = ctx;
+	struct perf_engine *p = c->engine_data;
+	const uint64_t *v = (const uint64_t *)(h + 1), *end = v + (h->size - sizeof(*h)) / 8;
+	struct sp_tinfo *t;
+	uint64_t sp, hi;
+
+	if (p->cut || h->type != PERF_RECORD_SAMPLE || end - v < 5 || v[3] + 22 > (size_t)(end - v))
+		return;
+	t = (uint32_t)v[0] == p->pid ? sp_threads_find(c->threads, (uint32_t)(v[0] >> 32)) : NULL;
+	sp = v[5 + v[3] + ORDER_RSP];
+	hi = t && !t->deep ? atomic_load(&t->sig->stack_hi) : 0;
+	p->cut = sp < hi && hi - sp > window_of(p, t);
 }
 
 static bool can_wait(struct sp_capture *c)
 {
-	const struct perf_engine *p = c->engine_data;
+	struct perf_engine *p = c->engine_data;
 
-	return !p->passed && !p->put_off && !sp_perf_rings_filling(&p->rings) &&
-	       sp_clock_mono_ns() - p->joined_ns > JOINED_NS;
+	if (p->passed || p->put_off || sp_perf_rings_filling(&p->rings))
+		return false;
+	p->cut = false;
+	sp_perf_rings_peek(&p->rings, see_cut, c);
+	return !p->cut;
 }
 
 static void stop(struct sp_capture *c)
 {
+	struct perf_engine *p = c->engine_data;
+
 	sp_threads_hook(c->threads, NULL);
+	/* What is drained after this may hold a thread's first long stack: no handler for that. */
+	p->deep.over = true;
+	if (p->deep.installed)
+		sp_engine_signal_uninstall();
 }
 
 static void done(struct sp_capture *c)
 {
 	struct perf_engine *p = c->engine_data;
 
+	sp_deep_stacks_settle(&p->deep, c, true);
 	pthread_mutex_lock(&c->perf_lock);
 	c->perf_arrived = NULL;
 	pthread_mutex_unlock(&c->perf_lock);
@@ -496,5 +490,7 @@ const struct sp_engine sp_engine_perf_ring = {.name = "perf rings",
 	.start = start,
 	.drain = drain,
 	.can_wait = can_wait,
+	.sampled = sampled,
 	.stop = stop,
-	.done = done};
+	.done = done,
+	.finds_long_stacks = true};

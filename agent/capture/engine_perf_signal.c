@@ -7,7 +7,6 @@
 #include "perf_event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,18 +19,8 @@ struct perf_signal {
 	_Atomic uint32_t skipped; /* threads that found none */
 	bool said;
 	struct sp_chains chains;
+	int cpu; /* -1: any */
 };
-
-static int arm(int fd, uint32_t tid)
-{
-	struct f_owner_ex owner = {F_OWNER_TID, (pid_t)tid};
-
-	if (fcntl(fd, F_SETFL, O_ASYNC) < 0 || fcntl(fd, F_SETSIG, SIGPROF) < 0 ||
-		fcntl(fd, F_SETOWN_EX, &owner) < 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) < 0 ||
-		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return -errno;
-	return 0;
-}
 
 static void added(void *ctx, struct sp_tinfo *t)
 {
@@ -41,18 +30,19 @@ static void added(void *ctx, struct sp_tinfo *t)
 
 	if (atomic_load(&t->sig->perf_fd) >= 0)
 		return;
-	fd = p->open < p->budget ? sp_perf_event_ask(&p->attr, (int32_t)t->tid, -1) : -EMFILE;
+	fd = p->open < p->budget ? sp_perf_event_ask(&p->attr, (int32_t)t->tid, p->cpu) : -EMFILE;
 	if (fd < 0) {
 		p->skipped += fd != -ESRCH;
 		return;
 	}
-	atomic_store(&t->sig->perf_fd, fd);
-	p->open++;
-	if (t->looks) {
-		t->looks = 0;
-		sp_chain_map(&p->chains, fd, &t->chain, sp_clock_mono_ns());
+	atomic_store(&t->sig->perf_fd, fd); /* the handler has to know it before the first signal */
+	if (sp_perf_event_signal(fd, t->tid) == 0) {
+		p->open++;
+		return;
 	}
-	arm(fd, t->tid);
+	atomic_store(&t->sig->perf_fd, -1);
+	close(fd);
+	p->skipped++;
 }
 
 static void gone(void *ctx, struct sp_tinfo *t)
@@ -72,32 +62,34 @@ static void gone(void *ctx, struct sp_tinfo *t)
 /* System time must not be lost silently: cpu is not sampled with exclude_kernel. */
 static int try_open(struct sp_capture *c, struct perf_signal *p, struct sp_err *err)
 {
-	bool cpu = sp_engine_is_cpu(c->args);
-	int fd = sp_perf_event_ask(&p->attr, 0, -1);
+	return sp_engine_perf_opened(c, &p->event, &p->attr, sp_engine_is_cpu(c->args),
+		sp_perf_event_try(&p->event, &p->attr), err);
+}
 
-	if ((fd == -EACCES || fd == -EPERM) && !cpu) {
-		p->attr.exclude_kernel = 1;
-		fd = sp_perf_event_ask(&p->attr, 0, -1);
-	}
+static int try_cpu(struct sp_capture *c, struct perf_signal *p, struct sp_err *err)
+{
+	const char *cpu = c->args->target_cpu;
+	int fd;
+
+	p->cpu = cpu[0] ? atoi(cpu) : -1;
+	if (!cpu[0])
+		return 0;
+	fd = sp_perf_event_ask(&p->attr, 0, p->cpu);
 	if (fd < 0)
-		return sp_perf_event_explain(c->args->event, fd, err);
-	close(fd);
-	return 0;
+		return sp_err_set(err, fd, "--target-cpu: CPU %s: %s", cpu,
+			fd == -EINVAL || fd == -ENODEV ? "there is none, or it is offline"
+						       : strerror(-fd));
+	return close(fd);
 }
 
 static int start(struct sp_capture *c, struct sp_err *err)
 {
 	struct sp_thread_hooks hooks = {added, gone, c};
 	struct perf_signal *p = calloc(1, sizeof(*p));
-	int r = p ? sp_perf_event_parse(
-			    sp_engine_is_cpu(c->args) ? "cpu" : c->args->event, &p->event, err)
+	int r = p ? sp_engine_perf_event(c, &p->event, &p->attr, err)
 		  : sp_err_set(err, -ENOMEM, "out of memory");
 
 	if (r == 0) {
-		if (!p->event.clock)
-			c->interval_ns = c->args->interval_ns ? c->args->interval_ns
-							      : p->event.default_period;
-		sp_perf_event_attr(&p->event, c->interval_ns, &p->attr);
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
 		sp_chains_attr(&p->attr);
@@ -105,6 +97,8 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		p->budget = sp_engine_fd_budget();
 		r = try_open(c, p, err);
 	}
+	if (r == 0)
+		r = try_cpu(c, p, err);
 	if (r == 0 && sp_threads_count(c->threads) > p->budget)
 		r = sp_err_set(err, -EMFILE,
 			"perf: %u threads need more than a quarter of the %u free descriptors",
@@ -120,7 +114,18 @@ static int start(struct sp_capture *c, struct sp_err *err)
 	return 0;
 }
 
-/* One signal may stand for many events: of a long system call it comes at the end. */
+/* The event goes on meanwhile: none is missed, as there would be by another descriptor. */
+static void map_chain(void *ctx, struct sp_tinfo *t)
+{
+	struct sp_capture *c = ctx;
+	struct perf_signal *p = c->engine_data;
+	int fd = atomic_load(&t->sig->perf_fd);
+
+	if (fd >= 0 && !atomic_load(&t->chain))
+		sp_chain_map(&p->chains, fd, &t->chain, sp_clock_mono_ns());
+}
+
+/* One signal may count for many events: of a long system call it comes at the end. */
 static void sampled(struct sp_capture *c, struct sp_raw_sample *s)
 {
 	struct perf_signal *p = c->engine_data;
@@ -139,10 +144,8 @@ static void sampled(struct sp_capture *c, struct sp_raw_sample *s)
 	if (chain)
 		chain->used_ns = s->snap.time_ns;
 	if (!chain && s->thread && !p->attr.exclude_kernel &&
-		sp_chains_room(&p->chains, s->snap.time_ns)) {
-		s->thread->looks = 1;
-		sp_threads_renew(c->threads, s->thread);
-	}
+		sp_chains_room(&p->chains, s->snap.time_ns))
+		sp_threads_with(c->threads, s->thread, map_chain, c);
 }
 
 static void drain(struct sp_capture *c)
@@ -180,5 +183,4 @@ const struct sp_engine sp_engine_perf_signal = {.name = "perf with signals",
 	.drain = drain,
 	.sampled = sampled,
 	.stop = stop,
-	.done = done,
-	.signals = true};
+	.done = done};

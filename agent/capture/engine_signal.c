@@ -1,5 +1,6 @@
 /* Installs SIGPROF's handler over whoever had it, and neutralises it at the end of a recording. */
 #include "engine.h"
+#include "gate.h"
 #include "sample_ring.h"
 
 #include <dlfcn.h>
@@ -62,9 +63,7 @@ int sp_engine_ring(struct sp_capture *c, struct sp_err *err)
 		return sp_err_set(err, r, "out of memory for the sample ring");
 	sp_sig.ring = c->ring;
 	sp_sig.pid = getpid();
-	sp_sig.max_stack = 256u << 10;
-	if (sp_sig.max_stack > c->ring->size / 4)
-		sp_sig.max_stack = (uint32_t)(c->ring->size / 4);
+	sp_sig.max_stack = (uint32_t)(c->ring->size / 2 - 4096);
 	return 0;
 }
 
@@ -73,6 +72,11 @@ int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct
 	struct sigaction now, ours;
 	int r;
 
+	/* What ends a handler is a system call: the next signal, and so on for ever. */
+	if (mode == SP_SIG_PERF && c->in_kernel)
+		return sp_err_set(err, -ENOTSUP,
+			"%s is not sampled by signals: each signal may cause another one",
+			c->args->event);
 	if (sigaction(SIGPROF, NULL, &now) < 0)
 		return sp_err_set(err, -errno, "SIGPROF: %s", strerror(errno));
 	if (async_profiler_runs(&now))
@@ -83,6 +87,7 @@ int sp_engine_signal_install(enum sp_sig_mode mode, struct sp_capture *c, struct
 	if (r < 0)
 		return r;
 	sp_sig.interval_ns = c->interval_ns;
+	sp_sig.counts = c->counts;
 	if (now.sa_sigaction != sp_sig_handler) {
 		atomic_store(&sp_sig.have_previous, 0);
 		sp_sig.previous = now;
@@ -120,9 +125,10 @@ void sp_engine_signal_uninstall(void)
 		return;
 	atomic_store(&sp_sig.mode, SP_SIG_OFF);
 	wait_for_handlers();
+	sp_gate_unset();
 	/* A signal may still be pending somewhere, and under SIG_DFL it would end the JVM: a
-	 * handler that found SIG_DFL stays, empty. Another's is put back unless somebody took the
-	 * place meanwhile. */
+	 * handler that found SIG_DFL stays, empty. Another's is put back unless the place was
+	 * taken meanwhile. */
 	if (sp_sig.previous.sa_handler == SIG_DFL && !(sp_sig.previous.sa_flags & SA_SIGINFO))
 		return;
 	if (sigaction(SIGPROF, NULL, &now) == 0 && now.sa_sigaction == sp_sig_handler &&

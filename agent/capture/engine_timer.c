@@ -1,6 +1,7 @@
 /* Timers that need no permission: ctimer is a kernel timer on each thread's CPU clock that signals
  * that thread; itimer is the process's one ITIMER_PROF. Both tick at the kernel's HZ at best. */
 #include "engine.h"
+#include "gate.h"
 
 #include "base/clock.h"
 #include "itimer_weight.h"
@@ -44,12 +45,36 @@ static int create_timer(struct sp_tinfo *t)
 /* A thread got no timer, for RLIMIT_SIGPENDING is reached: said once a recording. */
 static _Atomic bool refused, said;
 
+/* CPU timers are looked at when the kernel's clock ticks, which the coarse clock does as well. */
+static uint64_t tick_ns(void)
+{
+	struct timespec tick;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec
+		       ? 0
+		       : (uint64_t)tick.tv_nsec;
+}
+
+/* When a thread's first sample is due: at a random moment of its first interval, else threads that
+ * end before would never be seen; and half a tick sooner, for the kernel notices at its next tick,
+ * and a thread that has ended by then has none. */
+static uint64_t first_ns(uint64_t interval_ns)
+{
+	uint64_t first = 1 + sp_rate_limit_random() % interval_ns, early = tick_ns() / 2;
+
+	if (interval_ns < 2 * early)
+		return first;
+	return first > early ? first - early : 1;
+}
+
 static void ctimer_added(void *ctx, struct sp_tinfo *t)
 {
 	struct sp_capture *c = ctx;
 	struct itimerspec every;
+	uint64_t first;
 	int r;
 
+	sp_gate_added(t);
 	if (t->timer >= 0)
 		return;
 	r = create_timer(t);
@@ -59,26 +84,19 @@ static void ctimer_added(void *ctx, struct sp_tinfo *t)
 		return;
 	every.it_interval.tv_sec = (time_t)(c->interval_ns / 1000000000);
 	every.it_interval.tv_nsec = (long)(c->interval_ns % 1000000000);
-	every.it_value = every.it_interval;
+	first = first_ns(c->interval_ns);
+	every.it_value.tv_sec = (time_t)(first / 1000000000);
+	every.it_value.tv_nsec = (long)(first % 1000000000);
 	syscall(SYS_timer_settime, t->timer, 0, &every, NULL);
 }
 
 static void ctimer_gone(void *ctx, struct sp_tinfo *t)
 {
+	sp_gate_gone(t);
 	if (t->timer < 0)
 		return;
 	syscall(SYS_timer_delete, t->timer);
 	t->timer = -1;
-}
-
-/* CPU timers are looked at when the kernel's clock ticks, which the coarse clock does as well. */
-static uint64_t tick_ns(void)
-{
-	struct timespec tick;
-
-	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec
-		       ? 0
-		       : (uint64_t)tick.tv_nsec;
 }
 
 static void say_tick(struct sp_capture *c, const char *engine)
@@ -276,12 +294,10 @@ const struct sp_engine sp_engine_ctimer = {.name = "ctimer",
 	.start = ctimer_start,
 	.drain = ctimer_drain,
 	.can_wait = ctimer_can_wait,
-	.stop = ctimer_stop,
-	.signals = true};
+	.stop = ctimer_stop};
 const struct sp_engine sp_engine_itimer = {.name = "itimer",
 	.start = itimer_start,
 	.drain = itimer_drain,
 	.sampled = itimer_sampled,
 	.stop = itimer_stop,
-	.done = itimer_done,
-	.signals = true};
+	.done = itimer_done};

@@ -123,7 +123,7 @@ static bool make_room(struct sp_chain *c, uint32_t words)
 }
 
 /* @v: time, count and addresses, @n words in all. */
-static void keep(struct sp_chain *c, const uint64_t *v, uint64_t n)
+static void keep_record(struct sp_chain *c, const uint64_t *v, uint64_t n)
 {
 	uint64_t count = v[1] < n - 2 ? v[1] : n - 2;
 
@@ -170,7 +170,7 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 		body = h.size - sizeof(h) < sizeof(v) ? h.size - sizeof(h) : sizeof(v);
 		copy(data, size, tail + sizeof(h), v, body);
 		if (h.type == PERF_RECORD_SAMPLE && body >= 16)
-			keep(chain, v, body / 8);
+			keep_record(chain, v, body / 8);
 		else if (h.type == PERF_RECORD_LOST && body >= 16)
 			x->lost += v[1];
 		tail += h.size;
@@ -181,7 +181,7 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 bool sp_chain_next(
 	struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max, uint32_t *ret_count)
 {
-	bool kept = chain->at < chain->len; /* else the latest stands for those without room */
+	bool kept = chain->at < chain->len; /* else the latest is used for those without room */
 	const uint64_t *v = chain->words + (kept ? chain->at : chain->last);
 
 	if (chain->len == 0 || (!kept && !chain->more) || v[0] > until_ns) {

@@ -15,12 +15,12 @@
 struct sp_chain {
 	struct perf_event_mmap_page *page;
 	struct sp_chain *next;
-	_Atomic(struct sp_chain *) *place; /* whose it is; it may be gone from there */
+	_Atomic(struct sp_chain *) *place; /* its owner's pointer; it may be gone from there */
 	uint64_t used_ns;		   /* by a sample */
 	_Atomic bool gone;
 	uint64_t *words;	/* owned: of each event its time, count of frames, frames */
 	uint32_t at, len, room; /* words: read, written, there are */
-	uint32_t last, more;	/* the latest event; so many after it found no room */
+	uint32_t last, more;	/* the latest event; how many after it found no room */
 };
 
 struct sp_chains {

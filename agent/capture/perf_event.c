@@ -2,25 +2,28 @@
 #include "perf_event.h"
 
 #include "base/cleanup.h"
+#include "base/filtered.h"
+#include "native_function.h"
 #include "probe/perf_table.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
+
 /* What `sparkprof list` shows is what is known here; cpu is the short name of cpu-clock. */
+/* Of wall, threads that run are sampled by the same clock as cpu. */
 static bool parse_named(const char *name, struct sp_perf_event_spec *ret)
 {
-	const struct sp_perf_event *e =
-		sp_perf_table_find(strcmp(name, "cpu") == 0 ? "cpu-clock" : name);
+	bool cpu = strcmp(name, "cpu") == 0 || strcmp(name, "wall") == 0;
+	const struct sp_perf_event *e = sp_perf_table_find(cpu ? "cpu-clock" : name);
 
 	if (!e)
 		return false;
@@ -78,6 +81,7 @@ static int parse_tracepoint(const char *name, struct sp_perf_event_spec *ret, st
 		ret->type = PERF_TYPE_TRACEPOINT;
 		ret->config = (uint64_t)id;
 		ret->default_period = 1;
+		ret->in_kernel = true;
 		return 0;
 	}
 	return sp_err_set(err, -ENOENT,
@@ -86,96 +90,114 @@ static int parse_tracepoint(const char *name, struct sp_perf_event_spec *ret, st
 		name);
 }
 
-static int parse_breakpoint(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
-{
-	char text[256], *p, *end;
-	uint64_t len = 1, offset = 0;
+#define BREAKPOINT_FORM "mem:ADDRESS or mem:FUNCTION[+OFFSET][/LENGTH][:rwx]"
 
-	ret->type = PERF_TYPE_BREAKPOINT;
-	ret->bp_type = HW_BREAKPOINT_RW;
-	ret->default_period = 1;
-	snprintf(text, sizeof(text), "%s", name + 4);
-	p = strrchr(text, ':');
-	if (p) {
-		*p++ = 0;
-		ret->bp_type = 0;
-		for (; *p; p++)
-			ret->bp_type |= *p == 'r'   ? HW_BREAKPOINT_R
-					: *p == 'w' ? HW_BREAKPOINT_W
-					: *p == 'x' ? HW_BREAKPOINT_X
-						    : 64;
-		if (!ret->bp_type || ret->bp_type > HW_BREAKPOINT_X)
-			return sp_err_set(err, -EINVAL, "%s: write mem:addr[/len][:rw|:x]", name);
-		if (ret->bp_type == HW_BREAKPOINT_X)
-			len = sizeof(long);
-	}
-	p = strchr(text, '/');
-	if (p) {
-		*p++ = 0;
-		len = strtoull(p, NULL, 0);
-	}
-	p = strchr(text, '+');
-	if (p) {
-		*p++ = 0;
-		offset = strtoull(p, NULL, 0);
-	}
-	ret->config1 = strtoull(text, &end, 0);
-	if (*end)
-		ret->config1 = (uint64_t)dlsym(RTLD_DEFAULT, text);
-	if (!ret->config1)
-		return sp_err_set(err, -ENOENT, "%s: no such address or exported function", name);
-	ret->config1 += offset;
-	ret->config2 = len;
+/* ":rw" behind a place is cut off; two colons are of a C++ name. */
+static int parse_access(const char *name, char *text, uint32_t *ret, struct sp_err *err)
+{
+	char *p = strrchr(text, ':');
+
+	*ret = HW_BREAKPOINT_RW;
+	if (!p || (p > text && p[-1] == ':'))
+		return 0;
+	*p++ = 0;
+	*ret = 0;
+	for (; *p; p++)
+		*ret |= *p == 'r'   ? HW_BREAKPOINT_R
+			: *p == 'w' ? HW_BREAKPOINT_W
+			: *p == 'x' ? HW_BREAKPOINT_X
+				    : 64;
+	/* x86 has no breakpoint at what is only read, nor at both an access and an instruction. */
+	if (*ret == HW_BREAKPOINT_R)
+		*ret = HW_BREAKPOINT_RW;
+	if (!*ret || *ret > HW_BREAKPOINT_X)
+		return sp_err_set(err, -EINVAL, "%s: write " BREAKPOINT_FORM, name);
 	return 0;
 }
 
-struct place {
-	uint64_t address, offset;
-};
-
-static int find_offset(struct dl_phdr_info *lib, size_t size, void *ctx)
+static void break_at(struct sp_perf_event_spec *ret, const struct sp_native_function *f)
 {
-	struct place *p = ctx;
+	ret->type = PERF_TYPE_BREAKPOINT;
+	ret->default_period = 1;
+	ret->config1 = f->address;
+	ret->function = ret->in_user = ret->bp_type == HW_BREAKPOINT_X;
+	if (ret->function)
+		ret->config2 = sizeof(long);
+	memcpy(ret->probe, f->path, sizeof(f->path));
+	ret->offset = f->offset;
+}
 
-	for (int i = 0; i < lib->dlpi_phnum; i++) {
-		const ElfW(Phdr) *h = &lib->dlpi_phdr[i];
-		uint64_t at = lib->dlpi_addr + h->p_vaddr;
+/* Takes a number behind @mark off the end of @text. */
+static bool take_number(char *text, char mark, uint64_t *ret)
+{
+	char *p = strrchr(text, mark), *end;
 
-		if (h->p_type == PT_LOAD && p->address >= at && p->address < at + h->p_memsz) {
-			p->offset = p->address - at + h->p_offset;
-			return 1;
-		}
-	}
+	if (!p)
+		return true;
+	*p++ = 0;
+	*ret = strtoull(p, &end, 0);
+	return *p && !*end;
+}
+
+static int parse_breakpoint(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
+{
+	struct sp_native_function f = {0};
+	uint64_t len = 1, offset = 0;
+	char text[256], *end;
+	int r;
+
+	snprintf(text, sizeof(text), "%s", name + 4);
+	r = parse_access(name, text, &ret->bp_type, err);
+	if (r == 0 && (!take_number(text, '/', &len) || !take_number(text, '+', &offset)))
+		r = sp_err_set(err, -EINVAL, "%s: write " BREAKPOINT_FORM, name);
+	if (r < 0)
+		return r;
+	f.address = strtoull(text, &end, 0);
+	if (*end)
+		r = sp_native_function_find(name, NULL, text, &f, err);
+	if (r < 0)
+		return r;
+	f.address += offset;
+	if (offset)
+		f.path[0] = '\0'; /* no probe, which may be in the middle of an instruction */
+	ret->config2 = len;
+	break_at(ret, &f);
+	return 0;
+}
+
+/* Calls of a native function: a breakpoint at its first instruction. */
+static int parse_function(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
+{
+	struct sp_native_function f;
+	int r = sp_native_function_find(name, NULL, name, &f, err);
+
+	if (r < 0)
+		return r;
+	ret->bp_type = HW_BREAKPOINT_X;
+	break_at(ret, &f);
 	return 0;
 }
 
 /* "/lib/libc.so.6:malloc" in ret->probe becomes the file, and the function's offset in it by the
- * library's own table: so it must be loaded. */
+ * library's own tables: so it must be loaded. */
 static int find_function(const char *name, struct sp_perf_event_spec *ret, struct sp_err *err)
 {
 	char *colon = strrchr(ret->probe, ':');
-	struct place p = {0};
-	void *lib;
+	struct sp_native_function f;
+	int r;
 
 	if (!colon)
 		return 0;
 	*colon = 0;
-	lib = dlopen(ret->probe, RTLD_LAZY | RTLD_NOLOAD);
-	if (!lib)
+	r = sp_native_function_find(name, ret->probe, colon + 1, &f, err);
+	if (r < 0)
+		return r;
+	if (!f.offset)
 		return sp_err_set(err, -ENOENT,
-			"%s: that library is not loaded in the target, so that its functions are "
-			"not known; write uprobe:/PATH+OFFSET",
-			name);
-	p.address = (uint64_t)dlsym(lib, colon + 1);
-	if (p.address)
-		dl_iterate_phdr(find_offset, &p);
-	dlclose(lib);
-	if (!p.offset)
-		return sp_err_set(err, -ENOENT,
-			"%s: that library has no such function among those it exports; write "
+			"%s: where that function lies in the file is not known; write "
 			"uprobe:/PATH+OFFSET",
 			name);
-	ret->config2 = p.offset;
+	ret->config2 = f.offset;
 	return 0;
 }
 
@@ -185,8 +207,7 @@ static int parse_probe(const char *name, struct sp_perf_event_spec *ret, struct 
 	const char *what = strchr(name, ':') + 1;
 	bool user = name[0] == 'u', back = strncmp(name + 1, "retprobe", 8) == 0;
 	char *plus;
-	int type = read_number(user ? "/sys/bus/event_source/devices/uprobe/type"
-				    : "/sys/bus/event_source/devices/kprobe/type");
+	int type = read_number(user ? UPROBE_TYPE : "/sys/bus/event_source/devices/kprobe/type");
 
 	if (type < 0)
 		return sp_err_set(err, -ENOENT, "%s: this kernel offers no such probes", name);
@@ -194,14 +215,17 @@ static int parse_probe(const char *name, struct sp_perf_event_spec *ret, struct 
 		return sp_err_set(err, -EINVAL, "%s: too long", name);
 	memcpy(ret->probe, what, strlen(what) + 1);
 	plus = strrchr(ret->probe, '+');
-	if (plus) {
-		*plus = 0;
-		ret->config2 = strtoull(plus + 1, NULL, 0);
-	}
+	if (!take_number(ret->probe, '+', &ret->config2))
+		return sp_err_set(err, -EINVAL, "%s: what follows '+' is not a number", name);
 	ret->type = (uint32_t)type;
 	ret->config = back;
 	ret->default_period = 1;
-	return user && !plus ? find_function(name, ret, err) : 0;
+	ret->in_user = user;
+	ret->in_kernel = !user;
+	if (!user)
+		return 0;
+	return plus ? sp_native_function_begins(name, ret->probe, ret->config2, err)
+		    : find_function(name, ret, err);
 }
 
 static bool is_probe(const char *name)
@@ -219,9 +243,12 @@ int sp_perf_event_parse(const char *name, struct sp_perf_event_spec *ret, struct
 		return parse_breakpoint(name, ret, err);
 	if (is_probe(name))
 		return parse_probe(name, ret, err);
-	if (strchr(name, ':'))
+	if (strchr(name, ':') && !strstr(name, "::"))
 		return parse_tracepoint(name, ret, err);
-	return sp_err_set(err, -EINVAL, "'%s' is not an event; 'sparkprof list' shows them", name);
+	if (strpbrk(name, " ./-"))
+		return sp_err_set(
+			err, -EINVAL, "'%s' is not an event; 'sparkprof list' shows them", name);
+	return parse_function(name, ret, err);
 }
 
 void sp_perf_event_attr(
@@ -231,9 +258,13 @@ void sp_perf_event_attr(
 	attr->size = sizeof(*attr);
 	attr->type = e->type;
 	attr->config = e->config;
-	attr->config1 = e->probe[0] ? (uint64_t)e->probe : e->config1;
+	attr->config1 = e->config1;
+	if (e->probe[0] && e->type != PERF_TYPE_BREAKPOINT)
+		attr->config1 = (uint64_t)e->probe;
 	attr->config2 = e->config2;
 	attr->bp_type = e->bp_type;
+	/* Whoever may not sample the kernel may watch a place of his own. */
+	attr->exclude_kernel = attr->exclude_callchain_kernel = e->in_user;
 	attr->sample_period = period;
 	attr->exclude_idle = 1;
 	attr->exclude_hv = e->type == PERF_TYPE_HARDWARE;
@@ -268,27 +299,88 @@ static int explain_probe(const char *event, int error, struct sp_err *err)
 	}
 }
 
-static bool filtered(void)
+static int try_once(struct perf_event_attr *attr)
 {
-	return prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+	int fd = sp_perf_event_ask(attr, 0, -1);
+
+	return fd < 0 ? fd : close(fd);
+}
+
+int sp_perf_event_try(struct sp_perf_event_spec *e, struct perf_event_attr *attr)
+{
+	int type = e->function && e->probe[0] ? read_number(UPROBE_TYPE) : -1;
+	struct perf_event_attr probe = *attr;
+	int r = try_once(attr);
+
+	if (r == 0 || type < 0)
+		return r;
+	probe.type = (uint32_t)type;
+	probe.config = 0;
+	probe.bp_type = 0;
+	probe.config1 = (uint64_t)e->probe;
+	probe.config2 = e->offset;
+	if (try_once(&probe) < 0)
+		return r;
+	*attr = probe;
+	return 0;
 }
 
 int sp_perf_event_ask(struct perf_event_attr *attr, int32_t tid, int cpu)
 {
-	return filtered() ? -EPERM : sp_perf_attr_open(attr, tid, cpu);
+	return sp_filtered() ? -EPERM : sp_perf_attr_open(attr, tid, cpu);
+}
+
+int sp_perf_event_signal(int fd, uint32_t tid)
+{
+	struct f_owner_ex owner = {F_OWNER_TID, (pid_t)tid};
+
+	if (fcntl(fd, F_SETFL, O_ASYNC) < 0 || fcntl(fd, F_SETSIG, SIGPROF) < 0 ||
+		fcntl(fd, F_SETOWN_EX, &owner) < 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) < 0 ||
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* A word that names no event of the kernel's. */
+static bool is_function(const char *name)
+{
+	struct sp_perf_event_spec e;
+
+	return strstr(name, "::") ||
+	       (!strpbrk(name, ": ./-") && !parse_named(name, &e) && !parse_raw(name, &e));
+}
+
+bool sp_perf_event_is_call(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(name, "mem:", 4) == 0)
+		return strcmp(name + n - 2, ":x") == 0;
+	return strncmp(name, "uprobe:", 7) == 0 || is_function(name);
 }
 
 int sp_perf_event_explain(const char *event, int error, struct sp_err *err)
 {
 	int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
 
+	if (is_function(event) && paranoid > 2 && (error == -EACCES || !sp_filtered()))
+		return sp_err_set(err, error,
+			"%s: this user may not set breakpoints (kernel.perf_event_paranoid is %d; "
+			"2 "
+			"or CAP_PERFMON would help)",
+			event, paranoid);
+	if (is_function(event) && error == -ENOSPC)
+		return sp_err_set(err, error,
+			"%s: the CPU's four debug registers are taken, and only root and "
+			"CAP_PERFMON may set a probe instead",
+			event);
 	if (is_probe(event) && explain_probe(event, error, err) < 0)
 		return error;
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
 		/* The kernel itself denies by EACCES (perf_allow_kernel), filters by EPERM. */
-		if (paranoid > 1 && (error == -EACCES || !filtered()))
+		if (paranoid > 1 && (error == -EACCES || !sp_filtered()))
 			return sp_err_set(err, error,
 				"%s: this user may not sample the kernel "
 				"(kernel.perf_event_paranoid "

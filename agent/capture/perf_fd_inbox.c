@@ -131,7 +131,7 @@ void sp_perf_fd_inbox_arrive(struct sp_perf_fd_inbox *p, const struct sp_parcel 
 
 /* Takes the place of an older number where none of the few is free: a lookup that fails loses a
  * sample, which is counted. */
-static void remember(struct sp_perf_fd_inbox *p, uint32_t outer, uint32_t tid)
+static void remember_tid(struct sp_perf_fd_inbox *p, uint32_t outer, uint32_t tid)
 {
 	uint32_t at = outer % NUMBERS;
 
@@ -177,7 +177,7 @@ static bool deliver(struct sp_perf_fd_inbox *p, struct sp_tinfo *t, const struct
 	if (!fds)
 		return false;
 	memcpy(fds, parcel->fds, parcel->n * sizeof(*fds));
-	remember(p, parcel->outer_tid, t->tid);
+	remember_tid(p, parcel->outer_tid, t->tid);
 	t->fds = fds;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* Perf events that the launcher opens because the target may not (paranoid 2, a seccomp filter):
- * the list of threads that wait for theirs, what has arrived, and whose number is whose, for the
- * launcher may see this process in another pid namespace and the records carry its numbers.
- * Asking is done by the collector, answers come to the control thread; neither waits. */
+ * the list of threads that wait for theirs, what has arrived, and which number belongs to which
+ * thread, for the launcher may see this process in another pid namespace and the records carry its
+ * numbers. Asking is done by the collector, answers come to the control thread; neither waits. */
 #ifndef SP_AGENT_CAPTURE_PERF_FD_INBOX_H
 #define SP_AGENT_CAPTURE_PERF_FD_INBOX_H
 
@@ -24,6 +24,9 @@ struct sp_perf_source {
 	int (*rings)(void *ctx, struct sp_parcel *ret);
 	/* Asks for a thread's events and does not wait. 0 or -errno. */
 	int (*ask)(void *ctx, uint32_t tid, uint32_t ticket, uint32_t window, uint64_t interval_ns);
+	/* Names a Python process that we may not read: it will try. NULL: it will not. Does not
+	 * wait. 0 or -errno. */
+	int (*refused)(void *ctx, uint32_t pid);
 };
 
 void sp_parcel_drop(const struct sp_parcel *p); /* closes its descriptors */
@@ -31,8 +34,8 @@ void sp_parcel_drop(const struct sp_parcel *p); /* closes its descriptors */
 struct sp_perf_fd_inbox;
 
 /* Asks for the rings: @ret_rings' descriptors pass to the caller. Returns 0 or -errno. */
-int sp_perf_fd_inbox_new(struct sp_perf_fd_inbox **ret, const struct sp_perf_source *source,
-	struct sp_parcel *ret_rings);
+__attribute__((warn_unused_result)) int sp_perf_fd_inbox_new(struct sp_perf_fd_inbox **ret,
+	const struct sp_perf_source *source, struct sp_parcel *ret_rings);
 /* Closes what nobody took. */
 void sp_perf_fd_inbox_free(struct sp_perf_fd_inbox *p);
 

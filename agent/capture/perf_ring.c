@@ -126,7 +126,7 @@ void sp_perf_rings_close(struct sp_perf_rings *r)
 }
 
 static void drain_one(struct sp_perf_rings *r, struct perf_event_mmap_page *page,
-	void (*fn)(void *ctx, const struct perf_event_header *h), void *ctx)
+	void (*fn)(void *ctx, const struct perf_event_header *h), void *ctx, bool keep)
 {
 	const uint8_t *data = (const uint8_t *)page + sysconf(_SC_PAGESIZE);
 	uint64_t tail = page->data_tail;
@@ -149,7 +149,8 @@ static void drain_one(struct sp_perf_rings *r, struct perf_event_mmap_page *page
 		fn(ctx, h);
 		tail += size;
 		/* Release: the kernel may write over the record from here on. */
-		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+		if (!keep)
+			__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 	}
 }
 
@@ -159,7 +160,7 @@ bool sp_perf_rings_filling(const struct sp_perf_rings *r)
 		const struct perf_event_mmap_page *page = r->ring[i].page;
 		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED);
 
-		if (head - page->data_tail > r->bytes / 8)
+		if (head - page->data_tail > r->bytes / 4)
 			return true;
 	}
 	return false;
@@ -169,5 +170,12 @@ void sp_perf_rings_drain(struct sp_perf_rings *r,
 	void (*fn)(void *ctx, const struct perf_event_header *h), void *ctx)
 {
 	for (uint32_t i = 0; i < r->count; i++)
-		drain_one(r, r->ring[i].page, fn, ctx);
+		drain_one(r, r->ring[i].page, fn, ctx, false);
+}
+
+void sp_perf_rings_peek(struct sp_perf_rings *r,
+	void (*fn)(void *ctx, const struct perf_event_header *h), void *ctx)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		drain_one(r, r->ring[i].page, fn, ctx, true);
 }

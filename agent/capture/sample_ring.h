@@ -7,7 +7,7 @@
 
 /* Maps and prefaults a ring of @size bytes (a power of two, at least a page): a first touch in a
  * handler would cost 10 us. The memory is not copied into forked children. Returns 0 or -errno. */
-int sp_ring_init(struct sp_ring *r, size_t size);
+__attribute__((warn_unused_result)) int sp_ring_init(struct sp_ring *r, size_t size);
 void sp_ring_done(struct sp_ring *r);
 
 /* Bytes that are reserved now. */

@@ -1,6 +1,6 @@
-/* See wall.h. What a thread stood goes to the stack it stands in, and so does what it waited for a
- * CPU after it was woken there. What it ran, and waited for a CPU when it was pushed off one, is
- * owed until the CPU engine tells a stack of it; what it stood unseen, until it is seen standing.
+/* See wall.h. Blocked time is charged to the stack the thread blocked in, and so is its wait for a
+ * CPU after it was woken there. The time it ran, and its wait for a CPU after preemption, is owed
+ * until the CPU engine has a stack of it; blocked time without a stack, until it is seen blocked.
  */
 #include "wall.h"
 
@@ -22,16 +22,16 @@
 struct wall {
 	uint32_t generation; /* of the thread in this slot */
 	bool active;
-	uint8_t state;	      /* of the stack it stands in */
+	uint8_t state;	      /* of the stack it is blocked in */
 	struct sp_seen_at at; /* nowhere: it was running, or could not be read */
 	uint32_t looks, idle, wakes;
 	int fds[SP_WALL_FILES]; /* 0: not kept open */
 	struct sp_wall_accounting books;
 	uint64_t next_ns;
-	uint64_t from_ns, stood_ns;	 /* stood in @stack, not yet written */
-	uint64_t delay_owed;		 /* waited for a CPU, until it is seen running */
-	uint64_t stood_owed, woken_owed; /* stood unseen, until it is seen standing */
-	uint64_t paid_ns, seen_ns;	 /* of its CPU time, what is written, and what is known */
+	uint64_t from_ns, blocked_ns;	   /* blocked in @stack, not yet written */
+	uint64_t delay_owed;		   /* waited for a CPU, until it is seen running */
+	uint64_t blocked_owed, woken_owed; /* blocked unseen, until it is seen blocked */
+	uint64_t paid_ns, seen_ns;	   /* of its CPU time, what is written, and what is known */
 	uint64_t off_ns;       /* off a CPU since the books were closed, at the last look */
 	struct sp_seen_at ran; /* where it was last seen running */
 };
@@ -120,12 +120,18 @@ static void write_span(struct sp_walls *w, struct sp_tinfo *t, const struct sp_s
 			w->c->sink.ctx, t, at, state, from_ns, span_ns, looks ? looks : 1);
 }
 
-/* Writes what the thread stood in its stack so far. */
-static void settle(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
+/* Stacks of the chunk before are void: the next look takes the thread's again. */
+static bool has_stack(const struct sp_walls *w, const struct wall *x)
 {
-	write_span(w, t, &x->at, x->state, x->from_ns, x->stood_ns, x->looks);
-	x->from_ns += x->stood_ns;
-	x->stood_ns = 0;
+	return x->at.stack && x->at.epoch == w->c->sink.epoch(w->c->sink.ctx);
+}
+
+/* Writes the thread's blocked time in its stack so far. */
+static void write_blocked(struct sp_walls *w, struct sp_tinfo *t, struct wall *x)
+{
+	write_span(w, t, &x->at, x->state, x->from_ns, x->blocked_ns, x->looks);
+	x->from_ns += x->blocked_ns;
+	x->blocked_ns = 0;
 	x->looks = 0;
 }
 
@@ -141,7 +147,7 @@ static struct wall *wall_of(struct sp_walls *w, struct sp_tinfo *t)
 	return x;
 }
 
-/* Has @s unwound and kept as where @x stands, unless the thread ran while it was read. */
+/* Has @s unwound and kept as where @x is blocked, unless the thread ran while it was read. */
 static bool stands_in(struct sp_walls *w, struct wall *x, struct sp_raw_sample *s)
 {
 	if (!s->snap.stack_len || sp_kernel_state_cpu_ns(s->thread->tid) != x->books.cpu_ns)
@@ -174,13 +180,13 @@ static bool capture_woken(struct sp_walls *w, struct sp_tinfo *t, struct wall *x
 	return sp_blocked_stack_woken(&w->stack, t, &s.snap) && stands_in(w, x, &s);
 }
 
-/* Writes what was stood and waited unseen to the place that was seen next. */
-static void pay_stood(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
+/* Charges what was blocked and waited unseen to the place that was seen next. */
+static void charge_blocked(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
 	write_span(w, t, &x->at, SP_STATE_RUNNABLE, now - x->woken_owed, x->woken_owed, 1);
-	x->stood_ns += x->stood_owed;
-	x->from_ns = now - x->stood_ns;
-	x->woken_owed = x->stood_owed = 0;
+	x->blocked_ns += x->blocked_owed;
+	x->from_ns = now - x->blocked_ns;
+	x->woken_owed = x->blocked_owed = 0;
 }
 
 /* The thread ran since the last look: close the old place, begin the new one. It left the one and
@@ -188,33 +194,33 @@ static void pay_stood(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, ui
 static void divide(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, const struct wall *at,
 	const struct sp_wall_window *v)
 {
-	uint64_t woken = sp_wall_waits_woken(&w->waits, v), sure = x->stood_ns;
+	uint64_t woken = sp_wall_waits_woken(&w->waits, v), sure = x->blocked_ns;
 	uint64_t here = 0, first = 0;
 
 	x->delay_owed += v->delay - woken;
-	if (x->at.stack && x->at.epoch == w->c->sink.epoch(w->c->sink.ctx)) {
-		here = v->stood <= sure	 ? v->stood
-		       : at->books.stood ? sure + (v->stood - sure) / 2
-					 : v->stood;
+	if (has_stack(w, x)) {
+		here = v->blocked <= sure  ? v->blocked
+		       : at->books.blocked ? sure + (v->blocked - sure) / 2
+					   : v->blocked;
 		first = v->wakes > 1 ? woken / v->wakes : woken;
 		write_span(w, t, &x->at, x->state, x->from_ns, here, x->looks);
 		write_span(w, t, &x->at, SP_STATE_RUNNABLE, x->from_ns + here, first, 1);
 	}
 	x->woken_owed += woken - first;
-	x->stood_owed += v->stood - here;
-	x->stood_ns = x->looks = x->idle = 0;
+	x->blocked_owed += v->blocked - here;
+	x->blocked_ns = x->looks = x->idle = 0;
 	x->at = at->at;
 	x->state = at->state;
 	if (x->at.stack) {
 		x->looks = 1;
-		pay_stood(w, t, x, x->books.look_ns);
+		charge_blocked(w, t, x, x->books.look_ns);
 	}
 }
 
 /* Looks where the thread is. False: it waits for a CPU, how long the kernel books only when it gets
- * one, and it stood as well since the last look; the books stay open until then. */
-static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct sp_wall_reading *r,
-	struct wall *ret)
+ * one, and it was also blocked since the last look; the books stay open until then. */
+static bool find_wall(struct sp_walls *w, struct sp_tinfo *t, struct wall *x,
+	struct sp_wall_reading *r, struct wall *ret)
 {
 	struct sp_kernel_state_where at;
 
@@ -223,46 +229,47 @@ static bool find(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, struct 
 	if (sp_kernel_state_where(t->tid, kept(w, t, x, SP_WALL_SYSCALL), &at) < 0)
 		return true;
 	if (!at.running) {
-		ret->books.stood = capture(w, t, ret, &at, r->now_ns);
+		ret->books.blocked = capture(w, t, ret, &at, r->now_ns);
 		return true;
 	}
 	if (sp_kernel_state_cpu_ns(t->tid) != r->cpu_ns)
 		return true;
-	if (!x->books.stood && x->books.blocks &&
+	if (!x->books.blocked && x->books.blocks &&
 		sp_kernel_state_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)) == x->books.blocks) {
 		r->waits_ns = SP_WALL_ALL;
 		return true;
 	}
-	ret->books.stood = !w->last && capture_woken(w, t, ret, r->now_ns);
-	if (ret->books.stood)
+	ret->books.blocked = !w->last && capture_woken(w, t, ret, r->now_ns);
+	if (ret->books.blocked)
 		return true;
 	/* Not for ever: on busy cores a look may find it waiting each time. */
 	r->waits_ns = sp_wall_waits_guess(&w->waits);
 	return w->last || r->now_ns - x->books.look_ns > OPEN_NS + 2 * w->interval_ns;
 }
 
-/* Closes the books of a thread that ran, or whose stack is void. */
+/* Closes the books of a thread that ran, or has no valid stack. */
 static void moved(
 	struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now, uint64_t cpu)
 {
-	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = cpu, .before_ns = x->stood_ns};
+	struct sp_wall_reading r = {.now_ns = now, .cpu_ns = cpu, .before_ns = x->blocked_ns};
 	struct sp_kernel_state_delay d = {x->books.delay_ns, x->books.arrivals};
 	struct sp_wall_window v;
 	struct wall at;
 
-	if (!find(w, t, x, &r, &at))
+	if (!find_wall(w, t, x, &r, &at))
 		return;
 	if (cpu != x->books.cpu_ns || !x->at.stack)
 		sp_kernel_state_delay(t->tid, kept(w, t, x, SP_WALL_SCHEDSTAT), &d);
 	r.delay_ns = d.ns;
 	r.arrivals = d.arrivals;
-	r.stands = at.books.stood;
+	r.is_blocked = at.books.blocked;
 	sp_wall_accounting_close(&x->books, &r, &v);
 	x->off_ns = 0;
 	/* A slow file: read only where much is at stake. */
 	if (v.contended)
 		sp_wall_accounting_wakes(&x->books, &v,
-			sp_kernel_state_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)), r.stands);
+			sp_kernel_state_blocks(t->tid, kept(w, t, x, SP_WALL_STATUS)),
+			r.is_blocked);
 	else
 		x->books.blocks = 0;
 	divide(w, t, x, &at, &v);
@@ -275,9 +282,9 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	struct wall at;
 
 	sp_kernel_state_delay(t->tid, -1, &d);
-	find(w, t, x, &r, &at);
+	find_wall(w, t, x, &r, &at);
 	x->books = (struct sp_wall_accounting){now, r.cpu_ns, d.ns, d.arrivals,
-		sp_kernel_state_blocks(t->tid, -1), 0, at.books.stood};
+		sp_kernel_state_blocks(t->tid, -1), 0, at.books.blocked};
 	x->active = true;
 	x->from_ns = now;
 	x->paid_ns = r.cpu_ns;
@@ -285,7 +292,7 @@ static void first_look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, u
 	x->state = at.state;
 }
 
-/* On a CPU since the last look but for moments: where, the CPU engine tells. Its books stay open,
+/* On a CPU since the last look but for moments: where, the CPU engine knows. Its books stay open,
  * so that the moments are in the next account. */
 static bool ran_on(struct sp_walls *w, struct wall *x, uint64_t now, uint64_t cpu)
 {
@@ -293,19 +300,18 @@ static bool ran_on(struct sp_walls *w, struct wall *x, uint64_t now, uint64_t cp
 	uint64_t off = elapsed > ran ? elapsed - ran : 0, before = x->off_ns;
 
 	x->off_ns = off;
-	return !x->at.stack && !x->books.stood && !w->last && elapsed < OPEN_NS &&
+	return !x->at.stack && !x->books.blocked && !w->last && elapsed < OPEN_NS &&
 	       off < before + w->interval_ns / 16;
 }
 
-static void look(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
+static void look_at_thread(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t now)
 {
 	uint64_t cpu = sp_kernel_state_cpu_ns(t->tid);
-	bool here = x->at.stack && x->at.epoch == w->c->sink.epoch(w->c->sink.ctx);
 
 	if (!cpu)
 		return;
-	if (cpu == x->books.cpu_ns && here) {
-		x->stood_ns += now - x->books.look_ns;
+	if (cpu == x->books.cpu_ns && has_stack(w, x)) {
+		x->blocked_ns += now - x->books.look_ns;
 		x->books.look_ns = now;
 		x->looks++;
 		x->idle++;
@@ -330,14 +336,14 @@ static void pay(
 	x->delay_owed = 0;
 }
 
-/* What it stood where nobody saw it, and never will. */
+/* Blocked time that was not seen and never will be. */
 static void pay_unseen(struct sp_walls *w, struct sp_tinfo *t, struct wall *x, uint64_t time_ns)
 {
 	uint64_t woken_ns = time_ns - x->woken_owed;
 
 	write_span(w, t, &x->ran, SP_STATE_RUNNABLE, woken_ns, x->woken_owed, 1);
-	write_span(w, t, &x->ran, SP_STATE_BLOCKED, woken_ns - x->stood_owed, x->stood_owed, 1);
-	x->woken_owed = x->stood_owed = 0;
+	write_span(w, t, &x->ran, SP_STATE_BLOCKED, woken_ns - x->blocked_owed, x->blocked_owed, 1);
+	x->woken_owed = x->blocked_owed = 0;
 }
 
 static void visit(void *ctx, struct sp_tinfo *t)
@@ -348,7 +354,7 @@ static void visit(void *ctx, struct sp_tinfo *t)
 
 	if (t->state == SP_THREAD_ENDED) {
 		if (x->active) {
-			settle(w, t, x);
+			write_blocked(w, t, x);
 			pay(w, t, x, x->books.look_ns,
 				x->seen_ns > x->books.cpu_ns ? x->seen_ns : x->books.cpu_ns);
 			pay_unseen(w, t, x, x->books.look_ns);
@@ -361,10 +367,10 @@ static void visit(void *ctx, struct sp_tinfo *t)
 		return;
 	now = sp_clock_mono_ns();
 	if (x->active)
-		look(w, t, x, now);
+		look_at_thread(w, t, x, now);
 	else
 		first_look(w, t, x, now);
-	/* The longer it has stood, the rarer the look: its time is known anyway. */
+	/* The longer it is blocked, the rarer the look: its time is known anyway. */
 	wait = w->interval_ns * (1 + x->idle / 8);
 	if (wait > BACK_OFF_NS)
 		wait = BACK_OFF_NS > w->interval_ns ? BACK_OFF_NS : w->interval_ns;
@@ -410,13 +416,14 @@ static void settle_one(void *ctx, struct sp_tinfo *t)
 
 	if (!x->active)
 		return;
-	if (x->at.stack && sp_kernel_state_cpu_ns(t->tid) == x->books.cpu_ns) {
-		x->stood_ns += now - x->books.look_ns;
+	if (has_stack(w, x) && sp_kernel_state_cpu_ns(t->tid) == x->books.cpu_ns) {
+		x->blocked_ns += now - x->books.look_ns;
 		x->books.look_ns = now;
 	} else if (w->last) {
-		look(w, t, x, now);
+		look_at_thread(w, t, x, now);
 	}
-	settle(w, t, x);
+	if (has_stack(w, x))
+		write_blocked(w, t, x);
 	/* What it ran since its last sample would go to the next, which does not come. */
 	if (w->last) {
 		pay(w, t, x, now, sp_kernel_state_cpu_ns(t->tid));

@@ -25,41 +25,41 @@ static uint64_t booked(struct sp_wall_accounting *b, uint64_t ns)
 void sp_wall_accounting_close(
 	struct sp_wall_accounting *b, const struct sp_wall_reading *r, struct sp_wall_window *ret)
 {
-	/* What it stood before the last look is in doubt as well: a thread that was woken and waits
+	/* Blocked time before the last look is in doubt as well: a thread that was woken and waits
 	 * for a CPU looks the same until the kernel books the wait. */
 	uint64_t elapsed = r->now_ns - b->look_ns + r->before_ns;
 
-	*ret = (struct sp_wall_window){.stood_before = b->stood};
+	*ret = (struct sp_wall_window){.blocked_before = b->blocked};
 	ret->ran = at_most(grown(r->cpu_ns, b->cpu_ns), elapsed);
 	ret->delay = at_most(booked(b, grown(r->delay_ns, b->delay_ns)), elapsed - ret->ran);
-	ret->stood = elapsed - ret->ran - ret->delay;
+	ret->blocked = elapsed - ret->ran - ret->delay;
 	if (r->waits_ns) {
-		uint64_t waits = at_most(r->waits_ns, ret->stood);
+		uint64_t waits = at_most(r->waits_ns, ret->blocked);
 
 		b->ahead_ns += waits;
 		ret->delay += waits;
-		ret->stood -= waits;
+		ret->blocked -= waits;
 	}
 	ret->arrivals = grown(r->arrivals, b->arrivals);
-	ret->wakes = b->stood && ret->arrivals ? 1 : 0;
+	ret->wakes = b->blocked && ret->arrivals ? 1 : 0;
 	ret->preempts = ret->arrivals - ret->wakes;
 	ret->contended = ret->delay >= elapsed / 64;
 	b->look_ns = r->now_ns;
 	b->cpu_ns = r->cpu_ns;
 	b->delay_ns = r->delay_ns;
 	b->arrivals = r->arrivals;
-	b->stood = r->stands;
+	b->blocked = r->is_blocked;
 }
 
 void sp_wall_accounting_wakes(
-	struct sp_wall_accounting *b, struct sp_wall_window *v, uint64_t blocks, bool stands)
+	struct sp_wall_accounting *b, struct sp_wall_window *v, uint64_t blocks, bool is_blocked)
 {
-	/* Each time it stood begins with a voluntary switch; those that ended, ended with a wake.
+	/* Each block begins with a voluntary switch; those that ended, ended with a wake.
 	 */
-	uint64_t begun = b->blocks ? grown(blocks, b->blocks) : stands;
+	uint64_t begun = b->blocks ? grown(blocks, b->blocks) : is_blocked;
 
 	b->blocks = blocks;
-	v->wakes = at_most(grown(begun + v->stood_before, stands), v->arrivals);
+	v->wakes = at_most(grown(begun + v->blocked_before, is_blocked), v->arrivals);
 	v->preempts = v->arrivals - v->wakes;
 }
 
@@ -73,7 +73,7 @@ uint64_t sp_wall_waits_guess(const struct sp_wall_waits *k)
 	return (uint64_t)(k->preempted_ns / k->preempted);
 }
 
-static void learn(double *sum, double *count, uint64_t ns, uint64_t n)
+static void add_to_mean(double *sum, double *count, uint64_t ns, uint64_t n)
 {
 	*sum += (double)ns;
 	*count += (double)n;
@@ -87,12 +87,12 @@ uint64_t sp_wall_waits_woken(struct sp_wall_waits *k, const struct sp_wall_windo
 {
 	double wake, preempt;
 
-	if (!v->wakes && (v->preempts || !v->stood_before)) {
-		learn(&k->preempted_ns, &k->preempted, v->delay, v->preempts);
+	if (!v->wakes && (v->preempts || !v->blocked_before)) {
+		add_to_mean(&k->preempted_ns, &k->preempted, v->delay, v->preempts);
 		return 0;
 	}
 	if (!v->preempts) {
-		learn(&k->woken_ns, &k->woken, v->delay, v->wakes);
+		add_to_mean(&k->woken_ns, &k->woken, v->delay, v->wakes);
 		return v->delay;
 	}
 	wake = (double)v->wakes * k->woken_ns / k->woken;

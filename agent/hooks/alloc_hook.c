@@ -22,10 +22,10 @@ static struct {
 	struct sp_live_objects *live;
 	struct sp_rate_limit limit;
 	_Atomic uint64_t collections;
-	_Atomic uint64_t missed; /* bytes that samples stood for which found the ring full */
+	_Atomic uint64_t missed; /* bytes of samples that found the ring full */
 } al;
 
-static void take(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong size)
+static void take_sample(jvmtiEnv *ti, JNIEnv *env, jobject object, jclass klass, jlong size)
 {
 	struct sp_hook_capture h = {.kind = SP_HOOK_ALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t factor = sp_rate_limit_pass(&al.limit, h.time_ns, sp_hook_capture_tight()),
@@ -62,7 +62,7 @@ static void JNICALL on_alloc(
 {
 	if (!sp_hook_capture_enter(SP_HOOK_ALLOC))
 		return;
-	take(ti, env, object, klass, size);
+	take_sample(ti, env, object, klass, size);
 	sp_hook_capture_leave();
 }
 
@@ -93,7 +93,7 @@ static void set_events(jvmtiEventMode mode)
 }
 
 /* Only one agent at a time may sample allocations. */
-static int refuse(const jvmtiCapabilities *potential, struct sp_err *err)
+static int refuse_second_sampler(const jvmtiCapabilities *potential, struct sp_err *err)
 {
 	char who[256];
 
@@ -142,7 +142,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	caps.can_generate_garbage_collection_events = al.live != NULL;
 	if (!potential.can_generate_sampled_object_alloc_events ||
 		(*al.ti)->AddCapabilities(al.ti, &caps) != JVMTI_ERROR_NONE)
-		return refuse(&potential, err);
+		return refuse_second_sampler(&potential, err);
 	(*al.ti)->SetEventCallbacks(al.ti, &cb, sizeof(cb));
 	sp_alloc_interval_begin(drawn_before(al.ti, first));
 	(*al.ti)->SetHeapSamplingInterval(al.ti, (jint)al.interval);

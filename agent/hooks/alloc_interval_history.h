@@ -1,6 +1,6 @@
 /* How many bytes off a thread's next sample is, the JVM draws when it takes the last one (or makes
  * the thread), by the interval of that moment, and keeps it while nobody samples. So a thread's
- * first sample of a recording stands for the bytes of another interval: the JVM's own, or that of
+ * first sample of a recording represents the bytes of another interval: the JVM's own, or that of
  * the recording before. Here is noted which.
  * Context: any thread, lock-free; not a signal handler. One per process, for its life. */
 #ifndef SP_AGENT_HOOKS_ALLOC_INTERVAL_HISTORY_H
@@ -10,16 +10,16 @@
 
 #define SP_DRAWN_JVM (512u << 10) /* what HotSpot starts with */
 
-/* JDK 11 draws by a table of logarithms that is filled when somebody first samples. Without it each
+/* JDK 11 draws by a table of logarithms that is filled when sampling begins. Without it each
  * ln 2 x 512 KiB is as likely to be the one as not: two of them on average (threadHeapSampler.cpp).
  */
 #define SP_DRAWN_NO_TABLE 726818u
 
-/* Before a recording: forgets threads that ended while nobody was told. @unknown: the interval by
+/* Before a recording: forgets threads that ended while nobody listened. @unknown: the interval by
  * which the next samples of those were drawn that nothing is known of. */
 void sp_alloc_interval_begin(uint32_t unknown);
 
-/* The calling thread, whose thread pointer is @self, was sampled: returns the interval by which
+/* The calling thread (thread pointer @self) was sampled: returns the interval by which
  * that was drawn. The next is, by @interval. */
 uint32_t sp_alloc_interval_next(uint64_t self, uint32_t interval);
 

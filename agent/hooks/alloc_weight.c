@@ -1,4 +1,4 @@
-/* What a sampled object stands for: see alloc_hook.h. No libm: its exp() is newer than the oldest
+/* The weight of a sampled object: see alloc_hook.h. No libm: its exp() is newer than the oldest
  * glibc that the agent runs on. */
 #include "alloc_hook.h"
 

@@ -31,7 +31,7 @@ struct class_entry {
 	uint32_t name; /* offset */
 	uint16_t location;
 	uint8_t state;
-	bool told; /* in this chunk */
+	bool written; /* in this chunk */
 };
 
 struct sp_class_sources {
@@ -39,6 +39,7 @@ struct sp_class_sources {
 	struct class_entry classes[CLASSES];
 	char names[NAMES], places[LOCATION_BYTES];
 	uint32_t count, wanted, names_used, places_used;
+	uint32_t unwritten;	   /* of those that were found, in this chunk */
 	uint32_t place[LOCATIONS]; /* offsets */
 	uint16_t place_count;
 	bool spark, hurry;
@@ -101,7 +102,7 @@ static bool is_plain(const char *name, size_t len)
 }
 
 /* Where it is, or a free place for it. Under the lock. */
-static struct class_entry *find(struct sp_class_sources *s, const char *name, size_t len)
+static struct class_entry *find_class(struct sp_class_sources *s, const char *name, size_t len)
 {
 	uint64_t h = sp_hash_bytes(name, len);
 	size_t i = h & (CLASSES - 1);
@@ -117,13 +118,13 @@ static struct class_entry *find(struct sp_class_sources *s, const char *name, si
 
 static void want(struct sp_class_sources *s, const char *name, size_t len)
 {
-	struct class_entry *e = find(s, name, len);
+	struct class_entry *e = find_class(s, name, len);
 
 	if (e->state || s->count >= CLASSES / 2 || len >= NAMES - s->names_used)
 		return;
 	e->name = s->names_used;
 	e->state = WANTED;
-	e->told = false;
+	e->written = false;
 	memcpy(s->names + s->names_used, name, len);
 	s->names[s->names_used + len] = 0;
 	s->names_used += (uint32_t)len + 1;
@@ -156,13 +157,16 @@ void sp_class_sources_want(struct sp_class_sources *s, const struct sp_dict *d)
 void sp_class_sources_reset(struct sp_class_sources *s)
 {
 	pthread_mutex_lock(&s->lock);
-	s->seen = 0;
-	for (size_t i = 0; i < CLASSES; i++)
-		s->classes[i].told = false;
+	s->seen = s->unwritten = 0;
+	for (size_t i = 0; i < CLASSES; i++) {
+		s->classes[i].written = false;
+		s->unwritten += s->classes[i].state == FOUND;
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The next classes of a place that were not told yet, into s->text. Returns whether there are. */
+/* The next classes of a place that were not written yet, into s->text. Returns whether there are.
+ */
 static bool list_classes(struct sp_class_sources *s, uint16_t place)
 {
 	size_t at = 0;
@@ -173,26 +177,27 @@ static bool list_classes(struct sp_class_sources *s, uint16_t place)
 		const char *name = s->names + e->name;
 		size_t len = e->state == FOUND ? strlen(name) : 0;
 
-		if (e->state != FOUND || e->told || e->location != place || at + len + 2 > TEXT)
+		if (e->state != FOUND || e->written || e->location != place || at + len + 2 > TEXT)
 			continue;
 		if (at)
 			s->text[at++] = '\n';
 		memcpy(s->text + at, name, len);
 		at += len;
-		e->told = true;
+		e->written = true;
+		s->unwritten--;
 	}
 	s->text[at] = 0;
 	pthread_mutex_unlock(&s->lock);
 	return at > 0;
 }
 
-void sp_class_sources_tell(struct sp_class_sources *s,
+void sp_class_sources_write(struct sp_class_sources *s,
 	void (*fn)(void *ctx, const char *location, const char *classes), void *ctx)
 {
 	uint16_t count;
 
 	pthread_mutex_lock(&s->lock);
-	count = s->place_count;
+	count = s->unwritten ? s->place_count : 0;
 	pthread_mutex_unlock(&s->lock);
 	for (uint16_t i = 0; i < count; i++)
 		while (list_classes(s, i))
@@ -206,7 +211,7 @@ void sp_class_sources_hurry(struct sp_class_sources *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static jfieldID field(JNIEnv *env, const char *cls, const char *name, const char *sig)
+static jfieldID field_id(JNIEnv *env, const char *cls, const char *name, const char *sig)
 {
 	jclass c = (*env)->FindClass(env, cls);
 	jfieldID id = c ? (*env)->GetFieldID(env, c, name, sig) : NULL;
@@ -228,11 +233,11 @@ static void look_up(struct sp_class_sources *s, JNIEnv *env)
 	if (sp_jni_failed(env))
 		s->domain_method = NULL;
 	if (!s->domain_method)
-		s->domain_field = field(env, "java/lang/Class", "protectionDomain", domain);
-	s->source = field(
+		s->domain_field = field_id(env, "java/lang/Class", "protectionDomain", domain);
+	s->source = field_id(
 		env, "java/security/ProtectionDomain", "codesource", "Ljava/security/CodeSource;");
-	s->url = field(env, "java/security/CodeSource", "location", "Ljava/net/URL;");
-	s->path = field(env, "java/net/URL", "path", "Ljava/lang/String;");
+	s->url = field_id(env, "java/security/CodeSource", "location", "Ljava/net/URL;");
+	s->path = field_id(env, "java/net/URL", "path", "Ljava/lang/String;");
 	s->usable = (s->domain_method || s->domain_field) && s->source && s->url && s->path;
 }
 
@@ -278,7 +283,7 @@ static uint16_t place_of(struct sp_class_sources *s, const char *path)
 }
 
 /* @sig: "Lorg/acme/Job;". */
-static void look_at(struct sp_class_sources *s, JNIEnv *env, jclass c, const char *sig)
+static void take_class(struct sp_class_sources *s, JNIEnv *env, jclass c, const char *sig)
 {
 	size_t len = strlen(sig);
 	struct class_entry *e;
@@ -288,15 +293,16 @@ static void look_at(struct sp_class_sources *s, JNIEnv *env, jclass c, const cha
 	if (len < 3 || sig[0] != 'L' || !is_plain(sig + 1, len - 2))
 		return;
 	pthread_mutex_lock(&s->lock);
-	is_wanted = find(s, sig + 1, len - 2)->state == WANTED;
+	is_wanted = find_class(s, sig + 1, len - 2)->state == WANTED;
 	pthread_mutex_unlock(&s->lock);
 	if (!is_wanted)
 		return;
 	read_path(s, env, c, path, sizeof(path));
 	pthread_mutex_lock(&s->lock);
-	e = find(s, sig + 1, len - 2);
+	e = find_class(s, sig + 1, len - 2);
 	e->location = path[0] ? place_of(s, path) : LOCATIONS;
 	e->state = e->location < LOCATIONS ? FOUND : ASKED;
+	s->unwritten += e->state == FOUND;
 	s->wanted--;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -314,7 +320,7 @@ static void give_up(struct sp_class_sources *s, uint32_t until)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void look(struct sp_class_sources *s, JNIEnv *env, uint32_t until)
+static void look_at_classes(struct sp_class_sources *s, JNIEnv *env, uint32_t until)
 {
 	jclass *list = NULL;
 	jint n = 0;
@@ -332,7 +338,7 @@ static void look(struct sp_class_sources *s, JNIEnv *env, uint32_t until)
 		char *sig = NULL;
 
 		if ((*tools)->GetClassSignature(tools, list[i], &sig, NULL) == JVMTI_ERROR_NONE)
-			look_at(s, env, list[i], sig);
+			take_class(s, env, list[i], sig);
 		(*tools)->Deallocate(tools, (unsigned char *)sig);
 		(*env)->DeleteLocalRef(env, list[i]);
 	}
@@ -356,7 +362,7 @@ static void tick(void *ctx, JNIEnv *env)
 	pthread_mutex_unlock(&s->lock);
 	if (!due || !tools)
 		return;
-	look(s, env, until);
+	look_at_classes(s, env, until);
 	s->next_ns = sp_clock_mono_ns() + PERIOD_NS + COST * (sp_clock_mono_ns() - now);
 }
 

@@ -15,7 +15,7 @@
 struct sp_class_sources;
 
 /* Returns 0 or -ENOMEM. */
-int sp_class_sources_new(struct sp_class_sources **ret);
+__attribute__((warn_unused_result)) int sp_class_sources_new(struct sp_class_sources **ret);
 void sp_class_sources_free(struct sp_class_sources *s);
 
 /* For the attached thread. */
@@ -27,11 +27,12 @@ void sp_class_sources_hurry(struct sp_class_sources *s);
 /* Context: the collector. Methods of @d that are new since the last call are looked at. */
 void sp_class_sources_want(struct sp_class_sources *s, const struct sp_dict *d);
 
-/* The same: the dictionary was reset, a new chunk begins, which is told all again. */
+/* The same: the dictionary was reset, a new chunk begins, which gets everything again. */
 void sp_class_sources_reset(struct sp_class_sources *s);
 
-/* The same: calls @fn for each place with classes that this chunk was not told yet, a line each. */
-void sp_class_sources_tell(struct sp_class_sources *s,
+/* The same: calls @fn for each place with classes that this chunk does not have yet, a line each.
+ */
+void sp_class_sources_write(struct sp_class_sources *s,
 	void (*fn)(void *ctx, const char *location, const char *classes), void *ctx);
 
 #endif

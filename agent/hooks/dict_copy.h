@@ -10,7 +10,7 @@ struct sp_dict_copy {
 };
 
 /* Returns 0 or -ENOMEM. */
-int sp_dict_copy_init(struct sp_dict_copy *c);
+__attribute__((warn_unused_result)) int sp_dict_copy_init(struct sp_dict_copy *c);
 void sp_dict_copy_done(struct sp_dict_copy *c);
 
 /* The same entry in @to. Returns its id, 0 where @to is full or @id is none. */

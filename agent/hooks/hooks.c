@@ -4,6 +4,7 @@
 #include "alloc_hook.h"
 #include "lock_hooks.h"
 #include "method_calls.h"
+#include "native_locks.h"
 #include "nativemem.h"
 #include "sig/hook_capture.h"
 
@@ -40,6 +41,8 @@ void sp_hooks_invite(
 	if (c->args->nativemem != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] =
 			sp_nativemem_guest(c->args->nativemem, !c->args->nofree, c);
+	if (c->args->nativelock_ns != SP_ARGS_NONE)
+		ev->guests[ev->guest_count++] = sp_native_locks_guest(c->args->nativelock_ns, c);
 	/* with lock: parks of virtual threads */
 	if (c->args->methods[0] || c->args->trace[0] || c->args->lock_ns != SP_ARGS_NONE)
 		ev->guests[ev->guest_count++] = sp_method_calls_guest(c);
@@ -53,8 +56,8 @@ static void say_thinned(
 	if (thinned <= 1)
 		return;
 	snprintf(text, sizeof(text),
-		"%s: more than %u samples a second; at worst one in %llu was taken and stands for "
-		"the others",
+		"%s: more than %u samples a second; at worst 1 in %llu was kept, weighted for the "
+		"others",
 		event, per_second, (unsigned long long)thinned);
 	c->say(c->say_ctx, text);
 }
@@ -72,6 +75,9 @@ void sp_hooks_silence(struct sp_capture *c)
 		say_thinned(c, "lock", SP_LOCK_PER_SECOND, sp_lock_hooks_max_factor());
 	if (c->args->nativemem != SP_ARGS_NONE)
 		say_thinned(c, "nativemem", SP_NATIVEMEM_PER_SECOND, sp_nativemem_max_factor());
+	if (c->args->nativelock_ns != SP_ARGS_NONE)
+		say_thinned(
+			c, "nativelock", SP_NATIVE_LOCKS_PER_SECOND, sp_native_locks_max_factor());
 	if (c->args->methods[0])
 		say_thinned(c, "calls", SP_CALLS_PER_SECOND, sp_method_calls_max_factor());
 	if (c->args->trace[0])

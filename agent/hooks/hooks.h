@@ -9,7 +9,8 @@
 
 /* Before the first hook may be called: maps the ring; *ret_live belongs to the caller and is NULL
  * where live objects are not wanted. Returns 0 or -errno with a sentence. */
-int sp_hooks_prepare(struct sp_capture *c, struct sp_live_objects **ret_live, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_hooks_prepare(
+	struct sp_capture *c, struct sp_live_objects **ret_live, struct sp_err *err);
 
 /* Names those that are asked for to the JVM's side. */
 void sp_hooks_invite(

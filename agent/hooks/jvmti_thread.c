@@ -34,7 +34,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool ready, stop, wake;
-	bool renames;			   /* told at once, not asked for */
+	bool renames;			   /* reported at once, not asked for */
 	bool identified;		   /* or there is nothing to learn */
 	uint64_t ticks_wanted, ticks_done; /* under the lock */
 	int status;
@@ -89,7 +89,7 @@ static void on_rename(JNIEnv *env, jobject thread, const char *name)
 	leave();
 }
 
-/* A thread that starts when the JVM is told to end, some time before it does: YARN leaves a quarter
+/* A thread that starts when the JVM begins to end, some time before it does: YARN leaves a quarter
  * of a second. */
 static bool is_ending(const char *name)
 {
@@ -117,6 +117,7 @@ static void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		sp_threads_started(js.ev.threads, jt,
 			jt && js.ev.anchor_offset ? jt + js.ev.anchor_offset : 0, id, info.name,
 			NULL);
+		sp_thread_lives_note(js.ev.lives, info.name, false);
 		if (info.name &&
 			(sp_task_name_feeder(info.name) ||
 				sp_task_name_engine(info.name, &engine)) &&
@@ -138,6 +139,7 @@ static void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 		return;
 	memset(&info, 0, sizeof(info));
 	if ((*ti)->GetThreadInfo(ti, thread, &info) == JVMTI_ERROR_NONE) {
+		sp_thread_lives_note(js.ev.lives, info.name, true);
 		sp_threads_ended(js.ev.threads, info.name);
 		sp_jvmti_dispose_info(ti, env, &info);
 	} else {
@@ -176,8 +178,8 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	leave();
 }
 
-/* A name that was asked for, not told: of a thread that had it before we came, or that another one
- * named. */
+/* A name that was asked for, not reported: of a thread that had it before we came, or that another
+ * one named. */
 static void found_name(JNIEnv *env, jthread thread, uint64_t jt, uint64_t id,
 	const jvmtiThreadInfo *info, bool first, uint64_t asked)
 {
@@ -190,8 +192,8 @@ static void found_name(JNIEnv *env, jthread thread, uint64_t jt, uint64_t id,
 		sp_task_tracker_found(env, thread, tid, info->name, asked, first);
 }
 
-/* Asks every Java thread's present name. Where renames are not told, a name that ends within the
- * second is lost except for the one that ThreadEnd sees. */
+/* Asks every Java thread's present name. Where renames are not reported, a name that ends within
+ * the second is lost except for the one that ThreadEnd sees. */
 static void refresh_names(JNIEnv *env, bool first)
 {
 	jthread *threads = NULL;
@@ -353,7 +355,7 @@ static void announce(int status)
 	pthread_mutex_unlock(&js.lock);
 }
 
-/* Sleeps up to @ns. Returns true when told to stop. */
+/* Sleeps up to @ns. Returns true when it is to stop. */
 static bool wait_stop(uint64_t ns)
 {
 	struct timespec at;
@@ -384,8 +386,8 @@ static void identify(JNIEnv *env)
 	sp_spark_identity_put(js.ev.identity, &id);
 }
 
-/* Names once a second, tasks as often as they want it, until told to stop. */
-static void watch(JNIEnv *env)
+/* Names once a second, tasks as often as they want it, until it is to stop. */
+static void poll_until_stopped(JNIEnv *env)
 {
 	uint64_t next = sp_clock_mono_ns() + NAME_PERIOD_NS, now, soon;
 
@@ -428,12 +430,14 @@ static void *run(void *arg)
 		refresh_names(env, true);
 		js.identified = false;
 		identify(env);
+		if (js.ev.properties)
+			sp_jvmti_properties(js.ti, js.ev.redact, js.ev.properties);
 	}
 	if (r == 0)
 		r = start_guests(env);
 	announce(r);
 	if (r == 0)
-		watch(env);
+		poll_until_stopped(env);
 	stop_guests(env);
 	unhook(env);
 	(*js.vm)->DetachCurrentThread(js.vm);

@@ -2,6 +2,7 @@
 #include "live_objects.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "dict_copy.h"
 #include "sig/rate_limit.h"
 
@@ -20,7 +21,8 @@ struct sp_live_objects {
 	uint32_t version;	/* changes when objects change their places */
 	_Atomic uint32_t shift; /* one in 1 << shift is kept */
 	void **trash;		/* references to give back */
-	uint32_t trash_count, trash_cap;
+	uint32_t trash_count;
+	size_t trash_cap;
 	struct sp_dict *dict; /* stacks of what is here: they outlive chunks. The collector's */
 	size_t dict_cap;
 	struct sp_dict_copy copy;
@@ -72,15 +74,8 @@ uint64_t sp_live_objects_admit(struct sp_live_objects *l)
  * it is, which costs the JVM one word. */
 static void discard(struct sp_live_objects *l, void *weak)
 {
-	if (l->trash_count == l->trash_cap) {
-		uint32_t cap = l->trash_cap ? l->trash_cap * 2 : 1024;
-		void **to = realloc(l->trash, cap * sizeof(*to));
-
-		if (!to)
-			return;
-		l->trash = to;
-		l->trash_cap = cap;
-	}
+	if (sp_grow(&l->trash, &l->trash_cap, l->trash_count, sizeof(*l->trash), 1024) < 0)
+		return;
 	l->trash[l->trash_count++] = weak;
 }
 
@@ -198,7 +193,8 @@ static void empty_trash(struct sp_live_objects *l, JNIEnv *env)
 	trash = l->trash;
 	n = l->trash_count;
 	l->trash = NULL;
-	l->trash_count = l->trash_cap = 0;
+	l->trash_count = 0;
+	l->trash_cap = 0;
 	pthread_mutex_unlock(&l->lock);
 	for (uint32_t i = 0; i < n; i++)
 		(*env)->DeleteWeakGlobalRef(env, trash[i]);

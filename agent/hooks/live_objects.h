@@ -21,20 +21,21 @@ struct sp_live_object {
 	uint32_t stack, thread; /* ids of the dictionary that comes with it */
 	uint32_t class_id;	/* string */
 	uint64_t factor;	/* what sp_live_objects_admit() said */
-	uint64_t size, weight;	/* bytes; those it stands for */
+	uint64_t size, weight;	/* bytes; those it represents */
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	uint64_t collections;	/* when it was born */
 };
 
 /* @memory: bytes for its own dictionary. Returns 0 or -errno. */
-int sp_live_objects_new(struct sp_live_objects **ret, size_t memory);
+__attribute__((warn_unused_result)) int sp_live_objects_new(
+	struct sp_live_objects **ret, size_t memory);
 void sp_live_objects_free(struct sp_live_objects *l);
 
-/* Whether the object at hand should be kept: how many it stands for, 0 for no. Lock-free, any
+/* Whether the object at hand should be kept: how many it represents, 0 for no. Lock-free, any
  * thread. */
 uint64_t sp_live_objects_admit(struct sp_live_objects *l);
 
-/* The collector: keeps @o, whose ids are of @dict; or, where it was lost on the way, only lets the
+/* The collector: keeps @o, with ids of @dict; or, where it was lost on the way, only lets the
  * weak reference go. Ownership of the weak reference passes in both cases. */
 void sp_live_objects_add(
 	struct sp_live_objects *l, struct sp_dict *dict, const struct sp_live_object *o);

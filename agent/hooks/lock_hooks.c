@@ -8,6 +8,7 @@
 #include "vm/park_hook.h"
 #include "vm/vm_statics.h"
 #include "vm/vthread_frames.h"
+#include "wait_weight.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,25 +73,13 @@ static uint64_t take_waiter(uint64_t thread, uint64_t *ret_holder)
 	return 0;
 }
 
-/* What a wait of @took_ns stands for; 0: it is not told. */
-static uint64_t weigh(struct sp_rate_limit *l, uint64_t took_ns, uint64_t now_ns)
-{
-	uint32_t shift = sp_rate_limit_turn(l, now_ns);
-	uint64_t unit = shift ? (lk.ns > 1000 ? lk.ns : 1000) << shift : lk.ns;
-
-	if (took_ns < unit && sp_rate_limit_random() % unit >= took_ns)
-		return 0;
-	sp_rate_limit_taken(l, sp_hook_capture_tight());
-	return took_ns < unit ? unit : took_ns;
-}
-
 static bool is_virtual(JNIEnv *env, jthread thread)
 {
 	return lk.virtual && thread && (*env)->IsInstanceOf(env, thread, lk.virtual);
 }
 
 /* Apart from the others: what it needs of the stack would be copied with each of them. A park is
- * told by two methods of ours. */
+ * reported by two methods of ours. */
 static __attribute__((noinline)) enum sp_hook_capture_outcome put_virtual(
 	JNIEnv *env, int which, struct sp_hook_capture *h, jthread thread)
 {
@@ -137,7 +126,7 @@ static void waited(JNIEnv *env, int which, struct sp_hook_capture *h, jobject on
 	/* A wait that began before the recording is not of it. */
 	if (since < lk.begun_ns || now <= since)
 		return;
-	h->arg[1] = weigh(&lk.limits[which], now - since, now);
+	h->arg[1] = sp_wait_weight(&lk.limits[which], lk.ns, now - since, now);
 	if (h->arg[1])
 		report(env, which, h, on, thread);
 }
@@ -174,9 +163,9 @@ static void JNICALL on_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobjec
 	sp_hook_capture_leave();
 }
 
-/* What the calling thread is about to park on: a local reference or NULL. *ret_told: it is a
+/* What the calling thread is about to park on: a local reference or NULL. *ret_recorded: it is a
  * virtual thread that could not leave its carrier; sp_lock_hooks_parked() hears of it. */
-static jobject find_blocker(JNIEnv *env, bool *ret_told)
+static jobject find_blocker(JNIEnv *env, bool *ret_recorded)
 {
 	jobject blocker = NULL;
 	jthread self;
@@ -184,8 +173,8 @@ static jobject find_blocker(JNIEnv *env, bool *ret_told)
 	if (!sp_hook_capture_enter(SP_HOOK_PARK))
 		return NULL;
 	if ((*lk.ti)->GetCurrentThread(lk.ti, &self) == JVMTI_ERROR_NONE) {
-		*ret_told = is_virtual(env, self);
-		blocker = *ret_told ? NULL : (*env)->GetObjectField(env, self, lk.blocker);
+		*ret_recorded = is_virtual(env, self);
+		blocker = *ret_recorded ? NULL : (*env)->GetObjectField(env, self, lk.blocker);
 		(*env)->DeleteLocalRef(env, self);
 	}
 	sp_hook_capture_leave();
@@ -196,12 +185,12 @@ static jobject find_blocker(JNIEnv *env, bool *ret_told)
 static void JNICALL on_park(JNIEnv *env, jobject unsafe, jboolean absolute, jlong time)
 {
 	struct sp_hook_capture h = {.kind = SP_HOOK_PARK};
-	bool told = false;
-	jobject blocker = find_blocker(env, &told);
+	bool recorded = false;
+	jobject blocker = find_blocker(env, &recorded);
 
 	h.arg[0] = sp_clock_mono_ns();
 	lk.park(env, unsafe, absolute, time);
-	if (told || !sp_hook_capture_enter(SP_HOOK_PARK))
+	if (recorded || !sp_hook_capture_enter(SP_HOOK_PARK))
 		return;
 	h.arg[3] = (uint64_t)time;
 	h.arg[4] = absolute;
@@ -308,7 +297,7 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	memset(&caps, 0, sizeof(caps));
 	caps.can_generate_monitor_events = 1;
 	if ((*lk.ti)->AddCapabilities(lk.ti, &caps) != JVMTI_ERROR_NONE || find_fields(env) < 0)
-		return sp_err_set(err, -ENOTSUP, "lock: this JVM does not tell of its monitors");
+		return sp_err_set(err, -ENOTSUP, "lock: this JVM does not report monitor events");
 	(*lk.ti)->SetEventCallbacks(lk.ti, &cb, sizeof(cb));
 	find_owner(env);
 	find_virtual(env);

@@ -1,5 +1,5 @@
 /* Waits for Java locks: contended monitors (JVMTI) and every LockSupport.park, with the class of
- * what was waited for. A wait is told when it is over. */
+ * what was waited for. A wait is reported when it is over. */
 #ifndef SP_AGENT_HOOKS_LOCK_HOOKS_H
 #define SP_AGENT_HOOKS_LOCK_HOOKS_H
 
@@ -8,11 +8,12 @@
 
 #define SP_LOCK_PER_SECOND 5000u
 
-/* The guest that tells waits of at least @ns; shorter ones with the probability of their length,
- * and then they stand for @ns. @c is borrowed for life. One at a time. */
+/* The guest that reports waits of at least @ns; shorter ones with the probability of their length,
+ * and then they represent @ns. @c is borrowed for life. One at a time. */
 struct sp_jvm_guest sp_lock_hooks_guest(uint64_t ns, struct sp_capture *c);
 
-/* The calling virtual thread has parked since then: what calls.h's methods in it tell. */
+/* The calling virtual thread has parked since then: what method_calls.h reports of methods in it.
+ */
 void sp_lock_hooks_parked(JNIEnv *env, uint64_t since_ns);
 
 /* How much the limit has lengthened @ns at worst: 1 where it was never reached. */

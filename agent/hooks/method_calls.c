@@ -22,6 +22,7 @@
 #include "sig/hook_capture.h"
 #include "sig/rate_limit.h"
 #include "vm/bootclass.h"
+#include "vm/jni_util.h"
 #include "vm/vthread_frames.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static struct {
 
 enum { CALLS, TRACES };
 
-/* How many calls this one stands for; 0: it is not told. */
+/* How many calls this one counts for; 0: it is not recorded. */
 static uint64_t every(uint32_t which, uint64_t now_ns)
 {
 	uint64_t amount = cl.counted.names[which].amount;
@@ -92,8 +93,9 @@ static void JNICALL entered(JNIEnv *env, jclass self, jint which)
 	sp_hook_capture_leave();
 }
 
-/* How many calls one of @took_ns stands for: where there are too many, short ones are taken with
- * the probability of their length, so that sums of time keep what is long; 0: it is not told. */
+/* How many calls one of @took_ns counts for: where there are too many, short ones are taken with
+ * the probability of their length, so that sums of time keep what is long; 0: it is not recorded.
+ */
 static uint64_t weigh(uint64_t took_ns, uint64_t now_ns)
 {
 	uint32_t shift = sp_rate_limit_turn(&cl.limits[TRACES], now_ns);
@@ -131,14 +133,6 @@ static void JNICALL told(JNIEnv *env, jclass self, jlong since, jint which)
 	sp_hook_capture_leave();
 }
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 /* The shortest time that anybody wants to hear of. */
 static uint64_t least(void)
 {
@@ -157,7 +151,7 @@ static int bind(JNIEnv *env)
 
 	if (c && (*env)->RegisterNatives(env, c, m, 2) == JNI_OK)
 		cl.least = (*env)->GetStaticFieldID(env, c, "least", "J");
-	if (!failed(env) && cl.least) {
+	if (!sp_jni_failed(env) && cl.least) {
 		(*env)->SetStaticLongField(env, c, cl.least, (jlong)least());
 		cl.hook = (*env)->NewGlobalRef(env, c);
 	}

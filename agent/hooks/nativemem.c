@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "host/got_patch.h"
+#include "library_hooks.h"
 #include "private_malloc.h"
 #include "sig/hook_capture.h"
 #include "sig/rate_limit.h"
@@ -19,10 +20,11 @@
 #define SETS	8192u
 #define TRACKED (WAYS * SETS * sizeof(uint64_t))
 
-/* A place that calls: what it allocated and no sample told. Only with an interval of 0. */
+/* A place that calls: what it allocated and no sample has. Only with an interval of 0. */
 struct site {
 	_Atomic uint64_t caller, bytes;
-	_Atomic uint32_t told; /* it has a stack: what is left at the end can be told with it */
+	_Atomic uint32_t
+		sampled; /* it has a stack: what is left at the end can be written with it */
 };
 
 static struct {
@@ -42,8 +44,8 @@ static struct {
 	uint64_t interval;
 	bool follow;
 	bool patched;
-	uint64_t epoch, named_epoch; /* of the loader */
-	char unseen[1024];	     /* libraries that were named, a line each */
+	uint64_t named_epoch; /* of the loader */
+	char unseen[1024];    /* libraries that were named, a line each */
 	struct sp_rate_limit limit;
 	_Atomic uint64_t missed;
 	_Atomic uint64_t *tracked; /* SETS of WAYS; mapped for ever once it was */
@@ -100,7 +102,7 @@ static struct site *site_of(uint64_t caller)
 	return NULL;
 }
 
-/* Bytes that one sample stands for now. */
+/* Bytes that one sample counts for now. */
 static uint64_t unit_now(void)
 {
 	uint32_t shift = atomic_load_explicit(&nm.limit.shift, memory_order_relaxed);
@@ -108,7 +110,7 @@ static uint64_t unit_now(void)
 	return shift ? (nm.interval > 64 ? nm.interval : 64) << shift : nm.interval;
 }
 
-static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *s)
+static void record_alloc(uint64_t address, uint64_t size, uint64_t weight, struct site *s)
 {
 	struct sp_hook_capture h = {.kind = SP_HOOK_MALLOC, .time_ns = sp_clock_mono_ns()};
 	uint64_t own = s ? size : weight;
@@ -123,7 +125,7 @@ static void tell(uint64_t address, uint64_t size, uint64_t weight, struct site *
 	outcome = sp_hook_capture_report(&h);
 	if (outcome == SP_HOOK_TAKEN) {
 		if (s)
-			atomic_store_explicit(&s->told, 1, memory_order_relaxed);
+			atomic_store_explicit(&s->sampled, 1, memory_order_relaxed);
 		return;
 	}
 	atomic_fetch_add(
@@ -145,12 +147,12 @@ static void allocated(void *p, uint64_t size, void *caller)
 	s = nm.interval ? NULL : site_of((uint64_t)caller);
 	if (s)
 		atomic_fetch_add_explicit(&s->bytes, size, memory_order_relaxed);
-	if (size < unit && (!s || atomic_load_explicit(&s->told, memory_order_relaxed)) &&
+	if (size < unit && (!s || atomic_load_explicit(&s->sampled, memory_order_relaxed)) &&
 		sp_rate_limit_random() % unit >= size)
 		return;
 	saved = errno;
 	if (sp_hook_capture_enter(SP_HOOK_MALLOC)) {
-		tell((uint64_t)p, size, size < unit ? unit : size, s);
+		record_alloc((uint64_t)p, size, size < unit ? unit : size, s);
 		sp_hook_capture_leave();
 	}
 	errno = saved;
@@ -166,7 +168,7 @@ static void released(void *p)
 		return;
 	if (sp_hook_capture_enter(SP_HOOK_FREE)) {
 		h.arg[0] = (uint64_t)p;
-		/* No room to tell: who frees what comes to lie there next does. */
+		/* No room for the event: the next free at that address has it. */
 		if (sp_hook_capture_report(&h) == SP_HOOK_FULL)
 			track((uint64_t)p);
 		sp_hook_capture_leave();
@@ -251,16 +253,16 @@ static int hook_munmap(void *p, size_t size)
 }
 
 static struct sp_got_hook hooks[] = {
-	{"malloc", NULL, (void *)hook_malloc},
-	{"calloc", NULL, (void *)hook_calloc},
-	{"realloc", NULL, (void *)hook_realloc},
-	{"memalign", NULL, (void *)hook_memalign},
-	{"aligned_alloc", NULL, (void *)hook_aligned_alloc},
-	{"posix_memalign", NULL, (void *)hook_posix_memalign},
-	{"free", NULL, (void *)hook_free},
-	{"mmap", NULL, (void *)hook_mmap},
-	{"munmap", NULL, (void *)hook_munmap},
-	{"mmap64", NULL, (void *)hook_mmap},
+	{"malloc", NULL, (void *)hook_malloc, NULL},
+	{"calloc", NULL, (void *)hook_calloc, NULL},
+	{"realloc", NULL, (void *)hook_realloc, NULL},
+	{"memalign", NULL, (void *)hook_memalign, NULL},
+	{"aligned_alloc", NULL, (void *)hook_aligned_alloc, NULL},
+	{"posix_memalign", NULL, (void *)hook_posix_memalign, NULL},
+	{"free", NULL, (void *)hook_free, NULL},
+	{"mmap", NULL, (void *)hook_mmap, NULL},
+	{"munmap", NULL, (void *)hook_munmap, NULL},
+	{"mmap64", NULL, (void *)hook_mmap, NULL},
 };
 
 /* The process's own allocator: what everybody's calls lead to. */
@@ -318,10 +320,9 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 	memset((void *)nm.tracked, 0, TRACKED);
 	if (!find_real())
 		return sp_err_set(err, -ENOTSUP, "nativemem: the process's malloc cannot be found");
-	nm.epoch = sp_got_patch_epoch();
 	atomic_fetch_or(&sp_sig.hooks, 1u << SP_HOOK_MALLOC | 1u << SP_HOOK_FREE);
 	nm.patched = true;
-	if (sp_got_patch_apply(hooks, SP_COUNT(hooks)) == 0)
+	if (sp_library_hooks_add(hooks, SP_COUNT(hooks)) == 0)
 		return sp_err_set(err, -ENOTSUP,
 			"nativemem: no library of this process calls its malloc by a table");
 	tick(ctx, env);
@@ -330,24 +331,17 @@ static int start(void *ctx, JavaVM *vm, JNIEnv *env, struct sp_err *err)
 
 void sp_nativemem_look(void)
 {
-	uint64_t epoch;
-
 	if (!nm.patched || !(atomic_load(&sp_sig.hooks) & 1u << SP_HOOK_MALLOC))
 		return;
 	/* After a storm hardly any call is looked at: they alone would not see its end. */
 	sp_rate_limit_turn(&nm.limit, sp_clock_mono_ns());
-	epoch = sp_got_patch_epoch();
-	if (epoch == nm.epoch)
-		return;
-	nm.epoch = epoch;
-	sp_got_patch_apply(hooks, SP_COUNT(hooks));
 }
 
 /* A thread may be in a hook: its code stays, and the table of addresses with it. */
 static void stop(void *ctx, JNIEnv *env)
 {
 	if (nm.patched)
-		sp_got_patch_restore(hooks, SP_COUNT(hooks));
+		sp_library_hooks_remove(hooks, SP_COUNT(hooks));
 	nm.patched = false;
 }
 

@@ -25,7 +25,7 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-static int note(struct dl_phdr_info *info, size_t size, void *ctx)
+static int list_library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	const char *base = strrchr(info->dlpi_name, '/');
 	struct list *l = ctx;
@@ -72,7 +72,7 @@ void sp_private_malloc_find(const void *process_malloc, void (*fn)(const char *l
 
 	if (!l)
 		return;
-	dl_iterate_phdr(note, l);
+	dl_iterate_phdr(list_library, l);
 	for (size_t i = 0; i < l->count; i++) {
 		if (has_allocator(l->names[i], process_malloc))
 			fn(strrchr(l->names[i], '/') + 1);

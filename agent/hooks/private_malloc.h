@@ -1,5 +1,5 @@
 /* Libraries that bring an allocator of their own, linked into them: what they allocate with it
- * calls nobody's malloc, and is seen as its mmap only. */
+ * does not call malloc, and only its mmap is seen. */
 #ifndef SP_AGENT_HOOKS_PRIVATE_MALLOC_H
 #define SP_AGENT_HOOKS_PRIVATE_MALLOC_H
 

@@ -5,6 +5,7 @@
 #include "retransform.h"
 
 #include "classfile/class_instrument.h"
+#include "vm/jni_util.h"
 
 #include <jvmti.h>
 
@@ -50,14 +51,6 @@ static bool add_class(struct classes *to, jobject o)
 	return true;
 }
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 /* Notes what stays as it was; said by the next tick. */
 static void note_left(const char *class_name, const char *method, int method_len, const char *why)
 {
@@ -99,10 +92,10 @@ static bool class_wanted(const char *name)
 		       sp_method_patterns_of_class(wv.plan.timed, name));
 }
 
-static bool method_wanted(const char *class_name, const char *method)
+static bool method_wanted(const char *class_name, const char *method, const char *descriptor)
 {
-	return sp_method_patterns_find(wv.plan.counted, class_name, method) >= 0 ||
-	       sp_method_patterns_find(wv.plan.timed, class_name, method) >= 0;
+	return sp_method_patterns_find(wv.plan.counted, class_name, method, descriptor) >= 0 ||
+	       sp_method_patterns_find(wv.plan.timed, class_name, method, descriptor) >= 0;
 }
 
 static bool has_method(jclass c, const char *class_name)
@@ -114,15 +107,16 @@ static bool has_method(jclass c, const char *class_name)
 	if ((*wv.ti)->GetClassMethods(wv.ti, c, &count, &methods) != JVMTI_ERROR_NONE)
 		return false;
 	for (jint i = 0; i < count; i++) {
-		char *name = NULL;
+		char *name = NULL, *descriptor = NULL;
 
-		if ((*wv.ti)->GetMethodName(wv.ti, methods[i], &name, NULL, NULL) !=
+		if ((*wv.ti)->GetMethodName(wv.ti, methods[i], &name, &descriptor, NULL) !=
 			JVMTI_ERROR_NONE)
 			continue;
-		found |= method_wanted(class_name, name);
-		sp_method_patterns_mark(wv.plan.counted, class_name, name);
-		sp_method_patterns_mark(wv.plan.timed, class_name, name);
+		found |= method_wanted(class_name, name, descriptor);
+		sp_method_patterns_mark(wv.plan.counted, class_name, name, descriptor);
+		sp_method_patterns_mark(wv.plan.timed, class_name, name, descriptor);
 		(*wv.ti)->Deallocate(wv.ti, (unsigned char *)name);
+		(*wv.ti)->Deallocate(wv.ti, (unsigned char *)descriptor);
 	}
 	(*wv.ti)->Deallocate(wv.ti, (unsigned char *)methods);
 	return found;
@@ -148,7 +142,7 @@ static bool finds_hook(JNIEnv *env, jclass c)
 	name = for_name ? (*env)->NewStringUTF(env, "sparkprof.Calls") : NULL;
 	if (name)
 		found = (*env)->CallStaticObjectMethod(env, cls, for_name, name, JNI_FALSE, loader);
-	same = !failed(env) && found && (*env)->IsSameObject(env, found, wv.plan.hook);
+	same = !sp_jni_failed(env) && found && (*env)->IsSameObject(env, found, wv.plan.hook);
 	(*env)->DeleteLocalRef(env, found);
 	(*env)->DeleteLocalRef(env, name);
 	(*env)->DeleteLocalRef(env, cls);
@@ -188,7 +182,7 @@ static jvmtiError retransform(JNIEnv *env, const jclass *of, jint count)
 {
 	jvmtiError e = (*wv.ti)->RetransformClasses(wv.ti, count, of);
 
-	failed(env);
+	sp_jni_failed(env);
 	return e;
 }
 
@@ -197,7 +191,7 @@ static void note_refused(jclass c, jvmtiError e)
 	char name[256], why[96], *text = NULL;
 
 	(*wv.ti)->GetErrorName(wv.ti, e, &text);
-	snprintf(why, sizeof(why), "is not taken back by the JVM (%s)", text ? text : "?");
+	snprintf(why, sizeof(why), "is rejected by the JVM (%s)", text ? text : "?");
 	note_left(class_name_of(c, name, sizeof(name)), "", 0, why);
 	(*wv.ti)->Deallocate(wv.ti, (unsigned char *)text);
 }
@@ -264,12 +258,14 @@ static bool has_parks(const char *class_name)
 static struct sp_class_instrument_want want(
 	void *ctx, struct sp_class_text name, struct sp_class_text descriptor)
 {
-	char method[256];
+	char method[256], types[1024];
 	struct sp_class_instrument_want w;
 
 	snprintf(method, sizeof(method), "%.*s", (int)name.len, name.s);
-	w = (struct sp_class_instrument_want){sp_method_patterns_find(wv.plan.counted, ctx, method),
-		sp_method_patterns_find(wv.plan.timed, ctx, method)};
+	snprintf(types, sizeof(types), "%.*s", (int)descriptor.len, descriptor.s);
+	w = (struct sp_class_instrument_want){
+		sp_method_patterns_find(wv.plan.counted, ctx, method, types),
+		sp_method_patterns_find(wv.plan.timed, ctx, method, types)};
 	if (w.timed < 0 && has_parks(ctx) &&
 		(strcmp(method, "park") == 0 || strcmp(method, "parkNanos") == 0))
 		w.timed = SP_WEAVE_PARK;
@@ -334,13 +330,13 @@ static int weave_loaded(JNIEnv *env, struct sp_err *err)
 	int r = 0;
 
 	if ((*wv.ti)->GetLoadedClasses(wv.ti, &count, &all) != JVMTI_ERROR_NONE)
-		return sp_err_set(err, -ENOTSUP, "the JVM does not tell its classes");
+		return sp_err_set(err, -ENOTSUP, "the JVM does not list its classes");
 	(*env)->EnsureLocalCapacity(env, count + 64);
 	n = choose(env, all, count);
 	if (n > MOST_CLASSES)
 		r = sp_err_set(err, -EINVAL,
-			"%d classes have such methods; at most %d are changed: name them more "
-			"closely",
+			"%d classes have such methods, at most %d can be instrumented: use a "
+			"narrower pattern",
 			(int)n, MOST_CLASSES);
 	else
 		weave(env, all, n);
@@ -362,7 +358,8 @@ static int open_ti(JavaVM *vm, struct sp_err *err)
 	memset(&caps, 0, sizeof(caps));
 	caps.can_retransform_classes = 1;
 	if ((*wv.ti)->AddCapabilities(wv.ti, &caps) != JVMTI_ERROR_NONE)
-		return sp_err_set(err, -ENOTSUP, "this JVM does not let its classes be changed");
+		return sp_err_set(
+			err, -ENOTSUP, "this JVM does not allow classes to be retransformed");
 	wv.capable = true;
 	(*wv.ti)->SetEventCallbacks(wv.ti, &cb, sizeof(cb));
 	return 0;
@@ -404,8 +401,8 @@ static int weave_methods(JNIEnv *env, struct sp_err *err)
 	set_events(JVMTI_ENABLE);
 	r = weave_loaded(env, err);
 	if (r == 0 && !wv.methods && !wv.left_out)
-		wv.plan.say(wv.plan.ctx, "no class that is loaded so far has such a method: those "
-					 "that are loaded later are looked at");
+		wv.plan.say(wv.plan.ctx, "no class that is loaded so far has such a method; "
+					 "classes loaded later are checked too");
 	return r;
 }
 

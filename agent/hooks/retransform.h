@@ -16,14 +16,14 @@
 struct sp_retransform_plan {
 	struct sp_method_patterns *counted,
 		*timed; /* borrowed until sp_retransform_stop(); marks what is found */
-	jclass hook;	/* whose methods are called; borrowed as well */
-	jclass virtual; /* whose parks are timed as SP_WEAVE_PARK; borrowed; NULL: nobody's */
+	jclass hook;	/* has the methods that are called; borrowed as well */
+	jclass virtual; /* its parks are timed as SP_WEAVE_PARK; borrowed; NULL: no parks */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;
 };
 
 /* Returns 0, or -errno with a sentence; sp_retransform_stop() in every case. */
-int sp_retransform_start(
+__attribute__((warn_unused_result)) int sp_retransform_start(
 	JavaVM *vm, JNIEnv *env, const struct sp_retransform_plan *plan, struct sp_err *err);
 
 /* Says what was left out since the last time; looks whether there are virtual threads now. */

@@ -1,6 +1,6 @@
 /* See bury.h. The helper is a thread of the kernel only: glibc and the JVM do not know it. It has
  * no stack and no thread-local storage; it is five system calls in registers, with every signal
- * blocked, for another stack would need somebody to unmap it in turn. */
+ * blocked, for another stack would need a thread to unmap it in turn. */
 #include "bury.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Unmapping the stack of a thread that nobody joins. It cannot do that itself: glibc runs on it to
+/* Unmaps the stack of a thread that is not joined. It cannot do that itself: glibc runs on it to
  * the very end, and the kernel writes into it after that. */
 #ifndef SP_AGENT_HOST_BURY_H
 #define SP_AGENT_HOST_BURY_H
@@ -15,7 +15,7 @@ struct sp_grave {
 /* Called by a detached thread as its last act. Starts a helper that waits until the kernel has set
  * @g->tid to 0, which is after the thread's last access to its memory, and then unmaps @g->map.
  * Returns 0, or -errno where the kernel refuses a helper: then @g->tid still becomes 0, and the
- * caller sees to it that somebody unmaps. */
+ * caller sees to it that it is unmapped. */
 int sp_bury_after_me(struct sp_grave *g);
 
 #endif

@@ -11,6 +11,7 @@ enum sp_loss {
 	SP_LOSS_KERNEL, /* perf events: the kernel's ring was full, or the thread not known */
 	SP_LOSS_MEMORY, /* --memory: no place for its stack or thread */
 	SP_LOSS_DISK,	/* maxdisk: the file that held it was removed */
+	SP_LOSS_PYTHON, /* a stack of Python changed while it was read */
 	SP_LOSSES
 };
 

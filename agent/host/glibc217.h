@@ -11,6 +11,7 @@ SP_SYMVER(pthread_join, "2.2.5");
 SP_SYMVER(pthread_detach, "2.2.5");
 SP_SYMVER(pthread_sigmask, "2.2.5");
 SP_SYMVER(pthread_kill, "2.2.5");
+SP_SYMVER(pthread_setcancelstate, "2.2.5");
 SP_SYMVER(pthread_once, "2.2.5");
 SP_SYMVER(pthread_condattr_setclock, "2.3.3");
 SP_SYMVER(pthread_getattr_np, "2.2.5");
@@ -22,6 +23,7 @@ SP_SYMVER(dlopen, "2.2.5");
 SP_SYMVER(dlsym, "2.2.5");
 SP_SYMVER(dlclose, "2.2.5");
 SP_SYMVER(dladdr, "2.2.5");
+SP_SYMVER(dladdr1, "2.3.3");
 SP_SYMVER(dlerror, "2.2.5");
 SP_SYMVER(dlinfo, "2.3.3");
 SP_SYMVER(dl_iterate_phdr, "2.2.5");
@@ -35,8 +37,8 @@ SP_SYMVER(fcntl, "2.2.5");
 __asm__(".symver fcntl64,fcntl@GLIBC_2.2.5");
 #endif
 
-/* stat and its kin are functions of glibc since 2.33 only: ask the kernel, whose struct is the same
- * on 64-bit machines. */
+/* stat and similar calls are functions of glibc since 2.33 only: ask the kernel. Its struct is the
+ * same on 64-bit machines. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

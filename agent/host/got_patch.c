@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -22,15 +23,23 @@ struct library {
 	const char *strings;
 	uint64_t relro, relro_end; /* read-only once relocated */
 	uint64_t text, text_end;
+	const char *file; /* without its folder */
+};
+
+enum seal {
+	SEALED,
+	OPEN,
+	UNKNOWN,
 };
 
 struct work {
 	const struct sp_got_hook *hooks;
-	size_t count, changed;
-	bool restore;
-	const char *maps; /* /proc/self/maps as it was before */
-	uint64_t page;	  /* the last one that was asked for */
-	bool is_writable;
+	size_t count, changed, left;
+	uint64_t settled;
+	bool restore, is_settled;
+	struct sp_buf maps; /* /proc/self/maps as it was before; empty until it is needed */
+	uint64_t page;	    /* the last one that was asked for */
+	enum seal seal;	    /* its */
 };
 
 /* Some loaders leave the addresses in the dynamic table as they are in the file. */
@@ -71,8 +80,11 @@ static bool read_library(const struct dl_phdr_info *info, struct library *l)
 {
 	const Elf64_Dyn *dynamic = NULL;
 
+	const char *slash = strrchr(info->dlpi_name, '/');
+
 	memset(l, 0, sizeof(*l));
 	l->base = info->dlpi_addr;
+	l->file = slash ? slash + 1 : info->dlpi_name;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const Elf64_Phdr *p = &info->dlpi_phdr[i];
 
@@ -93,17 +105,16 @@ static bool read_library(const struct dl_phdr_info *info, struct library *l)
 }
 
 /* Ours, and the loader, which must not call out while it works. */
-static bool is_exempt(const struct dl_phdr_info *info, const struct library *l)
+static bool is_exempt(const struct library *l)
 {
 	uint64_t self = (uint64_t)is_exempt;
-	const char *name = strrchr(info->dlpi_name, '/');
 
 	if (self >= l->text && self < l->text_end)
 		return true;
-	return name && strncmp(name, "/ld-", 4) == 0;
+	return strncmp(l->file, "ld-", 3) == 0;
 }
 
-static bool maps_say_writable(const char *line, uint64_t page)
+static enum seal maps_say(const char *line, uint64_t page)
 {
 	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		char *end;
@@ -111,34 +122,57 @@ static bool maps_say_writable(const char *line, uint64_t page)
 			 to = *end ? strtoull(end + 1, &end, 16) : 0;
 
 		if (page >= from && page < to)
-			return *end && end[1] && end[2] == 'w';
+			return *end && end[1] && end[2] == 'w' ? OPEN : SEALED;
 	}
-	return false;
+	return UNKNOWN;
 }
 
-/* Another agent that writes there, too, may have unsealed it for good, and would fall over a page
- * that we seal behind us. */
-static bool is_writable(struct work *w, uint64_t page)
+static void read_maps(struct sp_buf *ret)
 {
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	sp_buf_read_fd(ret, fd, MAPS_MAX);
+	close(fd);
+}
+
+/* As it was when this work began. */
+static enum seal seal_of(struct work *w, uint64_t page)
+{
+	if (!w->maps.len)
+		read_maps(&w->maps);
 	if (page != w->page) {
 		w->page = page;
-		w->is_writable = maps_say_writable(w->maps, page);
+		w->seal = maps_say(sp_buf_str(&w->maps), page);
 	}
-	return w->is_writable;
+	return w->seal;
 }
 
-static void write_entry(const struct library *l, struct work *w, void **entry, void *to)
+/* A page that is open where it should be sealed is one of two: another agent has unsealed it for
+ * good, and would fall over a page that we seal behind us; or the loader still relocates it, and
+ * will seal it at the very moment at which we write, or fall over our seal itself. Which of them it
+ * is, only settled libraries show. */
+static bool write_entry(const struct library *l, struct work *w, void **entry, void *to)
 {
 	uint64_t page = (uint64_t)entry & ~4095ull;
-	bool sealed = (uint64_t)entry >= l->relro &&
-		      page + 4096 <= ((l->relro_end + 4095) & ~4095ull) &&
-		      (uint64_t)entry < (l->relro_end & ~4095ull) && !is_writable(w, page);
+	bool relro = (uint64_t)entry >= l->relro && (uint64_t)entry < (l->relro_end & ~4095ull);
+	enum seal seal = relro ? seal_of(w, page) : OPEN;
 
-	if (sealed && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) < 0)
-		return;
+	if (relro && seal != SEALED && !w->is_settled)
+		return false;
+	if (seal != OPEN && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) < 0)
+		return true;
 	__atomic_store_n(entry, to, __ATOMIC_RELEASE);
-	if (sealed)
+	if (seal != OPEN)
 		mprotect((void *)page, 4096, PROT_READ);
+	w->changed++;
+	return true;
+}
+
+static bool is_meant(const struct library *l, const struct sp_got_hook *h)
+{
+	return h->real && !(h->not_in && strncmp(l->file, h->not_in, strlen(h->not_in)) == 0);
 }
 
 /* Leads the entry to the real function, or to the library's own stub that will look it up? */
@@ -147,7 +181,7 @@ static bool is_bound(const struct library *l, const void *to, const struct sp_go
 	return to == h->real || ((uint64_t)to >= l->text && (uint64_t)to < l->text_end);
 }
 
-static void look_at(const struct library *l, const Elf64_Rela *r, struct work *w)
+static void patch_entry(const struct library *l, const Elf64_Rela *r, struct work *w)
 {
 	uint32_t type = ELF64_R_TYPE(r->r_info), symbol = ELF64_R_SYM(r->r_info);
 	void **entry = (void **)(l->base + r->r_offset);
@@ -159,12 +193,14 @@ static void look_at(const struct library *l, const Elf64_Rela *r, struct work *w
 	for (size_t i = 0; i < w->count; i++) {
 		const struct sp_got_hook *h = &w->hooks[i];
 
-		if (strcmp(h->name, name) != 0 || !h->real)
+		if (h->name[0] != name[0] || strcmp(h->name, name) != 0)
 			continue;
-		if (w->restore ? *entry == h->hook : is_bound(l, *entry, h)) {
-			write_entry(l, w, entry, w->restore ? h->real : h->hook);
-			w->changed++;
-		}
+		if (!is_meant(l, h))
+			return;
+		if (w->restore ? *entry == h->hook : is_bound(l, *entry, h))
+			w->left += !write_entry(l, w, entry, w->restore ? h->real : h->hook);
+		else if (!w->is_settled && (uint64_t)*entry < l->base)
+			w->left++; /* not relocated yet */
 		return;
 	}
 }
@@ -172,43 +208,41 @@ static void look_at(const struct library *l, const Elf64_Rela *r, struct work *w
 static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct library l;
+	struct work *w = ctx;
 
-	if (!read_library(info, &l) || is_exempt(info, &l))
+	/* What holds a hook was settled when it got it. */
+	w->is_settled = w->restore || info->dlpi_adds == w->settled;
+	if (!read_library(info, &l) || is_exempt(&l))
 		return 0;
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; l.rela[k] && i < l.count[k]; i++)
-			look_at(&l, &l.rela[k][i], ctx);
+			patch_entry(&l, &l.rela[k][i], w);
 	return 0;
 }
 
-static size_t work(const struct sp_got_hook *hooks, size_t count, bool restore)
+size_t sp_got_patch_apply(
+	const struct sp_got_hook *hooks, size_t count, uint64_t settled, size_t *ret_left)
 {
-	struct work w = {.hooks = hooks, .count = count, .restore = restore};
-	SP_AUTO_BUF struct sp_buf maps = {0};
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct work w = {.hooks = hooks, .count = count, .settled = settled};
 
-	if (fd >= 0) {
-		sp_buf_read_fd(&maps, fd, MAPS_MAX);
-		close(fd);
-	}
-	w.maps = sp_buf_str(&maps);
 	dl_iterate_phdr(visit, &w);
+	sp_buf_done(&w.maps);
+	*ret_left = w.left;
 	return w.changed;
-}
-
-size_t sp_got_patch_apply(const struct sp_got_hook *hooks, size_t count)
-{
-	return work(hooks, count, false);
 }
 
 size_t sp_got_patch_restore(const struct sp_got_hook *hooks, size_t count)
 {
-	return work(hooks, count, true);
+	struct work w = {.hooks = hooks, .count = count, .restore = true};
+
+	dl_iterate_phdr(visit, &w);
+	sp_buf_done(&w.maps);
+	return w.changed;
 }
 
 static int first(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	*(uint64_t *)ctx = info->dlpi_adds + info->dlpi_subs;
+	*(uint64_t *)ctx = info->dlpi_adds;
 	return 1;
 }
 
@@ -217,5 +251,16 @@ uint64_t sp_got_patch_epoch(void)
 	uint64_t epoch = 0;
 
 	dl_iterate_phdr(first, &epoch);
+	return epoch;
+}
+
+/* The loader holds its lock from before it lists a library until it has run its constructors;
+ * dladdr() takes that lock. */
+uint64_t sp_got_patch_settle(void)
+{
+	uint64_t epoch = sp_got_patch_epoch();
+	Dl_info info;
+
+	dladdr((void *)sp_got_patch_settle, &info);
 	return epoch;
 }

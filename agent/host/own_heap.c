@@ -223,7 +223,7 @@ void *sp_own_realloc(void *p, size_t size)
 	return to;
 }
 
-static char *copy(const char *s, size_t n)
+static char *copy_text(const char *s, size_t n)
 {
 	char *to = sp_own_malloc(n + 1);
 
@@ -236,12 +236,12 @@ static char *copy(const char *s, size_t n)
 
 char *sp_own_strndup(const char *s, size_t max)
 {
-	return copy(s, strnlen(s, max));
+	return copy_text(s, strnlen(s, max));
 }
 
 char *sp_own_strdup(const char *s)
 {
-	return copy(s, strlen(s));
+	return copy_text(s, strlen(s));
 }
 
 size_t sp_own_heap_mapped(void)

@@ -91,7 +91,7 @@ static void bury_old(void)
 	}
 }
 
-static void *begin(void *arg)
+static void *run_thread(void *arg)
 {
 	struct sp_own_thread *t = arg;
 
@@ -104,7 +104,7 @@ static void *begin_alone(void *arg)
 {
 	struct sp_own_thread *t = arg;
 
-	begin(t);
+	run_thread(t);
 	if (sp_bury_after_me(&t->grave) < 0)
 		push_unburied(t);
 	return NULL;
@@ -123,7 +123,7 @@ static int create(struct sp_own_thread *t, pthread_attr_t *attr, void *(*fn)(voi
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&id, attr, fn, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r == 0 && fn == begin)
+	if (r == 0 && fn == run_thread)
 		t->id = id; /* of the other kind @t may be gone by now */
 	return -r;
 }
@@ -145,7 +145,7 @@ static int start(struct sp_own_thread **ret, const char *name, size_t stack, voi
 		t->run = run;
 		t->arg = arg;
 		snprintf(t->name, sizeof(t->name), "%s", name);
-		r = create(t, &attr, alone ? begin_alone : begin);
+		r = create(t, &attr, alone ? begin_alone : run_thread);
 	}
 	pthread_attr_destroy(&attr);
 	if (t && r < 0)

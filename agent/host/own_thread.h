@@ -19,14 +19,15 @@ struct sp_own_thread;
  * Owner:    *ret is owned by the caller: sp_own_thread_join().
  * Context:  any thread, never a signal handler.
  * Returns:  0 or -errno; then nothing is left. */
-int sp_own_thread_start(struct sp_own_thread **ret, const char *name, size_t stack,
-	void *(*run)(void *), void *arg);
+__attribute__((warn_unused_result)) int sp_own_thread_start(struct sp_own_thread **ret,
+	const char *name, size_t stack, void *(*run)(void *), void *arg);
 
 /* Waits for the end of @t and unmaps its stack. */
 void sp_own_thread_join(struct sp_own_thread *t);
 
-/* As sp_own_thread_start, for a thread that nobody can join: the last one to leave, or one that may
- * hang in a call of the host. Its stack is unmapped once the kernel says that the thread is gone.
+/* As sp_own_thread_start, for a thread that cannot be joined: the last one to leave, or one that
+ * may hang in a call of the host. Its stack is unmapped once the kernel says that the thread is
+ * gone.
  */
 int sp_own_thread_start_alone(const char *name, size_t stack, void *(*run)(void *), void *arg);
 

@@ -2,6 +2,8 @@
 #ifndef SP_AGENT_HOST_SCHED_SLICE_H
 #define SP_AGENT_HOST_SCHED_SLICE_H
 
+#include "base/filtered.h"
+
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,6 +19,8 @@ static inline long sp_sched_slice_set(int above)
 		uint64_t runtime, deadline, period;
 	} attr = {.size = sizeof(attr), .runtime = 100000};
 
+	if (sp_filtered())
+		return 0;
 	attr.nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)) - above;
 	if (attr.nice < -20)
 		attr.nice = -20;

@@ -12,11 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SP_SIG_ANY_FD -2
+
 /* What the handler knows of a thread. Slots are owned by the thread registry, never move, and stay
  * mapped while the handler is armed. A field may change under the handler: each is one word. */
 struct sp_sig_thread {
 	_Atomic uint32_t tid;		     /* 0: free */
-	_Atomic int32_t perf_fd;	     /* -1: none */
+	_Atomic int32_t perf_fd;	     /* -1: none, SP_SIG_ANY_FD: several */
+	_Atomic int32_t end_fd;		     /* of --end; that of --begin is perf_fd */
 	_Atomic uint64_t stack_lo, stack_hi; /* 0: unknown, then the copy goes through the kernel */
 	_Atomic uint64_t anchor;	     /* address of the JavaFrameAnchor, 0: none */
 	_Atomic uint32_t busy;
@@ -36,13 +39,15 @@ enum sp_hook_kind {
 	SP_HOOK_PARK,	 /* since, weight, address, time, is it absolute */
 	SP_HOOK_MALLOC,	 /* address, size, weight, number of the caller or 0 */
 	SP_HOOK_FREE,	 /* address; no stack */
-	SP_HOOK_CALL,	 /* how many it stands for */
-	SP_HOOK_TRACE,	 /* since, time it took, how many it stands for */
+	SP_HOOK_CALL,	 /* how many it represents */
+	SP_HOOK_TRACE,	 /* since, time it took, how many it represents */
+	SP_HOOK_NATIVE_LOCK, /* since, weight, address, thread id of who held it or 0; its kind is
+				the text */
 };
 
 #define SP_HOOK_ARGS 6
 
-/* A Java frame that the JVM has told of. */
+/* A Java frame that the JVM reported. */
 struct sp_given_frame {
 	uint64_t method; /* Method* */
 	int64_t bci;
@@ -55,7 +60,7 @@ struct sp_sig_record {
 	uint32_t stack_len;
 	uint32_t kind;		    /* enum sp_hook_kind */
 	uint32_t text_len, text_at; /* a text: at stack + text_at */
-	uint32_t given;		    /* so many sp_given_frame are in the place of the stack */
+	uint32_t given;		    /* number of sp_given_frame that are in place of the stack */
 	uint64_t vthread;	    /* with those: number of the virtual thread */
 	uint32_t name_len, spare;   /* and its name, behind the text */
 	uint64_t arg[SP_HOOK_ARGS];
@@ -69,6 +74,15 @@ struct sp_sig_record {
 };
 
 enum sp_sig_mode { SP_SIG_OFF, SP_SIG_CTIMER, SP_SIG_ITIMER, SP_SIG_PERF };
+
+enum sp_sig_memory { SP_SIG_MEMORY_NONE = 0, SP_SIG_MEMORY_CALL = -1 };
+
+/* --begin and --end: what is open between calls of two functions. */
+struct sp_sig_window {
+	uint64_t begin, end; /* where they begin; 0: none */
+	_Atomic uint32_t open, count;
+	_Atomic uint64_t since_ns, ns; /* since when it is open, and for how long it was */
+};
 
 /* All the handler's state. Static, so that a late signal always finds it; what it points to is
  * mapped while mode is not OFF or hooks is not 0, and unmapped only once inflight has been seen 0
@@ -84,16 +98,30 @@ struct sp_sig_state {
 	uint32_t index_mask;
 	uint32_t max_stack;
 	int32_t pid;
-	uint64_t interval_ns; /* or the perf event's period */
+	int32_t memory_pid;
+	_Atomic int32_t memory; /* enum sp_sig_memory, or a descriptor plus 1 (memory_read.h) */
+	uint64_t interval_ns;	/* or the perf event's period */
+	bool counts;		/* the perf event is no clock: it stands still meanwhile */
 	struct sp_sig_anchor_layout anchor;
-	/* intervals that a sample without a place stood for, but for one (the ring counts that) */
+	/* Samples are taken only while the word there has that value. NULL: always. The word stays
+	 * for ever. */
+	const _Atomic uint32_t *_Atomic gate;
+	uint32_t gate_value;
+	struct sp_sig_window window;
+	/* intervals that a sample without a place represented, but for one (the ring counts that)
+	 */
 	_Atomic uint64_t refused;
 	_Atomic uint64_t reentered, strangers;
+	_Atomic uint32_t wake;	/* futex: the collector sleeps on it; changed to wake it */
+	_Atomic uint32_t woken; /* a handler has done so since the collector read the ring */
 	struct sigaction previous;
 	_Atomic uint32_t have_previous;
 };
 
 extern struct sp_sig_state sp_sig;
+
+/* Has the collector look now. Any thread, a handler too. */
+void sp_sig_wake(void);
 
 /* SIGPROF's handler (SA_SIGINFO | SA_RESTART | SA_ONSTACK is up to the installer). */
 void sp_sig_handler(int signo, siginfo_t *info, void *context);

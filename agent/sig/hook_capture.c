@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t *regs)
  * hooks there report is saved a system call. */
 static bool in_child(enum sp_hook_kind kind)
 {
-	return (kind == SP_HOOK_MALLOC || kind == SP_HOOK_FREE) &&
+	return (kind == SP_HOOK_MALLOC || kind == SP_HOOK_FREE || kind == SP_HOOK_NATIVE_LOCK) &&
 	       (int32_t)syscall(SYS_getpid) != sp_sig.pid;
 }
 

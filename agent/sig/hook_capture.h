@@ -73,7 +73,7 @@ static inline void sp_hook_capture_class(struct sp_hook_capture *h, const char *
 
 enum sp_hook_capture_outcome {
 	SP_HOOK_TAKEN,
-	SP_HOOK_FULL,	  /* the ring is (counted): another may stand for it */
+	SP_HOOK_FULL,	  /* the ring is (counted): another may represent it */
 	SP_HOOK_UNWANTED, /* a thread that is not wanted, or a forked child: nobody does */
 };
 

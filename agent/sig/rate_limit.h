@@ -1,6 +1,6 @@
-/* Keeps hooks from slowing their host: where more than so many events come in a while, one in 2, 4,
- * 8 … is taken, at random, and stands for as many. The factor follows the rate by itself, so sums
- * of what was taken times its factor stay right whatever happens. */
+/* Keeps hooks from slowing their host: where more events than the quota come in a window, one in 2,
+ * 4, 8 … is taken, at random, and represents as many. The factor follows the rate by itself, so
+ * sums of what was taken times its factor stay right whatever happens. */
 #ifndef SP_AGENT_SIG_RATE_LIMIT_H
 #define SP_AGENT_SIG_RATE_LIMIT_H
 
@@ -29,7 +29,7 @@ static inline void sp_rate_limit_init(struct sp_rate_limit *l, uint32_t per_seco
 	atomic_store(&l->current, 0);
 }
 
-/* A number that nobody foresees, from the cycle counter (splitmix64). */
+/* A random number, from the cycle counter (splitmix64). */
 static inline uint64_t sp_rate_limit_random(void)
 {
 	uint64_t x = __builtin_ia32_rdtsc() * 0x9e3779b97f4a7c15ull;
@@ -40,8 +40,8 @@ static inline uint64_t sp_rate_limit_random(void)
 }
 
 /* The factor for the next while, after @n events were taken in one at @shift: as small as they
- * allow, so that what comes after a storm is told one by one again; not at once, or storms that
- * pause would each be told from their beginning. */
+ * allow, so that what comes after a storm is reported one by one again; not at once, or storms that
+ * pause would each be reported in full at their beginning. */
 static inline uint32_t sp_rate_limit_fallen(
 	const struct sp_rate_limit *l, uint32_t n, uint32_t shift)
 {
@@ -84,7 +84,7 @@ static inline void sp_rate_limit_taken(struct sp_rate_limit *l, bool tight)
 	}
 }
 
-/* Whether to take an event. Returns how many it stands for; 0: leave it. */
+/* Whether to take an event. Returns how many it represents; 0: leave it. */
 static inline uint64_t sp_rate_limit_pass(struct sp_rate_limit *l, uint64_t now_ns, bool tight)
 {
 	uint32_t shift = sp_rate_limit_turn(l, now_ns);

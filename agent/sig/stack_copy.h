@@ -4,8 +4,7 @@
 #define SP_AGENT_SIG_STACK_COPY_H
 
 #include "handler.h"
-
-#include <sys/uio.h>
+#include "memory_read.h"
 
 #define SP_RED_ZONE    128
 #define SP_FOREIGN_MAX (64u << 10) /* copied through the kernel where bounds are unknown */
@@ -36,8 +35,7 @@ static inline void sp_stack_copy_anchor(struct sp_anchor *to, uint64_t addr)
 /* Copies by the kernel, which reports what is not mapped instead of faulting. */
 static inline uint32_t sp_stack_copy_guarded(void *dst, uint64_t src, uint32_t n)
 {
-	struct iovec to = {dst, n}, from = {(void *)src, n};
-	ssize_t r = process_vm_readv(sp_sig.pid, &to, 1, &from, 1, 0);
+	ssize_t r = sp_memory_read(dst, src, n);
 
 	return r < 0 ? 0 : (uint32_t)r;
 }
