@@ -1,6 +1,6 @@
 /* See bytecode_instrument.h. Two walks over the code: the first finds where each byte goes, the
- * second writes. Before a return stands what tells the time, and who jumped to the return comes
- * there; what was put before the first instruction is not jumped to by anybody. */
+ * second writes. The code that takes the time is before a return, and jumps to the return lead
+ * there; no jump leads to what was put before the first instruction. */
 #include "bytecode_instrument.h"
 
 #include "base/cleanup.h"
@@ -106,7 +106,7 @@ static bool counted(const struct job *j)
 	return j->m->want.counted >= 0;
 }
 
-static int place(struct job *j)
+static int place_code(struct job *j)
 {
 	uint32_t to = (counted(j) ? COUNT_LEN : 0) + (timed(j) ? CLOCK_LEN : 0), n;
 
@@ -444,6 +444,6 @@ int sp_bytecode_instrument(const struct sp_class_instrument_class *c,
 	places = j.moved = calloc(j.len + 1, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
-	r = place(&j);
+	r = place_code(&j);
 	return r < 0 ? r : put_all(&j, &in, out);
 }

@@ -1,4 +1,4 @@
-/* One method's code: see class_instrument.h, whose inside this is. */
+/* One method's code: internal to class_instrument.h. */
 #ifndef SP_AGENT_CLASSFILE_BYTECODE_INSTRUMENT_H
 #define SP_AGENT_CLASSFILE_BYTECODE_INSTRUMENT_H
 

@@ -17,7 +17,7 @@ struct walk {
 	struct sp_constant_pool pool;
 	struct sp_class_instrument_class about;
 	struct sp_class_bytes in;
-	struct sp_buf *body; /* what stands behind the constant pool */
+	struct sp_buf *body; /* what follows the constant pool */
 	int changed;
 };
 

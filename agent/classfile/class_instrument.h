@@ -1,5 +1,5 @@
 /* Puts calls of ours into methods of a class file: one where a method begins, to count it, and one
- * wherever it ends, to tell how long it took. Everything else stays: what is put in is always a
+ * wherever it ends, to measure how long it took. Everything else stays: what is put in is always a
  * multiple of four bytes long, so that switches keep their padding, and no jump leads into it but
  * those to a return, which shall go through it.
  * Plain functions over memory: no JVM, no global state. */
@@ -8,7 +8,7 @@
 
 #include "constant_pool.h"
 
-/* The class whose methods are called; every class loader must find it. */
+/* The class with the methods that are called; every class loader must find it. */
 #define SP_REWRITE_CLASS "sparkprof/Calls"
 
 /* What to do to a method. */
@@ -27,7 +27,7 @@ struct sp_class_instrument {
 	void *ctx;
 };
 
-/* Rewrites the class file @in into @out. The time of a constructor that throws is not told: its
+/* Rewrites the class file @in into @out. The time of a constructor that throws is not reported: its
  * object cannot be caught half made.
  * Returns how many methods were changed (0: @out is of no use), -EBADMSG where @in is not a class
  * file as we know them, -E2BIG where its constant pool is full, or -ENOMEM. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where reading stands. Beyond the end everything is 0 and @bad stays set. */
+/* The position of reading. Beyond the end everything is 0 and @bad stays set. */
 struct sp_class_bytes {
 	const uint8_t *p, *end;
 	bool bad;
@@ -111,7 +111,8 @@ struct sp_constant_pool {
 
 /* Reads the pool, count first, and leaves @b behind it. Entries are borrowed from @b's memory.
  * Returns 0, -EBADMSG or -ENOMEM; sp_constant_pool_done() in every case. */
-int sp_constant_pool_read(struct sp_constant_pool *c, struct sp_class_bytes *b);
+__attribute__((warn_unused_result)) int sp_constant_pool_read(
+	struct sp_constant_pool *c, struct sp_class_bytes *b);
 void sp_constant_pool_done(struct sp_constant_pool *c);
 
 /* A Utf8 entry, or the name of a Class entry, of the file; length 0 where it is none. */

@@ -16,7 +16,7 @@ struct type {
 	uint16_t data; /* class, or where the object was made */
 };
 
-/* The frame in hand; the next one may be told by its difference to it. */
+/* The frame in hand; the next one may be written as a difference to it. */
 struct frame {
 	struct type *locals, *stack;
 	uint32_t n_locals, n_stack, cap_locals, cap_stack;
@@ -131,7 +131,7 @@ static void read_stack(const struct sp_stackmap_table_job *job, struct sp_class_
 	read_types(job, in, count, f->stack, &f->n_stack, f->cap_stack);
 }
 
-/* Applies the frame that stands at @in. Returns its distance. */
+/* Applies the frame at @in. Returns its distance. */
 static uint32_t read_frame(
 	const struct sp_stackmap_table_job *job, struct sp_class_bytes *in, struct frame *f)
 {

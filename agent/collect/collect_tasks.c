@@ -1,4 +1,5 @@
 /* Spark's tasks and stages on their way into the recording. See collector_internal.h. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "collector_internal.h"
 #include "spark/task_table.h"
@@ -6,13 +7,17 @@
 
 #include <stdlib.h>
 
+#define SETTLED_NS 500000000ull
+
 /* What Spark's threads have done since the last look. */
 void sp_collector_tasks(struct sp_collector *c)
 {
 	struct sp_stage_about about;
 	struct sp_task t;
+	char *pipelines;
+	int64_t sql;
 
-	while (sp_task_table_next(c->capture->tasks, &t)) {
+	while (sp_task_table_next(c->input->tasks, &t)) {
 		struct sp_tinfo *info = sp_threads_find(c->capture->threads, t.tid);
 		/* Under the name that it had to the end. */
 		uint32_t thread = sp_collector_thread_at(c, info, t.tid, t.end_ns - 1);
@@ -20,26 +25,46 @@ void sp_collector_tasks(struct sp_collector *c)
 		if (thread)
 			sp_event_writer_task(c->record, &t, thread);
 	}
-	while (sp_task_table_next_stage(c->capture->tasks, &about))
+	while (sp_task_table_next_stage(c->input->tasks, &about))
 		sp_event_writer_stage(c->record, &about);
+	while (sp_task_table_next_plan(c->input->tasks, &sql, &pipelines)) {
+		sp_event_writer_plan(c->record, sql, pipelines);
+		free(pipelines);
+	}
+}
+
+static void write_open(struct sp_collector *c, struct sp_task *t)
+{
+	struct sp_tinfo *info = sp_threads_find(c->capture->threads, t->tid);
+	uint32_t thread;
+
+	t->end_ns = sp_clock_mono_ns();
+	t->ended = false;
+	thread = sp_collector_thread_at(c, info, t->tid, t->end_ns - 1);
+	if (thread && t->end_ns > t->start_ns)
+		sp_event_writer_open_task(c->record, t, thread);
 }
 
 /* What a dump shows of tasks that have not ended. */
 void sp_collector_open_tasks(struct sp_collector *c)
 {
 	struct sp_task *list = calloc(SP_TASK_TABLE_OPEN, sizeof(*list));
-	uint32_t n = list ? sp_task_table_open(c->capture->tasks, list, SP_TASK_TABLE_OPEN) : 0;
+	uint32_t n = list ? sp_task_table_open(c->input->tasks, list, SP_TASK_TABLE_OPEN) : 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct sp_task *t = &list[i];
-		struct sp_tinfo *info = sp_threads_find(c->capture->threads, t->tid);
-		uint32_t thread;
-
-		t->end_ns = sp_clock_mono_ns();
-		t->ended = false;
-		thread = sp_collector_thread_at(c, info, t->tid, t->end_ns - 1);
-		if (thread && t->end_ns > t->start_ns)
-			sp_event_writer_open_task(c->record, t, thread);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		write_open(c, &list[i]);
 	free(list);
+}
+
+/* Tasks that run, each once in a file: who reads it before they have ended, or when the JVM was
+ * killed, knows when they began. One that is over already is seen to be so by then. */
+void sp_collector_running_tasks(struct sp_collector *c)
+{
+	uint64_t now = sp_clock_mono_ns(), before = now > SETTLED_NS ? now - SETTLED_NS : 0;
+	struct sp_task list[16];
+	uint32_t n;
+
+	while ((n = sp_task_table_unwritten(c->input->tasks, before, list, SP_COUNT(list))))
+		for (uint32_t i = 0; i < n; i++)
+			write_open(c, &list[i]);
 }

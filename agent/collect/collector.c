@@ -1,10 +1,12 @@
-/* See collector.h. The loop: every tick (at most 20 ms) look for threads, drain the engines, and
- * once a second write metrics and flush. */
+/* See collector.h. The loop: every tick (20 ms, 80 where nothing new comes) look for threads, drain
+ * the engines, and once a second write metrics and flush. */
 #include "collector_internal.h"
 
 #include "base/clock.h"
+#include "capture/gate.h"
 #include "capture/sample_ring.h"
 #include "hooks/hooks.h"
+#include "hooks/library_hooks.h"
 #include "hooks/nativemem.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
@@ -18,12 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TICK_NS 20000000ull
+#define TICK_NS	 20000000ull
+#define FIRST_NS 1000000000ull
 
-static void say(struct sp_collector *c, const char *sentence)
+static void say_sentence(struct sp_collector *c, const char *sentence)
 {
-	if (c->capture->say)
-		c->capture->say(c->capture->say_ctx, sentence);
+	c->capture->say(c->capture->say_ctx, sentence);
 }
 
 static void module_seen(void *ctx, const struct sp_module *m)
@@ -45,12 +47,16 @@ static int open_all(struct sp_collector *c, struct sp_err *err)
 		return r;
 	c->intern = sp_sample_stack_intern(c->stacks);
 	sp_intern_on_module(c->intern, module_seen, c);
+	r = c->input->pieces ? sp_intern_ask_files(c->intern) : 0;
+	if (r < 0)
+		return sp_err_set(err, r, "out of memory for names from files");
 	r = sp_metrics_new(&c->metrics);
+	c->processes = a->proc_ns ? sp_processes_new(a->proc_ns) : NULL;
 	return r < 0 ? sp_err_set(err, r, "out of memory for the metrics") : 0;
 }
 
-int sp_collector_new(
-	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err)
+int sp_collector_new(struct sp_collector **ret, struct sp_capture *capture,
+	struct sp_recording_input *input, int out_fd, struct sp_err *err)
 {
 	struct sp_collector *c = calloc(1, sizeof(*c));
 	int r;
@@ -58,9 +64,11 @@ int sp_collector_new(
 	if (!c)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	c->capture = capture;
+	c->input = input;
 	c->out_fd = out_fd;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->finish_lock, NULL);
+	pthread_mutex_init(&c->writing, NULL);
 	pthread_cond_init(&c->done, NULL);
 	r = open_all(c, err);
 	if (r < 0) {
@@ -76,12 +84,15 @@ void sp_collector_free(struct sp_collector *c)
 {
 	if (!c)
 		return;
+	sp_python_workers_free(c->python);
 	sp_metrics_free(c->metrics);
+	sp_processes_free(c->processes);
 	sp_sample_stack_free(c->stacks);
 	sp_dict_free(c->dict);
 	pthread_cond_destroy(&c->done);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->finish_lock);
+	pthread_mutex_destroy(&c->writing);
 	free(c);
 }
 
@@ -97,11 +108,18 @@ static void drain_ring(struct sp_collector *c)
 	struct sp_ring_head *head;
 
 	c->ring_filling = ring->base && sp_ring_used(ring) > ring->size / 8;
+	atomic_store(&sp_sig.woken, 0);
 
 	while (ring->base && (head = sp_ring_peek(ring))) {
 		struct sp_sig_record *rec = (struct sp_sig_record *)head;
 		struct sp_raw_sample s;
 
+		/* A library may have come, and its first calls been sampled, since the last look.
+		 */
+		if (c->loads != sp_library_hooks_loads()) {
+			c->loads = sp_library_hooks_loads();
+			sp_sample_stack_refresh(c->stacks);
+		}
 		sp_hook_events_sample(rec, &s);
 		s.thread = sp_threads_find(c->capture->threads, rec->tid);
 		if (s.thread)
@@ -131,6 +149,7 @@ static void count_losses(struct sp_collector *c)
 static void drain(struct sp_collector *c)
 {
 	sp_sample_stack_refresh(c->stacks);
+	sp_library_hooks_look();
 	sp_nativemem_look();
 	if (c->engine->drain)
 		c->engine->drain(c->capture);
@@ -148,28 +167,41 @@ static void sleep_until(struct sp_collector *c, uint64_t at_ns, uint32_t seen)
 		return;
 	left.tv_sec = (time_t)((at_ns - now) / 1000000000);
 	left.tv_nsec = (long)((at_ns - now) % 1000000000);
-	syscall(SYS_futex, &c->wake, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+	pthread_mutex_unlock(&c->writing);
+	syscall(SYS_futex, &sp_sig.wake, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+	pthread_mutex_lock(&c->writing);
 }
 
 static uint64_t drain_ns(const struct sp_collector *c)
 {
 	uint64_t i = c->capture->interval_ns;
 
+	/* Threads that are found to have long stacks are sampled another way: soon. */
+	if (c->engine->finds_long_stacks && sp_clock_mono_ns() < c->begun_ns + FIRST_NS)
+		return i < TICK_NS / 5 ? TICK_NS / 10 : TICK_NS / 4;
 	/* Short intervals fill rings faster. Of the kernel's we do not know how far. */
 	if (c->ring_filling || i < 1000000 || (c->engine->drain && i == 1000000))
 		return TICK_NS / 4;
 	return TICK_NS;
 }
 
-static uint64_t tick_ns(const struct sp_collector *c)
+static uint64_t tick_ns(struct sp_collector *c)
 {
-	uint64_t ns = drain_ns(c);
+	uint64_t rest = sp_collector_rest_ns(c), ns = rest ? rest : drain_ns(c);
 
 	return c->wall && c->wall_ns < ns ? c->wall_ns : ns;
 }
 
+static uint64_t next_tick(uint64_t last, uint64_t now, uint64_t tick)
+{
+	/* Late: catch up without spinning, where rings may fill. */
+	if (last + tick < now)
+		return now + (tick > TICK_NS ? tick : tick / 4);
+	return last > now ? now + tick : last + tick; /* earlier than planned: woken */
+}
+
 /* Many samples at once are cheaper than few at a time; who woke us waits for them. */
-static void look(struct sp_collector *c, bool woken)
+static void drain_when_due(struct sp_collector *c, bool woken)
 {
 	uint64_t now = sp_clock_mono_ns();
 
@@ -191,37 +223,43 @@ static void finish(struct sp_collector *c)
 
 	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
-	sp_task_table_close(c->capture->tasks, sp_clock_mono_ns());
-	sp_thread_filter_check_say(&c->somebody, c->capture);
+	sp_gate_say(c->capture);
+	sp_task_table_close(c->input->tasks, sp_clock_mono_ns());
+	sp_thread_filter_check_say(&c->thread_filter, c->capture);
 	drain(c);
-	if (sp_task_table_lost(c->capture->tasks))
-		say(c, "some of Spark's tasks were more than could be kept: their samples name "
-		       "none");
-	if (c->capture->live)
+	if (sp_task_table_lost(c->input->tasks))
+		say_sentence(c, "task table full: some samples have no task");
+	if (c->input->live)
 		sp_collector_count(&c->samples,
-			sp_hook_events_live(c->capture->live, c->record, c->dict, true, &lost));
+			sp_hook_events_live(c->input->live, c->record, c->dict, true, &lost));
 	sp_collector_count(&c->lost[SP_LOSS_MEMORY], lost);
 	sp_hook_events_rest(&c->callers, c->record, sp_intern_epoch(c->intern));
 	if (c->wall)
 		sp_wall_settle(c->wall, true);
 	sp_wall_free(c->wall);
 	c->wall = NULL;
+	/* After that: what the JVM's threads have waited for until here is what Python did. */
+	pthread_mutex_unlock(&c->writing);
+	sp_python_workers_end(c->python);
+	pthread_mutex_lock(&c->writing);
 	if (c->engine->done)
 		c->engine->done(c->capture);
 	sp_collector_identify(c);
-	sp_collector_tell_python(c);
+	sp_collector_python(c);
+	sp_processes_tick(c->processes, c->record, true);
 	sp_metrics_read(c->metrics, &metrics);
 	if (metrics.limited)
 		sp_event_writer_throttled(c->record, &metrics);
 	sp_collector_sources(c);
+	sp_collector_lives(c);
 	sp_collector_last_room(c);
 	sp_collector_piece_counts(c, &counts);
 	bytes = sp_event_writer_bytes(c->record);
 	atomic_store(&c->bytes, c->bytes_before + bytes);
 	c->finish_status = sp_event_writer_close(c->record, &counts, &c->finish_err);
 	c->record = NULL;
-	if (c->capture->pieces)
-		sp_segments_finish(c->capture->pieces, bytes, counts.samples);
+	if (c->input->pieces)
+		sp_segments_finish(c->input->pieces, bytes, counts.samples);
 	pthread_mutex_lock(&c->lock);
 	c->finished = true;
 	c->flush_done = c->flush_wanted;
@@ -237,31 +275,34 @@ static void *run(void *arg)
 
 	sp_threads_exclude_self(c->capture->threads);
 	sp_sched_slice_raise_priority();
+	pthread_mutex_lock(&c->writing);
+	c->running = true;
+	if (!c->identity_version)
+		sp_spark_identity_early(&c->identity);
+	sp_collector_start_python(c);
 	while (!atomic_load(&c->stop)) {
-		uint32_t seen = atomic_load(&c->wake);
+		uint32_t seen = atomic_load(&sp_sig.wake);
 		uint64_t now;
 
 		sp_threads_scan(c->capture->threads, sp_sample_stack_hotspot(c->stacks), false);
-		sp_thread_filter_check_look(&c->somebody, c->capture);
-		look(c, seen != before);
+		sp_thread_filter_check_look(&c->thread_filter, c->capture);
+		drain_when_due(c, seen != before);
 		before = seen;
 		sp_collector_flush_if_due(c);
 		now = sp_clock_mono_ns();
 		/* A recording that cannot be written is not worth a sample. */
 		if (c->flush_status < 0) {
-			say(c, c->flush_err.text);
+			say_sentence(c, c->flush_err.text);
 			break;
 		}
 		if (c->end_ns && now >= c->end_ns)
 			break;
-		next += tick_ns(c);
-		if (next < now)
-			next = now + tick_ns(c) / 4; /* late: catch up without spinning */
-		sleep_until(c, next, seen);
+		sleep_until(c, next = next_tick(next, now, tick_ns(c)), seen);
 	}
 	finish(c);
-	if (c->flush_status < 0 && c->capture->pieces)
-		sp_segments_failed(c->capture->pieces);
+	pthread_mutex_unlock(&c->writing);
+	if (c->flush_status < 0 && c->input->pieces)
+		sp_segments_failed(c->input->pieces);
 	return NULL;
 }
 
@@ -271,7 +312,8 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 	const struct sp_args *a = c->capture->args;
 	struct sp_counts none = {0};
 	int r = sp_event_writer_open(&c->record, a, c->out_fd, c->dict, engine->name,
-		c->capture->interval_ns, c->capture->notes, a->memory / 8, err);
+		c->capture->interval_ns, c->input->notes, &c->input->properties, a->memory / 8,
+		err);
 
 	if (r == 0)
 		sp_collector_identify(c);
@@ -294,6 +336,7 @@ int sp_collector_start(struct sp_collector *c, const struct sp_engine *engine, u
 	if (r < 0)
 		return r;
 	c->engine = engine;
+	c->begun_ns = c->news_ns = sp_clock_mono_ns();
 	c->next_flush_ns = sp_clock_mono_ns() + a->flush_ns;
 	c->end_ns = a->timeout_ns ? sp_clock_mono_ns() + a->timeout_ns : 0;
 	r = sp_own_thread_start(&c->thread, "sparkprof", SP_STACK_PLAIN, run, c);

@@ -5,13 +5,14 @@
 
 #include "capture/engine.h"
 #include "host/counts.h"
+#include "recording_input.h"
 
 struct sp_collector;
 
-/* Prepares unwinding and recording. @capture is borrowed for life and gets its collector;
- * @out_fd stays the caller's until it runs. Returns 0 or -errno with a sentence. */
-int sp_collector_new(
-	struct sp_collector **ret, struct sp_capture *capture, int out_fd, struct sp_err *err);
+/* Prepares unwinding and recording. @capture and @input are borrowed for life, @capture gets its
+ * collector; @out_fd stays the caller's until it runs. Returns 0 or -errno with a sentence. */
+int sp_collector_new(struct sp_collector **ret, struct sp_capture *capture,
+	struct sp_recording_input *input, int out_fd, struct sp_err *err);
 void sp_collector_free(struct sp_collector *c);
 
 /* What the JVM's side needs to know; NULL where HotSpot was not understood. */

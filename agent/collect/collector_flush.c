@@ -1,27 +1,19 @@
-/* The collector's writing: flushes, when they are due and when somebody wants one, and goes from
+/* The collector's writing: flushes, when they are due and when they are requested, and goes from
  * one file to the next. */
 #include "collector_internal.h"
 
 #include "base/clock.h"
 #include "hooks/class_sources.h"
+#include "jfr/event_fields.h"
 #include "output/segments.h"
+#include "spark/task_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-void sp_collector_identify(struct sp_collector *c)
-{
-	struct sp_spark_identity id;
-
-	if (sp_spark_identity_take(&c->capture->identity, &c->identity_version, &id))
-		sp_event_writer_identity(c->record, &id);
-	else
-		return;
-	if (c->capture->pieces)
-		sp_segments_identify(c->capture->pieces, &id);
-}
 
 void sp_collector_counts(const struct sp_collector *c, struct sp_counts *ret)
 {
@@ -41,8 +33,8 @@ void sp_collector_piece_counts(struct sp_collector *c, struct sp_counts *ret)
 {
 	const struct sp_counts *b = &c->before;
 
-	sp_collector_counts(c, &c->told);
-	*ret = c->told;
+	sp_collector_counts(c, &c->recorded);
+	*ret = c->recorded;
 	ret->samples -= b->samples;
 	ret->lost -= b->lost;
 	ret->truncated -= b->truncated;
@@ -62,23 +54,54 @@ static void replace_fd(struct sp_collector *c, int fd)
 
 static void say_once(struct sp_collector *c, const struct sp_err *err)
 {
-	if (!c->said_piece && c->capture->say)
+	if (!c->said_piece)
 		c->capture->say(c->capture->say_ctx, err->text);
 	c->said_piece = true;
 }
 
-/* Workers are sampled by a launcher, and nobody knows that one was wanted until they are missed. */
-void sp_collector_tell_python(struct sp_collector *c)
+/* Starts sampling Python as soon as it is known that this JVM may have some. */
+void sp_collector_start_python(struct sp_collector *c)
 {
-	if (c->said_python || !c->capture->pieces || !c->capture->say ||
-		!sp_intern_python(c->intern))
+	const struct sp_spark_identity *id = &c->identity;
+	bool driver = strcmp(id->executor_id, "driver") == 0;
+	struct sp_err err;
+
+	if (c->python && driver)
+		sp_python_workers_of_driver(c->python);
+	if (!c->running || c->tried_python || !sp_python_workers_wanted(c->capture->args, id))
 		return;
-	c->said_python = true;
-	c->capture->say(c->capture->say_ctx, "Python workers are not in this recording, for only a "
-					     "launcher samples them: to have "
-					     "them run sparkprof on their host, with the executor "
-					     "as target (sparkprof stop first "
-					     "ends this recording) or a worker's own pid");
+	c->tried_python = true;
+	if (sp_python_workers_start(&c->python, c->capture, sp_event_writer_jfrw(c->record),
+		    c->dict, &c->writing, driver, &err) == 0)
+		return;
+	sp_err_prefix(&err, 0, "Python workers are not sampled");
+	c->capture->say(c->capture->say_ctx, err.text);
+}
+
+void sp_collector_identify(struct sp_collector *c)
+{
+	struct sp_spark_identity *id = &c->identity;
+
+	if (!sp_spark_identity_take(&c->input->identity, &c->identity_version, id))
+		return;
+	sp_event_writer_identity(c->record, id);
+	if (c->input->pieces)
+		sp_segments_identify(c->input->pieces, id);
+	sp_collector_start_python(c);
+}
+
+void sp_collector_python(struct sp_collector *c)
+{
+	struct sp_counts more;
+	struct sp_err said;
+
+	sp_python_workers_settle(c->python, &more, &said);
+	sp_collector_count(&c->samples, more.samples);
+	sp_collector_count(&c->truncated, more.truncated);
+	for (int i = 0; i < SP_LOSSES; i++)
+		sp_collector_count(&c->lost[i], more.lost_by[i]);
+	if (said.text[0])
+		c->capture->say(c->capture->say_ctx, said.text);
 }
 
 /* A file's last events and constants are written when it ends, and are much of it where much is
@@ -103,10 +126,10 @@ static int turn_page(struct sp_collector *c, struct sp_segments *p, struct sp_er
 	r = sp_event_writer_switch(c->record, fd, err);
 	bytes = whole_size(c->out_fd, bytes);
 	replace_fd(c, fd);
-	sp_segments_ended(
-		p, bytes, c->told.samples - c->before.samples + c->told.lost - c->before.lost);
+	sp_segments_ended(p, bytes,
+		c->recorded.samples - c->before.samples + c->recorded.lost - c->before.lost);
 	/* What is lost from the last count on belongs to the next file. */
-	c->before = c->told;
+	c->before = c->recorded;
 	c->bytes_before += bytes;
 	return r;
 }
@@ -115,20 +138,20 @@ static int turn_page(struct sp_collector *c, struct sp_segments *p, struct sp_er
 static void make_room(struct sp_collector *c)
 {
 	atomic_fetch_add(&c->lost[SP_LOSS_DISK],
-		sp_segments_fit(c->capture->pieces, sp_event_writer_bytes(c->record)));
+		sp_segments_fit(c->input->pieces, sp_event_writer_bytes(c->record)));
 }
 
 void sp_collector_last_room(struct sp_collector *c)
 {
 	struct sp_err err;
 
-	if (c->capture->pieces && sp_event_writer_flush(c->record, &err) >= 0)
+	if (c->input->pieces && sp_event_writer_flush(c->record, &err) >= 0)
 		make_room(c);
 }
 
 static int write_out(struct sp_collector *c, struct sp_err *err)
 {
-	struct sp_segments *p = c->capture->pieces;
+	struct sp_segments *p = c->input->pieces;
 	int r;
 
 	if (!p)
@@ -147,10 +170,31 @@ static void write_source(void *ctx, const char *location, const char *classes)
 
 void sp_collector_sources(struct sp_collector *c)
 {
-	if (!c->capture->sources)
+	if (!c->input->sources)
 		return;
-	sp_class_sources_want(c->capture->sources, c->dict);
-	sp_class_sources_tell(c->capture->sources, write_source, c->record);
+	sp_class_sources_want(c->input->sources, c->dict);
+	sp_class_sources_write(c->input->sources, write_source, c->record);
+}
+
+void sp_collector_lives(struct sp_collector *c)
+{
+	uint32_t count;
+	struct sp_thread_life *all = sp_thread_lives_take(&c->input->lives, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct sp_tinfo *t = sp_threads_find(c->capture->threads, all[i].tid);
+		uint32_t id =
+			t && strcmp(t->name, all[i].name) == 0
+				? sp_collector_thread_at(c, t, t->tid, all[i].time_ns)
+				: sp_intern_thread(c->intern, NULL, all[i].tid, all[i].name, 0);
+
+		if (id)
+			sp_event_writer_event(c->record,
+				all[i].end ? SP_JFR_THREAD_END : SP_JFR_THREAD_START,
+				SP_JFR_VALUES(THREAD_START, .startTime.u = all[i].time_ns,
+					.eventThread.u = id, .thread.u = id));
+	}
+	free(all);
 }
 
 static int flush(struct sp_collector *c, struct sp_err *err)
@@ -162,19 +206,25 @@ static int flush(struct sp_collector *c, struct sp_err *err)
 	if (c->wall)
 		sp_wall_settle(c->wall, false);
 	sp_collector_identify(c);
-	sp_collector_tell_python(c);
+	sp_collector_python(c);
 	if (sp_metrics_before(c->metrics, &m))
 		sp_event_writer_throttled(c->record, &m);
 	sp_collector_sources(c);
+	sp_collector_lives(c);
+	sp_collector_running_tasks(c);
 	sp_metrics_read(c->metrics, &m);
 	sp_event_writer_metrics(c->record, &m);
+	sp_processes_tick(c->processes, c->record, false);
 	sp_collector_piece_counts(c, &counts);
 	sp_event_writer_counts(c->record, &counts);
 	r = write_out(c, err);
-	if (r > 0)
+	if (r > 0) {
 		sp_intern_reset(c->intern);
-	if (r > 0 && c->capture->sources)
-		sp_class_sources_reset(c->capture->sources);
+		sp_task_table_write_again(c->input->tasks);
+		sp_python_workers_new_chunk(c->python);
+	}
+	if (r > 0 && c->input->sources)
+		sp_class_sources_reset(c->input->sources);
 	atomic_store(&c->bytes, c->bytes_before + sp_event_writer_bytes(c->record));
 	c->next_flush_ns = sp_clock_mono_ns() + c->capture->args->flush_ns;
 	return r < 0 ? r : 0;
@@ -196,8 +246,8 @@ void sp_collector_flush_if_due(struct sp_collector *c)
 		!sp_event_writer_full(c->record))
 		return;
 	/* No samples of the recording: only the dump shows them. */
-	if (dump && c->capture->live)
-		sp_hook_events_live(c->capture->live, c->record, c->dict, false, &lost);
+	if (dump && c->input->live)
+		sp_hook_events_live(c->input->live, c->record, c->dict, false, &lost);
 	if (dump)
 		sp_collector_open_tasks(c);
 	r = flush(c, &err);

@@ -2,22 +2,12 @@
 #include "collector_internal.h"
 #include "host/own_thread.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static void wake(struct sp_collector *c)
-{
-	atomic_fetch_add(&c->wake, 1);
-	syscall(SYS_futex, &c->wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 int sp_collector_finish(struct sp_collector *c, struct sp_err *err)
 {
 	pthread_mutex_lock(&c->finish_lock);
 	if (c->started) {
 		atomic_store(&c->stop, 1);
-		wake(c);
+		sp_sig_wake();
 		sp_own_thread_join(c->thread);
 		c->started = false;
 	}
@@ -36,7 +26,7 @@ int sp_collector_flush(struct sp_collector *c, struct sp_err *err)
 	mine = ++c->flush_wanted;
 	c->dump_wanted = true;
 	pthread_mutex_unlock(&c->lock);
-	wake(c);
+	sp_sig_wake();
 	pthread_mutex_lock(&c->lock);
 	while (c->flush_done < mine && !c->finished)
 		pthread_cond_wait(&c->done, &c->lock);
@@ -52,5 +42,5 @@ void sp_collector_nudge(struct sp_collector *c)
 	pthread_mutex_lock(&c->lock);
 	c->flush_wanted++;
 	pthread_mutex_unlock(&c->lock);
-	wake(c);
+	sp_sig_wake();
 }

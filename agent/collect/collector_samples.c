@@ -68,6 +68,14 @@ static uint32_t holder_of(struct sp_collector *c, const struct sp_sig_record *re
 	return t ? sp_collector_thread_at(c, t, t->tid, rec->arg[0]) : 0;
 }
 
+/* The C library writes thread ids down. */
+static uint32_t native_holder_of(struct sp_collector *c, const struct sp_sig_record *rec)
+{
+	struct sp_tinfo *t = sp_threads_find(c->capture->threads, (uint32_t)rec->arg[3]);
+
+	return t ? sp_collector_thread_at(c, t, t->tid, rec->arg[0]) : 0;
+}
+
 /* What a hook reported: its stack as any other, then the event that it is. */
 void sp_collector_report(
 	struct sp_collector *c, struct sp_raw_sample *s, const struct sp_sig_record *rec)
@@ -75,7 +83,7 @@ void sp_collector_report(
 	struct sp_hook_events rs = {.args = c->capture->args,
 		.dict = c->dict,
 		.record = c->record,
-		.live = c->capture->live,
+		.live = c->input->live,
 		.callers = &c->callers};
 	struct sp_stack_facts facts = {0};
 	uint32_t stack = 0, thread;
@@ -92,6 +100,8 @@ void sp_collector_report(
 	thread = thread_of(c, s, &facts);
 	if (rec->kind == SP_HOOK_MONITOR)
 		rs.holder = holder_of(c, rec);
+	else if (rec->kind == SP_HOOK_NATIVE_LOCK)
+		rs.holder = native_holder_of(c, rec);
 	if (!thread || (rec->stack_len && !stack) ||
 		!sp_hook_events_write(&rs, rec, thread, stack)) {
 		sp_hook_events_drop(&rs, rec);
@@ -102,7 +112,7 @@ void sp_collector_report(
 }
 
 /* A timer that came while its thread could not take the signal (a long system call, a tick of the
- * kernel's that is longer than the interval) tells how often. */
+ * kernel's that is longer than the interval) says how often. */
 static void record_cpu(
 	struct sp_collector *c, const struct sp_raw_sample *s, uint32_t thread, uint32_t stack)
 {

@@ -2,7 +2,10 @@
 #include "event_writer.h"
 
 #include "base/clock.h"
-#include "jfr/writer.h"
+#include "environment.h"
+#include "jfr/event_fields.h"
+#include "jfr/setting.h"
+#include "pysample/py_record.h"
 #include "vm/jvminfo.h"
 
 #include <errno.h>
@@ -16,32 +19,16 @@
 struct sp_event_writer {
 	struct sp_jfrw *w;
 	struct sp_dict *dict;
-	size_t dict_cap;
 	const struct sp_args *args;
 	char engine[64];
 	uint64_t interval_ns, start_ms;
 	uint64_t since_ns; /* when the counters of this file began */
 	const char *notes; /* lines; more may come */
-	size_t noted;	   /* of them, what this chunk has */
+	const struct sp_buf *properties;
+	size_t noted; /* of them, what this chunk has */
 	struct sp_jvminfo jvm;
 	struct sp_spark_identity identity;
 };
-
-static void setting(struct sp_event_writer *r, const char *name, const char *value)
-{
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = SP_JFR_EXECUTION_SAMPLE},
-		{.s = name}, {.s = value}};
-
-	sp_jfrw_event(r->w, SP_JFR_ACTIVE_SETTING, v);
-}
-
-static void number_setting(struct sp_event_writer *r, const char *name, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-	setting(r, name, text);
-}
 
 /* The sentences about fallbacks that this chunk does not have yet: a setting each. */
 static void write_notes(struct sp_event_writer *r)
@@ -51,7 +38,7 @@ static void write_notes(struct sp_event_writer *r)
 
 	for (const char *nl; (nl = strchr(p, '\n')); p = nl + 1) {
 		snprintf(line, sizeof(line), "%.*s", (int)(nl - p), p);
-		setting(r, "note", line);
+		sp_jfrw_setting(r->w, "note", line);
 	}
 	r->noted = (size_t)(p - r->notes);
 }
@@ -59,13 +46,16 @@ static void write_notes(struct sp_event_writer *r)
 static void write_identity(struct sp_event_writer *r)
 {
 	const struct sp_spark_identity *id = &r->identity;
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = id->app_id}, {.s = id->app_name},
-		{.s = id->app_attempt}, {.s = id->executor_id}, {.s = id->host},
-		{.s = id->container}, {.s = id->pod}, {.s = id->spark_version},
-		{.s = id->scala_version}, {.u = (uint64_t)id->cores}};
 
 	if (id->app_id[0] || id->executor_id[0] || id->spark_version[0])
-		sp_jfrw_event(r->w, SP_JFR_APPLICATION, v);
+		sp_jfrw_event(r->w,
+			SP_JFR_EVENT(APPLICATION, .startTime.u = sp_clock_mono_ns(),
+				.appId.s = id->app_id, .appName.s = id->app_name,
+				.appAttempt.s = id->app_attempt, .executorId.s = id->executor_id,
+				.host.s = id->host, .container.s = id->container, .pod.s = id->pod,
+				.sparkVersion.s = id->spark_version,
+				.scalaVersion.s = id->scala_version,
+				.cores.u = (uint64_t)id->cores));
 }
 
 /* What every chunk says about the recording itself. */
@@ -74,34 +64,37 @@ static void write_head(struct sp_event_writer *r)
 	uint64_t now = sp_clock_mono_ns();
 	struct utsname u;
 	char os[sizeof(u.sysname) + sizeof(u.release) + 2] = "";
-	union sp_jfr_val rec[] = {{.u = now}, {.u = 1}, {.s = "sparkprof " SP_VERSION}, {.s = NULL},
-		{.u = 0}, {.u = 0}, {.u = r->start_ms}, {.u = 0}};
 	const struct sp_jvminfo *j = &r->jvm;
-	union sp_jfr_val jvm[] = {{.u = now}, {.s = j->name}, {.s = j->version}, {.s = j->args},
-		{.s = j->flags}, {.s = j->command}, {.u = j->start_ms}, {.u = (uint64_t)getpid()}};
-	union sp_jfr_val osv[] = {{.u = now}, {.s = os}};
 
 	if (uname(&u) == 0)
 		snprintf(os, sizeof(os), "%s %s", u.sysname, u.release);
-	sp_jfrw_event(r->w, SP_JFR_ACTIVE_RECORDING, rec);
-	sp_jfrw_event(r->w, SP_JFR_OS_INFORMATION, osv);
-	sp_jfrw_event(r->w, SP_JFR_JVM_INFORMATION, jvm);
-	setting(r, "event", r->args->event);
-	setting(r, "engine", r->engine);
-	number_setting(r, "interval", r->interval_ns);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(ACTIVE_RECORDING, .startTime.u = now, .id.u = 1,
+			      .name.s = "sparkprof " SP_VERSION, .recordingStart.u = r->start_ms));
+	sp_jfrw_event(r->w, SP_JFR_EVENT(OS_INFORMATION, .startTime.u = now, .osVersion.s = os));
+	sp_jfrw_event(r->w, SP_JFR_EVENT(JVM_INFORMATION, .startTime.u = now, .jvmName.s = j->name,
+				    .jvmVersion.s = j->version, .jvmArguments.s = j->args,
+				    .jvmFlags.s = j->flags, .javaArguments.s = j->command,
+				    .jvmStartTime.u = j->start_ms, .pid.u = (uint64_t)getpid()));
+	sp_environment_write(r->w, r->properties);
+	sp_jfrw_setting(r->w, "event", r->args->event);
+	sp_jfrw_setting(r->w, "engine", r->engine);
+	sp_jfrw_setting_number(r->w, "interval", r->interval_ns);
 	if (r->args->wall_ns)
-		number_setting(r, "wall", r->args->wall_ns);
+		sp_jfrw_setting_number(r->w, "wall", r->args->wall_ns);
 	if (r->args->alloc != SP_ARGS_NONE)
-		number_setting(r, "alloc", r->args->alloc);
+		sp_jfrw_setting_number(r->w, "alloc", r->args->alloc);
 	if (r->args->lock_ns != SP_ARGS_NONE)
-		number_setting(r, "lock", r->args->lock_ns);
+		sp_jfrw_setting_number(r->w, "lock", r->args->lock_ns);
+	if (r->args->nativelock_ns != SP_ARGS_NONE)
+		sp_jfrw_setting_number(r->w, "nativelock", r->args->nativelock_ns);
 	if (r->args->nativemem != SP_ARGS_NONE)
-		number_setting(r, "nativemem", r->args->nativemem);
+		sp_jfrw_setting_number(r->w, "nativemem", r->args->nativemem);
 	if (r->args->methods[0])
-		setting(r, "calls", r->args->methods);
+		sp_jfrw_setting(r->w, "calls", r->args->methods);
 	if (r->args->trace[0])
-		setting(r, "trace", r->args->trace);
-	setting(r, "version", SP_VERSION);
+		sp_jfrw_setting(r->w, "trace", r->args->trace);
+	sp_jfrw_setting(r->w, "version", SP_VERSION);
 	r->noted = 0;
 	write_notes(r);
 	write_identity(r);
@@ -109,7 +102,7 @@ static void write_head(struct sp_event_writer *r)
 
 int sp_event_writer_open(struct sp_event_writer **ret, const struct sp_args *args, int fd,
 	struct sp_dict *dict, const char *engine, uint64_t interval_ns, const char *notes,
-	size_t memory, struct sp_err *err)
+	const struct sp_buf *properties, size_t memory, struct sp_err *err)
 {
 	struct sp_jfrw_cfg cfg = {.buffer = memory,
 		.chunk_size = args->chunk_bytes,
@@ -122,10 +115,10 @@ int sp_event_writer_open(struct sp_event_writer **ret, const struct sp_args *arg
 	if (!r)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	r->dict = dict;
-	r->dict_cap = args->memory / 4;
 	r->args = args;
 	r->interval_ns = interval_ns;
 	r->notes = notes;
+	r->properties = properties;
 	r->start_ms = sp_clock_wall_ns() / 1000000;
 	r->since_ns = sp_clock_mono_ns();
 	snprintf(r->engine, sizeof(r->engine), "%s", engine);
@@ -140,6 +133,11 @@ int sp_event_writer_open(struct sp_event_writer **ret, const struct sp_args *arg
 	return 0;
 }
 
+struct sp_jfrw *sp_event_writer_jfrw(struct sp_event_writer *r)
+{
+	return r->w;
+}
+
 void sp_event_writer_identity(struct sp_event_writer *r, const struct sp_spark_identity *id)
 {
 	r->identity = *id;
@@ -147,7 +145,7 @@ void sp_event_writer_identity(struct sp_event_writer *r, const struct sp_spark_i
 }
 
 /* Readers count events, so a timer that could not tick as often as asked (the kernel's HZ) still
- * gives one event per tick that was seen: shares stay right, and the setting tells the interval. */
+ * gives one event per tick that was seen: shares stay right, and the setting has the interval. */
 void sp_event_writer_cpu(
 	struct sp_event_writer *r, uint64_t time_ns, uint32_t thread, uint32_t stack)
 {
@@ -170,22 +168,26 @@ void sp_event_writer_event(
 
 void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics *m)
 {
-	union sp_jfr_val cpu[] = {
-		{.u = m->time_ns}, {.f = m->cpu_user}, {.f = m->cpu_system}, {.f = m->cpu_machine}};
-	union sp_jfr_val rss[] = {{.u = m->time_ns}, {.u = m->rss}, {.u = m->rss_peak}};
-	union sp_jfr_val heap[] = {{.u = m->time_ns}, {.u = m->gc_count}, {.u = SP_GC_AFTER},
-		{.u = 0}, {.u = 0}, {.u = m->heap_committed}, {.u = 0}, {.u = m->heap_max},
-		{.u = m->heap_used}};
-	union sp_jfr_val gc[] = {{.u = m->time_ns - m->gc_new_pause_ns}, {.u = m->gc_new_pause_ns},
-		{.u = m->gc_count}, {.u = 0}, {.u = 0}, {.u = m->gc_new_pause_ns},
-		{.u = m->gc_new_pause_ns}};
-
-	sp_jfrw_event(r->w, SP_JFR_CPU_LOAD, cpu);
-	sp_jfrw_event(r->w, SP_JFR_RSS, rss);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(CPU_LOAD, .startTime.u = m->time_ns, .jvmUser.f = m->cpu_user,
+			      .jvmSystem.f = m->cpu_system, .machineTotal.f = m->cpu_machine));
+	sp_jfrw_event(r->w, SP_JFR_EVENT(RSS, .startTime.u = m->time_ns, .size.u = m->rss,
+				    .peak.u = m->rss_peak));
+	if (m->classes_loaded)
+		sp_jfrw_event(r->w, SP_JFR_EVENT(CLASS_LOADING, .startTime.u = m->time_ns,
+					    .loadedClassCount.u = m->classes_loaded,
+					    .unloadedClassCount.u = m->classes_unloaded));
 	if (m->heap_committed)
-		sp_jfrw_event(r->w, SP_JFR_HEAP_SUMMARY, heap);
+		sp_jfrw_event(r->w, SP_JFR_EVENT(HEAP_SUMMARY, .startTime.u = m->time_ns,
+					    .gcId.u = m->gc_count, .when.u = SP_GC_AFTER,
+					    .heapSpace_committedSize.u = m->heap_committed,
+					    .heapSpace_reservedSize.u = m->heap_max,
+					    .heapUsed.u = m->heap_used));
 	if (m->gc_new)
-		sp_jfrw_event(r->w, SP_JFR_GC, gc);
+		sp_jfrw_event(r->w, SP_JFR_EVENT(GC, .startTime.u = m->time_ns - m->gc_new_pause_ns,
+					    .duration.u = m->gc_new_pause_ns, .gcId.u = m->gc_count,
+					    .sumOfPauses.u = m->gc_new_pause_ns,
+					    .longestPause.u = m->gc_new_pause_ns));
 	if (m->limited)
 		sp_event_writer_throttled(r, m);
 }
@@ -193,10 +195,11 @@ void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics 
 void sp_event_writer_throttled(struct sp_event_writer *r, const struct sp_metrics *m)
 {
 	const struct sp_throttled *t = &m->throttled;
-	union sp_jfr_val v[] = {
-		{.u = m->time_ns}, {.u = t->periods}, {.u = t->throttled}, {.u = t->ns}};
 
-	sp_jfrw_event(r->w, SP_JFR_CPU_THROTTLING, v);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(CPU_THROTTLING, .startTime.u = m->time_ns,
+			      .cpuElapsedSlices.u = t->periods,
+			      .cpuThrottledSlices.u = t->throttled, .cpuThrottledTime.u = t->ns));
 }
 
 void sp_event_writer_module(struct sp_event_writer *r, const struct sp_module *m)
@@ -204,13 +207,13 @@ void sp_event_writer_module(struct sp_event_writer *r, const struct sp_module *m
 	char id[2 * SP_BUILD_ID_MAX + 1] = "";
 	struct stat st;
 	bool have = stat(m->path, &st) == 0;
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = m->path}, {.s = id},
-		{.u = m->start}, {.u = m->end}, {.u = have ? st.st_dev : 0},
-		{.u = have ? st.st_ino : 0}};
 
 	for (uint8_t i = 0; i < m->build_id_len; i++)
 		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
-	sp_jfrw_event(r->w, SP_JFR_MODULE, v);
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(MODULE, .startTime.u = sp_clock_mono_ns(), .path.s = m->path,
+			      .buildId.s = id, .baseAddress.u = m->start, .topAddress.u = m->end,
+			      .device.u = have ? st.st_dev : 0, .inode.u = have ? st.st_ino : 0));
 }
 
 static const char *const losses[SP_LOSSES] = {
@@ -219,17 +222,20 @@ static const char *const losses[SP_LOSSES] = {
 	[SP_LOSS_KERNEL] = "dropped by the kernel",
 	[SP_LOSS_MEMORY] = "--memory used up",
 	[SP_LOSS_DISK] = "removed to stay within maxdisk",
+	[SP_LOSS_PYTHON] = SP_PYLOST_CHANGED,
 };
 
 void sp_event_writer_open_task(struct sp_event_writer *r, const struct sp_task *t, uint32_t thread)
 {
 	const struct sp_task_name *n = &t->name;
-	union sp_jfr_val task[] = {{.u = t->start_ns}, {.u = t->end_ns - t->start_ns},
-		{.u = thread}, {.u = (uint32_t)n->stage}, {.u = (uint32_t)n->stage_attempt},
-		{.u = (uint32_t)n->index}, {.u = (uint32_t)n->attempt}, {.u = (uint64_t)n->task_id},
-		{.u = t->begun}, {.u = t->ended}, {.u = t->feeder}, {.u = t->launch_ms}};
 
-	sp_jfrw_event(r->w, SP_JFR_TASK, task);
+	sp_jfrw_event(r->w,
+		SP_JFR_EVENT(TASK, .startTime.u = t->start_ns,
+			.duration.u = t->end_ns - t->start_ns, .eventThread.u = thread,
+			.stage.u = (uint32_t)n->stage, .stageAttempt.u = (uint32_t)n->stage_attempt,
+			.index.u = (uint32_t)n->index, .attempt.u = (uint32_t)n->attempt,
+			.taskId.u = (uint64_t)n->task_id, .begun.u = t->begun, .ended.u = t->ended,
+			.helper.u = t->feeder, .launchTime.u = t->launch_ms));
 }
 
 void sp_event_writer_task(struct sp_event_writer *r, const struct sp_task *t, uint32_t thread)
@@ -238,43 +244,48 @@ void sp_event_writer_task(struct sp_event_writer *r, const struct sp_task *t, ui
 
 	sp_task_name_tag(&t->name, tag, sizeof(tag));
 
-	union sp_jfr_val span[] = {{.u = t->start_ns}, {.u = t->end_ns - t->start_ns},
-		{.u = thread}, {.u = sp_dict_string(r->dict, tag, strlen(tag))}};
-
-	sp_jfrw_event(r->w, SP_JFR_SPAN, span);
+	sp_jfrw_event(r->w, SP_JFR_EVENT(SPAN, .startTime.u = t->start_ns,
+				    .duration.u = t->end_ns - t->start_ns, .eventThread.u = thread,
+				    .tag.u = sp_dict_string(r->dict, tag, strlen(tag))));
 	sp_event_writer_open_task(r, t, thread);
 }
 
 void sp_event_writer_stage(struct sp_event_writer *r, const struct sp_stage_about *a)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = (uint32_t)a->stage},
-		{.u = (uint32_t)a->attempt}, {.u = (uint64_t)a->sql}, {.s = a->group},
-		{.s = a->description}, {.s = a->call_site}, {.s = a->pool}, {.s = a->query},
-		{.s = a->batch}, {.s = a->name}, {.u = (uint64_t)a->job}, {.s = a->sql_text},
-		{.u = a->finished}, {.u = a->median_ms}};
+	sp_jfrw_event(
+		r->w, SP_JFR_EVENT(STAGE, .startTime.u = sp_clock_mono_ns(),
+			      .stage.u = (uint32_t)a->stage, .attempt.u = (uint32_t)a->attempt,
+			      .sqlExecution.u = (uint64_t)a->sql, .jobGroup.s = a->group,
+			      .description.s = a->description, .callSite.s = a->call_site,
+			      .pool.s = a->pool, .streamingQuery.s = a->query,
+			      .streamingBatch.s = a->batch, .name.s = a->name,
+			      .job.u = (uint64_t)a->job, .sqlText.s = a->sql_text,
+			      .finished.u = a->finished, .median.u = a->median_ms));
+}
 
-	sp_jfrw_event(r->w, SP_JFR_STAGE, v);
+void sp_event_writer_plan(struct sp_event_writer *r, int64_t sql, const char *pipelines)
+{
+	sp_jfrw_event(r->w, SP_JFR_EVENT(SQL_PLAN, .startTime.u = sp_clock_mono_ns(),
+				    .sqlExecution.u = (uint64_t)sql, .pipelines.s = pipelines));
 }
 
 void sp_event_writer_source(struct sp_event_writer *r, const char *location, const char *classes)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.s = location}, {.s = classes}};
-
-	sp_jfrw_event(r->w, SP_JFR_CLASS_SOURCE, v);
+	sp_jfrw_event(r->w, SP_JFR_EVENT(CLASS_SOURCE, .startTime.u = sp_clock_mono_ns(),
+				    .location.s = location, .classes.s = classes));
 }
 
 void sp_event_writer_counts(struct sp_event_writer *r, const struct sp_counts *c)
 {
-	union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = c->samples}, {.u = c->lost},
-		{.u = c->truncated}, {.u = c->unknown}, {.u = c->too_deep}, {.u = r->since_ns}};
-
-	sp_jfrw_event(r->w, SP_JFR_COUNTS, v);
+	sp_jfrw_event(r->w,
+		SP_JFR_EVENT(COUNTS, .startTime.u = sp_clock_mono_ns(), .samples.u = c->samples,
+			.lost.u = c->lost, .truncated.u = c->truncated, .unknown.u = c->unknown,
+			.tooDeep.u = c->too_deep, .sinceTime.u = r->since_ns));
 	for (int i = 0; i < SP_LOSSES; i++) {
-		union sp_jfr_val why[] = {{.u = sp_clock_mono_ns()}, {.s = losses[i]},
-			{.u = c->lost_by[i]}, {.u = r->since_ns}};
-
 		if (c->lost_by[i])
-			sp_jfrw_event(r->w, SP_JFR_LOST, why);
+			sp_jfrw_event(r->w, SP_JFR_EVENT(LOST, .startTime.u = sp_clock_mono_ns(),
+						    .reason.s = losses[i], .count.u = c->lost_by[i],
+						    .sinceTime.u = r->since_ns));
 	}
 }
 
@@ -289,7 +300,7 @@ static int sentence(int e, struct sp_err *err)
 
 bool sp_event_writer_full(const struct sp_event_writer *r)
 {
-	return sp_dict_used(r->dict) > r->dict_cap / 8 * 7 || sp_dict_refused(r->dict);
+	return sp_dict_used(r->dict) > sp_dict_cap(r->dict) / 8 * 7 || sp_dict_refused(r->dict);
 }
 
 int sp_event_writer_flush(struct sp_event_writer *r, struct sp_err *err)
@@ -334,6 +345,7 @@ int sp_event_writer_close(
 	int e;
 
 	write_notes(r);
+	sp_environment_libraries(r->w); /* some came since the chunk began */
 	sp_event_writer_counts(r, counts);
 	e = sp_jfrw_close(r->w);
 	free(r);

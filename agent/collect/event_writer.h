@@ -16,11 +16,16 @@
 struct sp_event_writer;
 
 /* @fd and @dict are borrowed until sp_event_writer_close(). @engine and @notes (a line each,
- * borrowed as well) are written as settings of each chunk.
+ * borrowed as well) are written as settings of each chunk, @properties (borrowed, sp_capture's) as
+ * events.
  * Returns 0 or -errno with a sentence. */
 int sp_event_writer_open(struct sp_event_writer **ret, const struct sp_args *args, int fd,
 	struct sp_dict *dict, const char *engine, uint64_t interval_ns, const char *notes,
-	size_t memory, struct sp_err *err);
+	const struct sp_buf *properties, size_t memory, struct sp_err *err);
+
+/* Borrowed until _close: for other writers of this room, which share its dictionary and its lock.
+ */
+struct sp_jfrw *sp_event_writer_jfrw(struct sp_event_writer *r);
 
 /* Who is recorded, as far as known by now: written, and again in each chunk. */
 void sp_event_writer_identity(struct sp_event_writer *r, const struct sp_spark_identity *id);
@@ -52,6 +57,7 @@ void sp_event_writer_task(struct sp_event_writer *r, const struct sp_task *t, ui
 void sp_event_writer_open_task(struct sp_event_writer *r, const struct sp_task *t, uint32_t thread);
 
 void sp_event_writer_stage(struct sp_event_writer *r, const struct sp_stage_about *about);
+void sp_event_writer_plan(struct sp_event_writer *r, int64_t sql, const char *pipelines);
 
 /* From where classes, a line each, came. */
 void sp_event_writer_source(struct sp_event_writer *r, const char *location, const char *classes);

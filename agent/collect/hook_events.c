@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "hooks/alloc_hook.h"
+#include "jfr/event_fields.h"
 #include "pool_idle.h"
 #include "sig/hook_capture.h"
 
@@ -43,8 +44,6 @@ static bool write_alloc(
 {
 	uint64_t size = rec->arg[0], weight = rec->arg[1];
 	uint32_t class_id = class_of(rs, rec);
-	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = stack}, {.u = class_id},
-		{.u = size}, {.u = weight + rec->arg[5]}};
 	struct sp_live_object o = {.weak = (void *)rec->arg[2],
 		.stack = stack,
 		.thread = thread,
@@ -60,19 +59,24 @@ static bool write_alloc(
 	if (o.weak)
 		sp_live_objects_add(rs->live, rs->dict, &o);
 	if (rs->args->allocs)
-		sp_event_writer_event(rs->record, SP_JFR_ALLOC, v);
+		sp_event_writer_event(rs->record,
+			SP_JFR_EVENT(ALLOC, .startTime.u = rec->time_ns, .eventThread.u = thread,
+				.stackTrace.u = stack, .objectClass.u = class_id,
+				.allocationSize.u = size, .tlabSize.u = weight + rec->arg[5]));
 	return true;
 }
 
 static bool write_monitor(
 	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
 {
-	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
-		{.u = class_of(rs, rec)}, {.u = rs->holder}, {.u = rec->arg[2]}};
+	uint32_t class_id = class_of(rs, rec);
 
-	if (!v[4].u)
+	if (!class_id)
 		return false;
-	sp_event_writer_event(rs->record, SP_JFR_MONITOR_ENTER, v);
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(MONITOR_ENTER, .startTime.u = rec->arg[0], .duration.u = rec->arg[1],
+			.eventThread.u = thread, .stackTrace.u = stack, .monitorClass.u = class_id,
+			.previousOwner.u = rs->holder, .address.u = rec->arg[2]));
 	return true;
 }
 
@@ -82,22 +86,37 @@ static bool write_park(
 	bool absolute = rec->arg[4];
 	/* Not every park has a blocker. */
 	uint32_t class_id = rec->text_len ? class_of(rs, rec) : 0;
-	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
-		{.u = class_id}, {.u = absolute ? 0 : rec->arg[3]},
-		{.u = absolute ? rec->arg[3] : 0}, {.u = rec->arg[2]}};
 
 	if (rec->text_len && !class_id)
 		return false;
 	sp_event_writer_event(rs->record,
-		sp_pool_idle_stack(rs->dict, stack) ? SP_JFR_IDLE_PARK : SP_JFR_THREAD_PARK, v);
+		sp_pool_idle_stack(rs->dict, stack) ? SP_JFR_IDLE_PARK : SP_JFR_THREAD_PARK,
+		SP_JFR_VALUES(THREAD_PARK, .startTime.u = rec->arg[0], .duration.u = rec->arg[1],
+			.eventThread.u = thread, .stackTrace.u = stack, .parkedClass.u = class_id,
+			.timeout.u = absolute ? 0 : rec->arg[3],
+			.until.u = absolute ? rec->arg[3] : 0, .address.u = rec->arg[2]));
+	return true;
+}
+
+static bool write_native_lock(
+	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
+{
+	uint32_t class_id = class_of(rs, rec);
+
+	if (!class_id)
+		return false;
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(NATIVE_LOCK_KIND, .startTime.u = rec->arg[0], .eventThread.u = thread,
+			.lockClass.u = class_id, .previousOwner.u = rs->holder));
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(NATIVE_LOCK, .startTime.u = rec->arg[0], .duration.u = rec->arg[1],
+			.eventThread.u = thread, .stackTrace.u = stack, .address.u = rec->arg[2]));
 	return true;
 }
 
 static bool write_malloc(
 	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
 {
-	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = stack},
-		{.u = rec->arg[0]}, {.u = rec->arg[2]}};
 	uint64_t site = rec->arg[3];
 
 	if (site && site <= SP_NATIVEMEM_SITES) {
@@ -105,15 +124,17 @@ static bool write_malloc(
 		rs->callers->last[site - 1].thread = thread;
 		rs->callers->last[site - 1].epoch = rs->epoch;
 	}
-	sp_event_writer_event(rs->record, SP_JFR_MALLOC, v);
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(MALLOC, .startTime.u = rec->time_ns, .eventThread.u = thread,
+			.stackTrace.u = stack, .address.u = rec->arg[0], .size.u = rec->arg[2]));
 	return true;
 }
 
 static bool write_free(struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread)
 {
-	union sp_jfr_val v[] = {{.u = rec->time_ns}, {.u = thread}, {.u = 0}, {.u = rec->arg[0]}};
-
-	sp_event_writer_event(rs->record, SP_JFR_FREE, v);
+	sp_event_writer_event(
+		rs->record, SP_JFR_EVENT(FREE, .startTime.u = rec->time_ns, .eventThread.u = thread,
+				    .address.u = rec->arg[0]));
 	return true;
 }
 
@@ -128,20 +149,18 @@ static uint32_t leaf_method(struct sp_dict *dict, uint32_t stack)
 static bool write_call(
 	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
 {
-	union sp_jfr_val v[] = {
-		{.u = rec->time_ns}, {.u = thread}, {.u = stack}, {.u = rec->arg[0]}};
+	bool timed = rec->kind == SP_HOOK_TRACE;
+	uint64_t start_ns = timed ? rec->arg[0] : rec->time_ns;
+	uint64_t count = timed ? rec->arg[2] : rec->arg[0];
 
-	sp_event_writer_event(rs->record, SP_JFR_METHOD_CALL, v);
-	return true;
-}
-
-static bool write_trace(
-	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread, uint32_t stack)
-{
-	union sp_jfr_val v[] = {{.u = rec->arg[0]}, {.u = rec->arg[1]}, {.u = thread}, {.u = stack},
-		{.u = leaf_method(rs->dict, stack)}, {.u = rec->arg[2]}};
-
-	sp_event_writer_event(rs->record, SP_JFR_METHOD_TRACE, v);
+	if (!timed || count != 1)
+		sp_event_writer_event(rs->record,
+			SP_JFR_EVENT(CALL_COUNT, .startTime.u = start_ns, .eventThread.u = thread,
+				.count.u = count, .timed.u = timed));
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(METHOD_TRACE, .startTime.u = start_ns,
+			.duration.u = timed ? rec->arg[1] : 0, .eventThread.u = thread,
+			.stackTrace.u = stack, .method.u = leaf_method(rs->dict, stack)));
 	return true;
 }
 
@@ -149,11 +168,13 @@ void sp_hook_events_rest(
 	const struct sp_callers *callers, struct sp_event_writer *r, uint32_t epoch)
 {
 	for (uint32_t i = 0; i < SP_NATIVEMEM_SITES; i++) {
-		union sp_jfr_val v[] = {{.u = sp_clock_mono_ns()}, {.u = callers->last[i].thread},
-			{.u = callers->last[i].stack}, {.u = 0}, {.u = 0}};
+		uint64_t size, stack = callers->last[i].stack;
 
-		if (v[2].u && callers->last[i].epoch == epoch && sp_nativemem_rest(i, &v[4].u))
-			sp_event_writer_event(r, SP_JFR_MALLOC, v);
+		if (stack && callers->last[i].epoch == epoch && sp_nativemem_rest(i, &size))
+			sp_event_writer_event(
+				r, SP_JFR_EVENT(MALLOC, .startTime.u = sp_clock_mono_ns(),
+					   .eventThread.u = callers->last[i].thread,
+					   .stackTrace.u = stack, .size.u = size));
 	}
 }
 
@@ -163,18 +184,20 @@ struct live_writing {
 	bool end;
 };
 
-/* Readers sum sizes up: theirs is what it stands for. */
+/* Readers sum sizes up: the size is what the object represents. */
 static void write_live(void *ctx, const struct sp_live_object *o)
 {
 	const struct live_writing *w = ctx;
-	union sp_jfr_val v[] = {{.u = w->now_ns}, {.u = o->thread}, {.u = o->stack},
-		{.u = o->class_id}, {.u = o->weight}, {.u = o->time_ns}};
-	union sp_jfr_val age[] = {{.u = w->now_ns}, {.u = o->class_id}, {.u = o->size},
-		{.u = o->weight}, {.u = w->collections - o->collections}};
 
-	sp_event_writer_event(w->record, w->end ? SP_JFR_LIVE : SP_JFR_LIVE_SO_FAR, v);
+	sp_event_writer_event(w->record, w->end ? SP_JFR_LIVE : SP_JFR_LIVE_SO_FAR,
+		SP_JFR_VALUES(LIVE, .startTime.u = w->now_ns, .eventThread.u = o->thread,
+			.stackTrace.u = o->stack, .objectClass.u = o->class_id,
+			.allocationSize.u = o->weight, .allocationTime.u = o->time_ns));
 	if (w->end)
-		sp_event_writer_event(w->record, SP_JFR_LIVE_AGE, age);
+		sp_event_writer_event(w->record,
+			SP_JFR_EVENT(LIVE_AGE, .startTime.u = w->now_ns,
+				.objectClass.u = o->class_id, .objectSize.u = o->size,
+				.weight.u = o->weight, .gcAge.u = w->collections - o->collections));
 }
 
 uint64_t sp_hook_events_live(struct sp_live_objects *live, struct sp_event_writer *r,
@@ -210,14 +233,15 @@ bool sp_hook_events_write(
 		return write_monitor(rs, rec, thread, stack);
 	case SP_HOOK_PARK:
 		return write_park(rs, rec, thread, stack);
+	case SP_HOOK_NATIVE_LOCK:
+		return write_native_lock(rs, rec, thread, stack);
 	case SP_HOOK_MALLOC:
 		return write_malloc(rs, rec, thread, stack);
 	case SP_HOOK_FREE:
 		return write_free(rs, rec, thread);
 	case SP_HOOK_CALL:
-		return write_call(rs, rec, thread, stack);
 	case SP_HOOK_TRACE:
-		return write_trace(rs, rec, thread, stack);
+		return write_call(rs, rec, thread, stack);
 	default:
 		return false;
 	}

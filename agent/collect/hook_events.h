@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-/* Where each caller of malloc was last seen, for what no sample has told of it at the end. */
+/* Where each caller of malloc was last seen, for what no sample has reported of it at the end. */
 struct sp_callers {
 	struct {
 		uint32_t stack, thread, epoch;
@@ -42,7 +42,8 @@ uint8_t sp_hook_events_trim(uint32_t kind);
 bool sp_hook_events_write(struct sp_hook_events *rs, const struct sp_sig_record *rec,
 	uint32_t thread, uint32_t stack);
 
-/* Last of all: bytes of callers that no sample has told, with their last stack of this @epoch. */
+/* Last of all: bytes of callers that no sample has reported, with their last stack of this @epoch.
+ */
 void sp_hook_events_rest(
 	const struct sp_callers *callers, struct sp_event_writer *r, uint32_t epoch);
 

@@ -2,7 +2,7 @@
 #include "intern.h"
 
 #include "base/boot_id.h"
-#include "elf_symtab.h"
+#include "host/elf_symtab.h"
 #include "unwind/vthread.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define LEAVES	   64
 #define CACHE_SIZE 4096 /* a power of two */
-#define MODULES	   1024 /* ids beyond are not told of */
+#define MODULES	   1024 /* ids beyond are not written */
 
 struct cached {
 	uint64_t pc;
@@ -36,7 +36,6 @@ struct sp_intern {
 	uint32_t epoch, modules_epoch;
 	uint32_t unknown_method, gap_method;
 	char kernel_id[SP_BOOT_ID + 8]; /* "()L<boot id>;": addresses mean this boot's functions */
-	bool python;			/* a method was seen that talks to Python workers */
 	struct sp_frame_ref *refs;
 	void (*module_seen)(void *ctx, const struct sp_module *m);
 	void *module_ctx;
@@ -77,7 +76,7 @@ void sp_intern_on_module(
 	in->module_ctx = ctx;
 }
 
-static void tell_module(struct sp_intern *in, const struct sp_module *m)
+static void write_module(struct sp_intern *in, const struct sp_module *m)
 {
 	if (!in->module_seen || m->id >= MODULES || in->seen_epoch[m->id] == in->epoch)
 		return;
@@ -142,7 +141,7 @@ static uint32_t unknown_method(struct sp_intern *in)
 static uint32_t gap_method(struct sp_intern *in)
 {
 	if (!in->gap_method)
-		in->gap_method = native_method(in, "", "[native frames unknown]", "", false);
+		in->gap_method = native_method(in, "", SP_NATIVE_GAP, "", false);
 	return in->gap_method;
 }
 
@@ -174,7 +173,7 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 
 	ret->type = SP_FRAME_NATIVE;
 	if (mod)
-		tell_module(in, mod);
+		write_module(in, mod);
 	if (mod && find_name(in, mod, f, name, sizeof(name))) {
 		if (is_mangled(name))
 			ret->type = SP_FRAME_CPP;
@@ -226,28 +225,6 @@ static void ref_kernel(struct sp_intern *in, uint64_t addr, struct sp_frame_ref 
 	*ret = (struct sp_frame_ref){c->method, -1, -1, SP_FRAME_KERNEL};
 }
 
-static bool has_word(const char *s, size_t len, const char *word)
-{
-	return memmem(s, len, word, strlen(word)) != NULL;
-}
-
-/* Whether the class is one of those by which Spark starts, feeds or reads Python workers. Others of
- * these packages are a driver's way to its own Python. */
-static bool feeds_python(const char *name, size_t len)
-{
-	static const char spark[] = "org/apache/spark/";
-
-	return len > strlen(spark) && memcmp(name, spark, strlen(spark)) == 0 &&
-	       (has_word(name, len, "/api/python/") || has_word(name, len, "/execution/python/")) &&
-	       (has_word(name, len, "PythonRunner") || has_word(name, len, "PythonUDFRunner") ||
-		       has_word(name, len, "PythonWorkerFactory"));
-}
-
-bool sp_intern_python(const struct sp_intern *in)
-{
-	return in->python;
-}
-
 static uint32_t java_method(struct sp_intern *in, struct sp_name *n)
 {
 	struct sp_method m = {
@@ -257,7 +234,6 @@ static uint32_t java_method(struct sp_intern *in, struct sp_name *n)
 		.modifiers = n->modifiers,
 	};
 
-	in->python |= feeds_python(n->class_name, n->class_len);
 	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
 }
 
@@ -298,9 +274,11 @@ static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_
 		ret->type = SP_FRAME_NATIVE;
 		return true;
 	default:
-		if (!(f->flags & SP_FRAMEFLAG_GAP))
+		if (!(f->flags & (SP_FRAMEFLAG_GAP | SP_FRAMEFLAG_NO_JAVA)))
 			break;
-		ret->method = gap_method(in);
+		ret->method = f->flags & SP_FRAMEFLAG_GAP
+				      ? gap_method(in)
+				      : native_method(in, "", "[no_Java_frame]", "", false);
 		ret->type = SP_FRAME_NATIVE;
 		return true;
 	}
@@ -323,7 +301,7 @@ static uint32_t still_there(const struct sp_intern *in, const struct sp_unwind_r
 }
 
 /* Leaves @refs for the next sample of the thread. Frames without a name are asked for again. */
-static void keep(struct sp_intern *in, const struct sp_unwind_result *u,
+static void keep_stack(struct sp_intern *in, const struct sp_unwind_result *u,
 	const struct sp_frame_ref *refs, uint32_t fresh, uint32_t unknown)
 {
 	if (!u->kept || !in->names)
@@ -347,7 +325,7 @@ uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t 
 	for (uint32_t i = 0; i < n; i++)
 		if (!in->refs[i].method)
 			return 0;
-	keep(in, u, in->refs + first, n - first, unknown);
+	keep_stack(in, u, in->refs + first, n - first, unknown);
 	for (uint32_t i = fresh; i < u->count && i < in->depth; i++)
 		in->refs[n++] = u->refs[i];
 	*ret_unknown = unknown;

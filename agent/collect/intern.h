@@ -27,13 +27,13 @@ void sp_intern_on_module(
 /* The dictionary was reset: what was cached is void. */
 void sp_intern_reset(struct sp_intern *in);
 
-/* The stack of @frames, as @u tells of them, under @kernel's addresses. *ret_unknown counts frames
+/* The stack of @frames, as @u describes them, under @kernel's addresses. *ret_unknown counts frames
  * without a name. Returns a stack id, or 0 when the dictionary is full. */
 uint32_t sp_intern_stack(struct sp_intern *in, const uint64_t *kernel, uint32_t kernel_count,
 	const struct sp_frame *frames, const struct sp_unwind_result *u, bool truncated,
 	uint32_t *ret_unknown);
 
-/* The state of a thread that stands in @stack: Thread.sleep is told from other waits in a futex.
+/* The state of a thread blocked in @stack: separates Thread.sleep from other waits in a futex.
  * @by_call: @state comes from the system call; else, where that was not to be had, it is what
  * others in the same Java method waited for, if any were seen. */
 enum sp_state sp_intern_state(
@@ -49,12 +49,9 @@ uint32_t sp_intern_thread(
 uint32_t sp_intern_vthread(
 	struct sp_intern *in, struct sp_hotspot *h, uint64_t continuation, uint32_t tid);
 
-/* A virtual thread that was told of by number and name. 0 where that is empty, or when full. */
+/* A virtual thread known by number and name. 0 where that is empty, or when full. */
 uint32_t sp_intern_virtual(
 	struct sp_intern *in, uint64_t id, const char *name, size_t len, uint32_t tid);
-
-/* Whether a thread was seen that works with a Python worker of Spark's. */
-bool sp_intern_python(const struct sp_intern *in);
 
 /* Changes with every reset: stack ids of an older one are void. */
 uint32_t sp_intern_epoch(const struct sp_intern *in);

@@ -2,6 +2,7 @@
 #include "metrics.h"
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "vm/hotspot_counters.h"
 
 #include <errno.h>
@@ -48,17 +49,6 @@ void sp_metrics_free(struct sp_metrics_reader *r)
 	free(r);
 }
 
-static size_t slurp(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = 0;
-	return n > 0 ? (size_t)n : 0;
-}
-
 static uint64_t timeval_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * 1000000000ull + (uint64_t)tv.tv_usec * 1000;
@@ -87,7 +77,7 @@ static void read_cpu(struct sp_metrics_reader *r, struct sp_metrics *m)
 	r->user_ns = user;
 	r->system_ns = system;
 	r->at_ns = m->time_ns;
-	slurp("/proc/stat", buf, sizeof(buf));
+	sp_io_read_text(AT_FDCWD, "/proc/stat", buf, sizeof(buf));
 	sscanf(buf, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &f[0], &f[1], &f[2], &f[3],
 		&f[4], &f[5], &f[6], &f[7]);
 	for (int i = 0; i < 8; i++)
@@ -103,7 +93,7 @@ static void read_rss(struct sp_metrics *m)
 	unsigned long long size = 0, rss = 0;
 	char buf[128];
 
-	slurp("/proc/self/statm", buf, sizeof(buf));
+	sp_io_read_text(AT_FDCWD, "/proc/self/statm", buf, sizeof(buf));
 	if (sscanf(buf, "%llu %llu", &size, &rss) == 2)
 		m->rss = rss * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -143,6 +133,12 @@ static void counter(void *ctx, const char *name, const volatile uint64_t *value)
 			s->m->gc_count += *value;
 		else if (strcmp(tail, ".time") == 0)
 			s->ticks += *value;
+	} else if (strcmp(name, "java.cls.loadedClasses") == 0 ||
+		   strcmp(name, "java.cls.sharedLoadedClasses") == 0) {
+		s->m->classes_loaded += *value;
+	} else if (strcmp(name, "java.cls.unloadedClasses") == 0 ||
+		   strcmp(name, "java.cls.sharedUnloadedClasses") == 0) {
+		s->m->classes_unloaded += *value;
 	} else {
 		heap_counter(s->m, name, *value);
 	}

@@ -14,6 +14,7 @@ struct sp_metrics {
 	float cpu_user, cpu_system, cpu_machine;      /* shares of all CPUs, 0 to 1 */
 	uint64_t rss, rss_peak;			      /* bytes */
 	uint64_t heap_used, heap_committed, heap_max; /* 0 unknown */
+	uint64_t classes_loaded, classes_unloaded;    /* since the JVM started; 0 unknown */
 	uint64_t gc_count, gc_pause_ns;		      /* since the JVM started */
 	uint64_t gc_new, gc_new_pause_ns;	      /* since the last call */
 	bool limited;				      /* the next is known: */

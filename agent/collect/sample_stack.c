@@ -2,6 +2,8 @@
 #include "sample_stack.h"
 
 #include "base/clock.h"
+#include "frame_filter.h"
+#include "threads/threads_proc.h"
 #include "unwind/code_cache.h"
 #include "vm/hotspot_counters.h"
 
@@ -22,7 +24,9 @@ struct sp_sample_stack {
 	struct sp_method_names *names;
 	struct sp_intern *intern;
 	struct sp_frame *frames;
-	uint32_t depth;
+	uint32_t depth, depth_left; /* frames of a stack, and of one that has more */
+	enum sp_cstack cstack;
+	bool kernel;						    /* its frames are wanted */
 	const volatile uint64_t *classes_loaded, *classes_unloaded; /* NULL: not counted here */
 	uint64_t loaded, checked_ns;
 	uint64_t unloaded, unloaded_ns; /* as it was, and when it changed */
@@ -45,6 +49,33 @@ static int library_stays(struct dl_phdr_info *info, size_t size, void *ctx)
 			mem->stable(mem->ctx, at, at + p->p_memsz);
 	}
 	return 0;
+}
+
+/* What is mapped of the archive of shared classes. */
+struct archive {
+	const struct sp_mem *mem;
+	uint64_t from, to;
+};
+
+static void archive_part(void *ctx, uint64_t start, uint64_t end, enum sp_mapping kind)
+{
+	const struct archive *a = ctx;
+
+	if (start < a->from)
+		start = a->from;
+	if (end > a->to)
+		end = a->to;
+	if (start < end && kind != SP_MAPPING_STACK)
+		a->mem->stable(a->mem->ctx, start, end);
+}
+
+/* Methods and names of the JDK's classes: HotSpot never gives them back. */
+static void archive_stays(const struct sp_hotspot *h, const struct sp_mem *mem)
+{
+	struct archive a = {.mem = mem};
+
+	if (sp_hotspot_archive(h, &a.from, &a.to))
+		sp_threads_proc_maps(archive_part, &a);
 }
 
 /* HotSpot's tables may be of a kind we do not know: then native frames only, said once. */
@@ -70,6 +101,8 @@ static int open_unwinder(
 		s->hotspot = NULL;
 		c->say(c->say_ctx, why.text);
 	}
+	if (s->hotspot)
+		archive_stays(s->hotspot, mem);
 	r = sp_unwinder_new(&s->unwinder, mem, s->modules, s->hotspot, memory / 3 * 2);
 	if (r == 0 && s->hotspot)
 		r = sp_hotspot_keep_stubs(s->hotspot, stubs);
@@ -88,17 +121,20 @@ int sp_sample_stack_new(struct sp_sample_stack **ret, struct sp_capture *c, stru
 
 	if (!s)
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	s->depth = c->args->depth;
+	s->depth = s->depth_left = c->args->depth;
+	if (c->args->depth_left && c->args->depth_left < s->depth)
+		s->depth_left = (uint32_t)c->args->depth_left;
+	s->cstack = sp_frame_filter_kind(c->args->cstack);
+	s->kernel = s->cstack != SP_CSTACK_NO && strcmp(c->args->kernel, "off") != 0;
 	s->classes_loaded = sp_hotspot_counters_find("java.cls.loadedClasses");
 	s->classes_unloaded = sp_hotspot_counters_find("java.cls.unloadedClasses");
+	s->unloaded = s->classes_unloaded ? *s->classes_unloaded : 0;
 	r = open_unwinder(s, c, memory, err);
 	if (r == 0) {
 		s->frames = calloc(s->depth, sizeof(*s->frames));
 		r = s->frames ? sp_intern_new(&s->intern, dict, s->modules, s->unwinder, s->names,
 					s->depth)
 			      : -ENOMEM;
-		if (r == 0 && c->pieces)
-			r = sp_intern_ask_files(s->intern);
 		if (r < 0)
 			sp_err_set(err, r, "out of memory for the unwinder");
 	}
@@ -196,6 +232,15 @@ static uint32_t trimmed(const struct sp_sample_stack *s, uint8_t trim, uint32_t 
 	return n < count ? n : own;
 }
 
+/* The frames of a stack that is too deep: numbers are kept of all frames only. */
+static void shorten(const struct sp_sample_stack *s, bool too_deep, struct sp_unwind_result *u)
+{
+	if (!too_deep || u->count <= s->depth_left)
+		return;
+	u->count = s->depth_left;
+	u->kept = NULL;
+}
+
 uint32_t sp_sample_stack_take(
 	struct sp_sample_stack *s, const struct sp_raw_sample *sample, struct sp_stack_facts *ret)
 {
@@ -209,8 +254,13 @@ uint32_t sp_sample_stack_take(
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
 	u.count -= top;
 	u.refs += u.refs ? top : 0;
-	stack = sp_intern_stack(s->intern, sample->kernel, sample->kernel_count, s->frames + top,
-		&u, ret->cut, &unknown);
+	if (s->cstack != SP_CSTACK_ALL) {
+		u.count = sp_frame_filter(s->cstack, s->frames + top, u.count);
+		u.kept = NULL; /* numbers are kept of all frames only */
+	}
+	shorten(s, ret->too_deep, &u);
+	stack = sp_intern_stack(s->intern, sample->kernel, s->kernel ? sample->kernel_count : 0,
+		s->frames + top, &u, ret->cut, &unknown);
 	ret->unknown = unknown || u.unknown || u.gaps || u.status == SP_UNWIND_BROKEN;
 	return stack;
 }
@@ -233,6 +283,7 @@ uint32_t sp_sample_stack_given(
 		s->frames[u.count] = f;
 	}
 	ret->cut = ret->too_deep = u.count < rec->given;
+	shorten(s, ret->too_deep, &u);
 	stack = sp_intern_stack(s->intern, NULL, 0, s->frames, &u, ret->cut, &unknown);
 	ret->unknown = unknown > 0;
 	return stack;

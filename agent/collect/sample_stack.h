@@ -11,7 +11,7 @@
 struct sp_sample_stack;
 
 /* @dict is borrowed for life. @memory: bytes that it may take in all. Where HotSpot is not
- * understood, only native frames are found, and @c's say is told why. Returns 0 or -errno. */
+ * understood, only native frames are found, and @c's say gets the reason. Returns 0 or -errno. */
 int sp_sample_stack_new(struct sp_sample_stack **ret, struct sp_capture *c, struct sp_dict *dict,
 	size_t memory, struct sp_err *err);
 void sp_sample_stack_free(struct sp_sample_stack *s);
@@ -31,7 +31,7 @@ struct sp_stack_facts {
 	bool cut;      /* frames are missing below */
 	bool too_deep; /* … because there are more than are kept */
 	bool unknown;
-	uint64_t continuation; /* of the virtual thread whose stack it is; 0: none */
+	uint64_t continuation; /* of the virtual thread that owns the stack; 0: none */
 };
 
 /* The sample's stack; 0 when the dictionary is full. */

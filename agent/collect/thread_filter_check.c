@@ -28,11 +28,11 @@ void sp_thread_filter_check_say(struct sp_thread_filter_check *s, struct sp_capt
 		return;
 	if (a->thread[0])
 		snprintf(line, sizeof(line),
-			"--thread: no thread was called '%s'%s; -e wall -t shows what there is",
+			"--thread: no thread is named '%s'%s; -e wall -t lists thread names",
 			a->thread, a->filter[0] ? " among those of --filter" : "");
 	else
 		snprintf(line, sizeof(line),
-			"--filter: the target had none of these threads; give them as its own "
-			"/proc/PID/task numbers them");
+			"--filter: the target had none of these threads; use the ids of its own "
+			"/proc/PID/task");
 	c->say(c->say_ctx, line);
 }

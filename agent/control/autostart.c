@@ -8,6 +8,7 @@
 #include "host/own_thread.h"
 #include "host/say.h"
 #include "options/args.h"
+#include "output/report_writer.h"
 #include "output/segments.h"
 #include "recording_owner.h"
 #include "spark/spark_identity.h"
@@ -15,18 +16,17 @@
 #include <jvmti.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
 	JavaVM *vm;
 	struct sp_args args;
-	char options[1024]; /* as given: status shows them */
 	struct sp_recording_owner_seat seat;
 	uint64_t end_ns;	    /* timeout=; 0: none */
 	struct sp_segments *pieces; /* of a recording that waits for room on its disk */
@@ -35,32 +35,55 @@ static struct {
 static void wait_for_room(struct sp_segments *pieces);
 
 /* Ownership of @segments and @fd passes. Returns 1 or -errno. */
-static int record(struct sp_segments *pieces, const char *options, int fd, struct sp_err *err)
+static int record(
+	struct sp_segments *pieces, const struct sp_args *args, int fd, struct sp_err *err)
 {
 	int r;
 
-	/* The engines' step-downs are no error: they stand in the recording. */
+	/* The engines' step-downs are no error: they are in the recording. */
 	sp_recording_owner_seat_init(&autostart.seat, NULL, NULL);
-	r = sp_recording_owner_autostart(&autostart.seat, autostart.vm, options, pieces, fd, err);
+	r = sp_recording_owner_autostart(&autostart.seat, autostart.vm, args, pieces, fd, err);
 	if (r == 0)
 		return 1;
-	sp_segments_discard(pieces);
+	if (pieces)
+		sp_segments_discard(pieces);
 	sp_segments_free(pieces);
 	return r;
 }
 
+/* Without file= the recording waits for stop and dump, in a file without a name that goes with the
+ * JVM. */
+static int begin_unnamed(struct sp_err *err)
+{
+	const char *const dirs[] = {autostart.args.localdir, ".", "/tmp", "/var/tmp"};
+	int fd = -1;
+
+	for (size_t i = 0; i < SP_COUNT(dirs) && fd < 0; i++)
+		if (dirs[i][0])
+			fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		sp_err_set(err, -EROFS,
+			"no directory takes a recording without file=; name one with localdir=");
+		return 0;
+	}
+	return record(NULL, &autostart.args, fd, err);
+}
+
 /* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
-static int begin(const struct sp_spark_identity *id, struct sp_err *err)
+static int begin_recording(const struct sp_spark_identity *id, struct sp_err *err)
 {
 	struct sp_segments *pieces;
-	int fd, r = sp_segments_new(&pieces, &autostart.args, id, &fd, err);
+	int fd, r;
 
+	if (autostart.args.timeout_ns)
+		autostart.end_ns = sp_clock_mono_ns() + autostart.args.timeout_ns;
+	if (!autostart.args.file[0])
+		return begin_unnamed(err);
+	r = sp_segments_new(&pieces, &autostart.args, id, &fd, err);
 	if (r < 0)
 		return r == -ENOMEM || r == -EINVAL ? r : 0;
 	sp_segments_on_failure(pieces, wait_for_room);
-	if (autostart.args.timeout_ns)
-		autostart.end_ns = sp_clock_mono_ns() + autostart.args.timeout_ns;
-	return record(pieces, autostart.options, fd, err);
+	return record(pieces, &autostart.args, fd, err);
 }
 
 /* Why there is no recording, and that there is none. */
@@ -85,7 +108,7 @@ static void *wait_and_begin(void *arg)
 
 		nanosleep(&pause, NULL);
 		sp_spark_identity_early(&id);
-		r = begin(&id, &err);
+		r = begin_recording(&id, &err);
 	}
 	if (r < 0)
 		say_none(err.text);
@@ -109,21 +132,19 @@ static void start_thread(void *(*run)(void *))
  * begin(). */
 static int go_on(struct sp_segments *pieces, struct sp_err *err)
 {
-	char options[sizeof(autostart.options) + 48];
+	struct sp_args args = autostart.args;
 	uint64_t now = sp_clock_mono_ns();
-	int n, fd;
+	int fd;
 
 	if (!sp_recording_owner_holds(&autostart.seat) ||
 		(autostart.end_ns && now >= autostart.end_ns))
 		return -ECANCELED;
 	if (sp_segments_again(pieces, &fd, err) < 0)
 		return 0;
-	n = snprintf(options, sizeof(options), "%s", autostart.options);
 	if (autostart.end_ns)
-		snprintf(options + n, sizeof(options) - (size_t)n, ",timeout=%" PRIu64 "us",
-			(autostart.end_ns - now) / 1000 + 1);
+		args.timeout_ns = autostart.end_ns - now;
 	if (sp_recording_owner_end(&autostart.seat))
-		return record(sp_segments_ref(pieces), options, fd, err);
+		return record(sp_segments_ref(pieces), &args, fd, err);
 	close(fd);
 	sp_segments_discard(pieces);
 	return -ECANCELED;
@@ -163,11 +184,11 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	sp_spark_identity_early(&id);
 	if (!sp_spark_identity_chosen(&id, autostart.args.fraction))
 		return;
-	r = begin(&id, &err);
+	r = begin_recording(&id, &err);
 	if (r < 0) {
 		say_none(err.text);
 	} else if (r == 0) {
-		sp_err_set(&line, 0, "%.600s; trying again until it works", err.text);
+		sp_err_set(&line, 0, "%.600s; retrying until it works", err.text);
 		sp_say_stderr(line.text);
 		start_thread(wait_and_begin);
 	} else if (autostart.args.timeout_ns) {
@@ -176,39 +197,48 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 }
 
 /* SPARKPROF_OPTS first, so that the command line has the last word. */
-static int join_options(const char *options, struct sp_err *err)
+static int join_options(char *to, size_t size, const char *options, struct sp_err *err)
 {
 	const char *env = getenv("SPARKPROF_OPTS");
-	int n = snprintf(autostart.options, sizeof(autostart.options), "%s%s%s", env ? env : "",
+	int n = snprintf(to, size, "%s%s%s", env ? env : "",
 		env && *env && options && *options ? "," : "", options ? options : "");
 
-	if (n < 0 || (size_t)n >= sizeof(autostart.options))
-		return sp_err_set(err, -EINVAL, "the options are longer than %zu bytes",
-			sizeof(autostart.options) - 1);
+	if (n < 0 || (size_t)n >= size)
+		return sp_err_set(err, -EINVAL, "the options are longer than %zu bytes", size - 1);
 	return 0;
 }
 
-/* Who kept async-profiler's options keeps the name, but for the end that would be untrue. */
-static void name_as_jfr(char *file, size_t size)
+/* A recording never has a report's name. */
+static void name_as_jfr(struct sp_args *a, const char *why)
 {
-	static const char *const others[] = {".html", ".htm", ".svg", ".collapsed", ".folded",
-		".txt", ".json", ".csv", ".pb.gz", ".pprof", ".otlp"};
-	size_t n = strlen(file);
+	size_t n = strlen(a->file) - strlen(a->report_ext);
 	struct sp_err line;
 
-	for (size_t i = 0; i < SP_COUNT(others); i++) {
-		size_t end = strlen(others[i]);
-
-		if (n <= end || strcasecmp(file + n - end, others[i]) != 0 || n - end + 5 > size)
-			continue;
-		memcpy(file + n - end, ".jfr", 5);
-		sp_err_set(&line, 0,
-			"file: a JVM is recorded as JFR: %.600s; sparkprof report makes the %s of "
-			"it",
-			file, others[i] + 1);
-		sp_say_stderr(line.text);
+	if (n + 5 > sizeof(a->file))
 		return;
-	}
+	memcpy(a->file + n, ".jfr", 5);
+	sp_err_set(&line, 0,
+		"file: %s, so a JVM is recorded as JFR: %.600s; sparkprof report makes the %s of "
+		"it",
+		why, a->file, a->report);
+	sp_say_stderr(line.text);
+	a->report[0] = '\0';
+}
+
+/* Reports are made by the launcher, of a recording that lies beside them until then. */
+static void name_report(struct sp_args *a)
+{
+	char launcher[SP_REPORT_LAUNCHER];
+	size_t n = strlen(a->file);
+
+	if (!a->report[0])
+		return;
+	if (sp_segments_is_remote(a->file))
+		name_as_jfr(a, "reports are made on this host only");
+	else if (n + 5 > sizeof(a->file) || !sp_report_writer_launcher(launcher))
+		name_as_jfr(a, "no sparkprof lies beside the library");
+	else
+		memcpy(a->file + n, ".jfr", 5);
 }
 
 /* A URI of this host, file:/dir or file:///dir, means what one of the cluster does: without .jfr a
@@ -235,20 +265,24 @@ static int check_file(const char *file, struct sp_err *err)
 	int r;
 
 	if (!*file)
-		return sp_err_set(err, -EINVAL, "file: where should the recording go?");
+		return autostart.args.loop || autostart.args.maxdisk
+			       ? sp_err_set(err, -EINVAL, "file: missing; write file=PATH")
+			       : 0;
 	if (sp_name_template_has_event(file))
-		return sp_err_set(err, -EINVAL, "file: a recording has no {{EVENT}}: it has all");
+		return sp_err_set(
+			err, -EINVAL, "file: {{EVENT}} cannot be used: a recording has all events");
 	r = sp_name_template_check(file, err);
 	return r < 0 ? sp_err_prefix(err, r, "file") : 0;
 }
 
-static int parse(const char *options, struct sp_err *err)
+static int parse_options(const char *options, struct sp_err *err)
 {
-	int r = join_options(options, err);
+	char all[sizeof(autostart.args.given)];
+	int r = join_options(all, sizeof(all), options, err);
 
 	sp_args_init(&autostart.args);
 	if (r == 0)
-		r = sp_args_parse(&autostart.args, autostart.options, err);
+		r = sp_args_parse(&autostart.args, all, err);
 	if (r < 0)
 		return r;
 	if (!autostart.args.start)
@@ -258,7 +292,7 @@ static int parse(const char *options, struct sp_err *err)
 	if (r == 0)
 		r = check_file(autostart.args.file, err);
 	if (r == 0)
-		name_as_jfr(autostart.args.file, sizeof(autostart.args.file));
+		name_report(&autostart.args);
 	return r;
 }
 
@@ -269,11 +303,12 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	jvmtiEnv *ti;
 
 	if (autostart.vm) {
-		sp_say_stderr("the library is given twice to -agentpath; the first one counts");
+		sp_say_stderr("-agentpath names the library twice; the first one is used");
 		return 0;
 	}
 	autostart.vm = vm;
-	if (parse(options, &err) < 0 || (*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
+	if (parse_options(options, &err) < 0 ||
+		(*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
 		say_none(err.text[0] ? err.text : "this JVM has no tool interface");
 		return 0;
 	}

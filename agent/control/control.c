@@ -34,10 +34,10 @@ struct control {
 	pthread_mutex_t open; /* held while the collector sends, and while the socket goes */
 	struct sp_recording_owner_seat seat; /* this connection's claim on the recording */
 	bool detaching;			     /* the launcher has asked, and has yet to confirm */
-	struct sp_perf_source perf;
+	struct sp_perf_source launcher;
 	struct sp_parcel parcel;
-	struct sp_chan inner; /* the same socket: a question while a request is served, whose texts
-			       * are in @chan */
+	struct sp_chan inner; /* the same socket: a question while a request is served, with texts
+			       * that are in @chan */
 };
 
 int sp_control_parse(const char *options, struct sp_control_call *ret)
@@ -144,6 +144,8 @@ static int take_parcel(struct sp_chan *from, const struct sp_msg *m, struct sp_p
 			sp_chan_drop_fds(from);
 			return -EPERM;
 		}
+	if (m->num[4]) /* an error brings nothing with it */
+		sp_chan_drop_fds(from);
 	*ret = (struct sp_parcel){.tid = (uint32_t)m->num[0],
 		.ticket = (uint32_t)m->num[1],
 		.outer_pid = (uint32_t)m->num[2],
@@ -203,6 +205,14 @@ static int ask_thread(
 	return send_aside(c, &m, 1);
 }
 
+/* From the thread that samples Python: never waits. */
+static int tell_refused(void *ctx, uint32_t pid)
+{
+	struct sp_msg m = {.type = SP_MSG_PYTHON_REFUSED, .num = {pid}};
+
+	return send_aside(ctx, &m, 1);
+}
+
 /* No request either: the launcher goes on meanwhile. */
 static int open_memory(struct control *c, const struct sp_msg *m)
 {
@@ -228,20 +238,48 @@ static void find_owners(struct control *c, struct sp_msg *reply, struct sp_err *
 	*reply = (struct sp_msg){SP_MSG_FAILED, {(uint64_t)-r}, {err->text}};
 }
 
-/* Takes the output out of the message; every other descriptor is closed. */
+/* Takes the output out of the message, and what the launcher samples into itself; every other
+ * descriptor is closed. */
 static int take_output(struct control *c, struct sp_msg *reply, struct sp_err *err)
 {
+	bool good = c->chan.n_fds == 1 || c->chan.n_fds == 2;
 	int fd;
 
-	if (c->chan.n_fds != 1 || sp_chan_check_output(c->chan.fds[0]) < 0) {
+	for (int i = 0; good && i < c->chan.n_fds; i++)
+		good = sp_chan_check_output(c->chan.fds[i]) == 0;
+	if (!good || c->seat.beside_fd >= 0) {
 		sp_chan_drop_fds(&c->chan);
 		sp_err_set(err, 0, "the output is not a file or pipe open for writing");
 		*reply = (struct sp_msg){SP_MSG_FAILED, {EPERM}, {err->text}};
 		return -EPERM;
 	}
 	fd = c->chan.fds[0];
+	c->seat.beside_fd = c->chan.n_fds == 2 ? c->chan.fds[1] : -1;
+	c->launcher.refused = c->chan.n_fds == 2 ? tell_refused : NULL;
 	c->chan.n_fds = 0;
 	return fd;
+}
+
+static void start(
+	struct control *c, const struct sp_msg *m, struct sp_msg *reply, struct sp_err *err)
+{
+	struct sp_record_options options;
+	struct sp_args args;
+	int r, fd = take_output(c, reply, err);
+
+	if (fd < 0)
+		return;
+	sp_record_options_get(m, &options);
+	r = sp_args_from_record(&args, &options, err);
+	if (r == 0) {
+		sp_recording_owner_start(
+			&c->seat, c->call.vm, &args, m->text[0], m->text[1], fd, reply, err);
+	} else {
+		*reply = (struct sp_msg){SP_MSG_FAILED, {(uint64_t)-r}, {err->text}};
+		close(fd);
+	}
+	if (reply->type != SP_MSG_STARTED)
+		sp_recording_owner_seat_done(&c->seat);
 }
 
 /* Serves one request. Returns 0 to go on, 1 when the thread may leave the socket, -errno to close.
@@ -256,10 +294,7 @@ static int serve(struct control *c, const struct sp_msg *m)
 	case SP_MSG_PROBE:
 		return probe(c);
 	case SP_MSG_START:
-		fd = take_output(c, &reply, &err);
-		if (fd >= 0)
-			sp_recording_owner_start(&c->seat, c->call.vm, m->text[0], m->text[1],
-				m->text[2], fd, &reply, &err);
+		start(c, m, &reply, &err);
 		break;
 	case SP_MSG_STOP:
 		sp_recording_owner_stop(&c->seat, &reply, &err);
@@ -317,7 +352,7 @@ static void serve_all(struct control *c)
 
 /* A log line for the launcher; called by the session from the control thread or the collector. One
  * packet is one send, so two threads do not mix their bytes. */
-static void say(void *ctx, const char *sentence)
+static void send_log(void *ctx, const char *sentence)
 {
 	struct control *c = ctx;
 	struct sp_msg m = {.type = SP_MSG_LOG, .text = {sentence}};
@@ -351,9 +386,9 @@ static void *control_main(void *arg)
 	fd = connect_door(c->call.path);
 	if (fd >= 0 && sp_token_proof_agent(fd, &c->call.token, deadline) == 0) {
 		c->chan.fd = fd;
-		sp_recording_owner_seat_init(&c->seat, say, c);
-		c->perf = (struct sp_perf_source){c, ask_rings, ask_thread};
-		c->seat.perf = &c->perf;
+		sp_recording_owner_seat_init(&c->seat, send_log, c);
+		c->launcher = (struct sp_perf_source){c, ask_rings, ask_thread, NULL};
+		c->seat.launcher = &c->launcher;
 		c->seat.is_gone = is_gone;
 		serve_all(c);
 		if (!c->seat.detached) /* while the collector may still write to the socket */
@@ -361,6 +396,7 @@ static void *control_main(void *arg)
 		close_socket(c);
 		fd = -1;
 		sp_recording_owner_leave(&c->seat);
+		sp_recording_owner_seat_done(&c->seat);
 	}
 	if (fd >= 0)
 		close(fd);

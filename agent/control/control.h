@@ -24,6 +24,6 @@ int sp_control_parse(const char *options, struct sp_control_call *ret);
 
 /* Starts the control thread for @call (copied). Returns 0 or -errno; nothing is left then.
  * Context: the JVM's attach listener. */
-int sp_control_start(const struct sp_control_call *call);
+__attribute__((warn_unused_result)) int sp_control_start(const struct sp_control_call *call);
 
 #endif

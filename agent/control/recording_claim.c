@@ -86,13 +86,12 @@ struct search {
 	unsigned len;
 };
 
-static int look(struct dl_phdr_info *lib, size_t size, void *ctx)
+/* By what it has, not by its name: a library may have been given another one. */
+static int look_at_library(struct dl_phdr_info *lib, size_t size, void *ctx)
 {
 	struct search *s = ctx;
 	const struct sparkprof_owner *o;
 
-	if (!lib->dlpi_name || !strstr(lib->dlpi_name, "sparkprof"))
-		return 0;
 	o = find_symbol(lib, "sparkprof_owner");
 	if (!o || o == &sparkprof_owner || memcmp(o->magic, magic, sizeof(magic)) != 0 ||
 		o->size < sizeof(*o) || !__atomic_load_n(&o->claimed, __ATOMIC_SEQ_CST))
@@ -116,8 +115,6 @@ static int look_for_copy(struct dl_phdr_info *lib, size_t size, void *ctx)
 	char build[SP_BUILD_ID_HEX + 1];
 	const void *owner;
 
-	if (!lib->dlpi_name || !strstr(lib->dlpi_name, "sparkprof"))
-		return 0;
 	owner = find_symbol(lib, "sparkprof_owner");
 	if (!owner)
 		return 0;
@@ -145,7 +142,7 @@ bool sp_recording_claim_other(uint64_t *ret_since_ns, char *ret_who, unsigned le
 {
 	struct search s = {.who = ret_who, .len = len};
 
-	dl_iterate_phdr(look, &s);
+	dl_iterate_phdr(look_at_library, &s);
 	if (s.found)
 		*ret_since_ns = s.since_ns;
 	return s.found;

@@ -1,8 +1,8 @@
 /* Who records in this JVM, across builds of the agent. Every build exports `sparkprof_owner`, a
- * record whose layout never changes; before a build starts a recording it claims its own record and
- * then looks at those of the other builds mapped into the process. So two builds work side by side,
- * but never sample at once: if both claim at the same moment, both see it and both step back.
- * Context: the control threads, under control.c's lock. Allocates nothing. */
+ * record with a layout that never changes; before a build starts a recording it claims its own
+ * record and then looks at those of the other builds mapped into the process. So two builds work
+ * side by side, but never sample at once: if both claim at the same moment, both see it and both
+ * step back. Context: the control threads, under control.c's lock. Allocates nothing. */
 #ifndef SP_AGENT_CONTROL_RECORDING_CLAIM_H
 #define SP_AGENT_CONTROL_RECORDING_CLAIM_H
 
@@ -21,7 +21,7 @@ struct sparkprof_owner {
 extern struct sparkprof_owner sparkprof_owner;
 
 /* Claims this build's record. True if no other build records; else the claim is taken back and
- * *ret_since_ns and @ret_who (of @len bytes) tell who does. */
+ * *ret_since_ns and @ret_who (of @len bytes) say who does. */
 bool sp_recording_claim_claim(const char *who, uint64_t *ret_since_ns, char *ret_who, unsigned len);
 void sp_recording_claim_release(void);
 

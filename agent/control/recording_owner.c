@@ -4,6 +4,7 @@
 #include "recording_owner.h"
 #include "base/clock.h"
 #include "capture/perf_fd_inbox.h"
+#include "jfr/concat.h"
 #include "output/segments.h"
 #include "recording_claim.h"
 
@@ -17,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LEAVING_MS 5000
+
 static struct {
 	pthread_mutex_t lock;
 	uint32_t ended;		    /* futex: bumped when a recording ends */
@@ -24,7 +27,8 @@ static struct {
 	struct sp_recording_owner_seat *holder;
 	uint64_t since_ns; /* wall clock, to be shown */
 	uint64_t end_ns;   /* monotonic: when it is over by itself; 0: never */
-	char who[232], options[1024], said[256], outputs[4096];
+	char who[232], said[256], outputs[4096];
+	struct sp_args args;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* @said has a lock of its own: a session speaks while it starts or stops, under g.lock. */
@@ -44,9 +48,17 @@ static void keep_said(void *ctx, const char *sentence)
 void sp_recording_owner_seat_init(struct sp_recording_owner_seat *s, sp_say_fn *say, void *ctx)
 {
 	memset(s, 0, sizeof(*s));
-	s->pass_fd = -1;
+	s->pass_fd = s->beside_fd = -1;
 	s->say = say;
 	s->say_ctx = ctx;
+}
+
+/* Where nothing was started, or that failed. */
+void sp_recording_owner_seat_done(struct sp_recording_owner_seat *s)
+{
+	if (s->beside_fd >= 0)
+		close(s->beside_fd);
+	s->beside_fd = -1;
 }
 
 static void fill_counts(uint64_t *num, const struct sp_counts *c)
@@ -58,7 +70,7 @@ static void fill_counts(uint64_t *num, const struct sp_counts *c)
 	num[SP_PROGRESS_BYTES] = c->bytes;
 }
 
-static void fail(struct sp_msg *reply, int code, const struct sp_err *err)
+static void reply_failed(struct sp_msg *reply, int code, const struct sp_err *err)
 {
 	*reply = (struct sp_msg){
 		.type = SP_MSG_FAILED, .num = {(uint64_t)-code}, .text = {err->text}};
@@ -87,36 +99,62 @@ bool sp_recording_owner_active(void)
 	return active;
 }
 
-static int start_locked(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
-	const char *who, const char *outputs, int out_fd, struct sp_err *err)
+/* start --loop: files that we name and open ourselves take the place of @*fd. */
+static int loop_locked(
+	struct sp_recording_owner_seat *s, const struct sp_args *args, int *fd, struct sp_err *err)
 {
-	struct sp_args args;
+	struct sp_spark_identity id;
+	int first, r;
+
+	if (!args->loop || !args->file[0] || s->pieces)
+		return 0;
+	sp_spark_identity_early(&id);
+	r = sp_segments_new(&s->pieces, args, &id, &first, err);
+	if (r < 0)
+		return r;
+	close(*fd);
+	*fd = first;
+	return 0;
+}
+
+static void drop_loop_locked(struct sp_recording_owner_seat *s)
+{
+	if (!s->pieces || s->detached)
+		return;
+	sp_segments_discard(s->pieces);
+	sp_segments_free(s->pieces);
+	s->pieces = NULL;
+}
+
+static int start_locked(struct sp_recording_owner_seat *s, JavaVM *vm, const struct sp_args *args,
+	const char *who, const char *outputs, int *out_fd, struct sp_err *err)
+{
 	int r;
 
 	pthread_mutex_lock(&said_lock);
 	g.said[0] = '\0'; /* what the one before had to say */
 	pthread_mutex_unlock(&said_lock);
-	sp_args_init(&args);
-	r = sp_args_parse(&args, options, err);
+	r = loop_locked(s, args, out_fd, err);
 	if (r == 0)
-		r = sp_session_start(&g.session, vm, &args, out_fd, s->pieces,
-			strcmp(args.perf, "passed") == 0 ? s->perf : NULL, keep_said, s, err);
+		r = sp_session_start(
+			&g.session, vm, args, *out_fd, s->pieces, s->launcher, keep_said, s, err);
 	if (r < 0) {
 		g.session = NULL;
+		drop_loop_locked(s);
 		sp_recording_claim_release();
 		return r;
 	}
 	g.holder = s;
 	g.since_ns = sp_clock_wall_ns();
-	g.end_ns = args.timeout_ns ? sp_clock_mono_ns() + args.timeout_ns : 0;
+	g.end_ns = args->timeout_ns ? sp_clock_mono_ns() + args->timeout_ns : 0;
 	snprintf(g.who, sizeof(g.who), "%s", who);
-	snprintf(g.options, sizeof(g.options), "%s", options);
+	g.args = *args;
 	snprintf(g.outputs, sizeof(g.outputs), "%s", outputs);
 	s->holds = true;
 	return 0;
 }
 
-/* Ends the recording, whoever holds it; the holder's thread is told. */
+/* Ends the recording, whoever holds it; the holder's thread is woken. */
 static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 {
 	struct sp_session *session = g.session;
@@ -128,6 +166,7 @@ static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 	sp_segments_free(g.holder->pieces);
 	g.holder->pieces = NULL;
 	g.holder->holds = false;
+	sp_recording_owner_seat_done(g.holder);
 	g.holder = NULL;
 	sp_recording_claim_release();
 	__atomic_fetch_add(&g.ended, 1, __ATOMIC_RELEASE);
@@ -135,19 +174,53 @@ static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 	return r;
 }
 
-/* A launcher that was killed bars nobody: its own thread may not have noticed yet. */
-static void end_abandoned_locked(const struct sp_recording_owner_seat *asks)
+/* The same where no launcher is there to end it: what that sampled itself is added. */
+static void stop_alone_locked(void)
 {
-	struct sp_recording_owner_seat *h = g.session ? g.holder : NULL;
 	struct sp_counts counts;
 	struct sp_err err;
+	int beside = g.holder->beside_fd, to = beside < 0 ? -1 : sp_session_dup(g.session), r;
 
-	if (h && h != asks && !h->detached && h->is_gone && h->is_gone(h->say_ctx))
-		stop_locked(&counts, &err);
+	g.holder->beside_fd = -1;
+	stop_locked(&counts, &err);
+	if (to >= 0) {
+		r = sp_jfr_concat_join(beside, to);
+		(void)r; /* nobody is left to hear of it */
+		close(to);
+	}
+	if (beside >= 0)
+		close(beside);
 }
 
-void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
-	const char *who, const char *outputs, int out_fd, struct sp_msg *reply, struct sp_err *err)
+/* Who holds the recording while its launcher has gone; NULL: nobody. */
+static struct sp_recording_owner_seat *orphan_locked(const struct sp_recording_owner_seat *asks)
+{
+	struct sp_recording_owner_seat *h = g.session ? g.holder : NULL;
+	bool may_be = h && h != asks && !h->detached && h->is_gone;
+
+	return may_be && h->is_gone(h->say_ctx) ? h : NULL;
+}
+
+/* A launcher that was killed bars nobody: its own thread may not have noticed yet. Nor may it have
+ * read that the recording is to go on: that is waited for. */
+static void end_abandoned_locked(const struct sp_recording_owner_seat *asks)
+{
+	struct sp_recording_owner_seat *h = orphan_locked(asks);
+	struct timespec ms = {0, 1000000};
+
+	for (int i = 0; i < LEAVING_MS && h && h->leaving; i++) {
+		pthread_mutex_unlock(&g.lock);
+		nanosleep(&ms, NULL);
+		pthread_mutex_lock(&g.lock);
+		h = orphan_locked(asks);
+	}
+	if (h)
+		stop_alone_locked();
+}
+
+void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm,
+	const struct sp_args *args, const char *who, const char *outputs, int out_fd,
+	struct sp_msg *reply, struct sp_err *err)
 {
 	uint64_t since = 0;
 	int r;
@@ -161,26 +234,26 @@ void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm, con
 	} else if (!sp_recording_claim_claim(who, &since, s->who, sizeof(s->who))) {
 		busy(s, reply, since);
 	} else {
-		r = start_locked(s, vm, options, who, outputs, out_fd, err);
+		r = start_locked(s, vm, args, who, outputs, &out_fd, err);
 		if (r == 0)
 			out_fd = -1;
 		else
-			fail(reply, r, err);
+			reply_failed(reply, r, err);
 	}
 	pthread_mutex_unlock(&g.lock);
 	if (out_fd >= 0)
 		close(out_fd);
 }
 
-int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm, const char *options,
-	struct sp_segments *pieces, int out_fd, struct sp_err *err)
+int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm,
+	const struct sp_args *args, struct sp_segments *pieces, int out_fd, struct sp_err *err)
 {
 	static const char who[] = "the JVM's own option -agentpath";
 	struct sp_msg reply;
 
 	s->detached = true;
 	s->pieces = pieces;
-	sp_recording_owner_start(s, vm, options, who, "", out_fd, &reply, err);
+	sp_recording_owner_start(s, vm, args, who, "", out_fd, &reply, err);
 	if (reply.type != SP_MSG_STARTED)
 		s->pieces = NULL;
 	if (reply.type == SP_MSG_BUSY)
@@ -224,11 +297,12 @@ void sp_recording_owner_stop(
 		r = stop_locked(&counts, err);
 		fill_counts(reply->num, &counts);
 		if (r < 0)
-			fail(reply, r, err);
+			reply_failed(reply, r, err);
 	} else if (sp_recording_claim_other(&since, s->who, sizeof(s->who))) {
 		busy(s, reply, since);
 	} else {
-		fail(reply, -ENOENT, (sp_err_set(err, 0, "nothing is being recorded"), err));
+		reply_failed(
+			reply, -ENOENT, (sp_err_set(err, 0, "nothing is being recorded"), err));
 	}
 	pthread_mutex_unlock(&g.lock);
 }
@@ -255,7 +329,7 @@ void sp_recording_owner_flush(
 		sp_session_counts(g.session, &counts);
 		fill_counts(reply->num, &counts);
 	} else {
-		fail(reply, r, err);
+		reply_failed(reply, r, err);
 	}
 	pthread_mutex_unlock(&g.lock);
 }
@@ -263,27 +337,30 @@ void sp_recording_owner_flush(
 void sp_recording_owner_state(
 	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
+	struct sp_record_options options;
 	struct sp_counts counts;
 	uint64_t since = 0;
 
-	*reply = (struct sp_msg){.type = SP_MSG_STATE, .text = {s->who, s->options, s->said}};
-	s->who[0] = s->options[0] = s->said[0] = '\0';
+	*reply = (struct sp_msg){.type = SP_MSG_STATE, .text = {s->who, s->said}};
+	s->who[0] = s->said[0] = '\0';
 	pthread_mutex_lock(&g.lock);
 	if (g.session) {
 		sp_session_counts(g.session, &counts);
 		fill_counts(reply->num + SP_STATE_PROGRESS, &counts);
 		reply->num[0] = 1;
-		reply->num[1] = g.holder->detached;
+		reply->num[1] = g.holder->detached || g.holder->leaving;
 		reply->num[2] = g.since_ns;
 		if (g.end_ns)
 			reply->num[3] = sp_clock_wall_ns() + g.end_ns - sp_clock_mono_ns();
-		reply->text[3] = outputs(s);
+		reply->text[2] = outputs(s);
 		snprintf(s->who, sizeof(s->who), "%s", g.who);
-		snprintf(s->options, sizeof(s->options), "%s", g.options);
+		s->args = g.args;
+		sp_args_to_record(&s->args, &options);
+		sp_record_options_put(&options, reply);
 	} else if (sp_recording_claim_other(&since, s->who, sizeof(s->who))) {
 		reply->num[0] = 1;
 		reply->num[2] = since;
-		snprintf(s->said, sizeof(s->said), "%s", "another build of the agent records");
+		snprintf(s->said, sizeof(s->said), "%s", "another build of the agent is recording");
 	}
 	if (g.session) {
 		pthread_mutex_lock(&said_lock);
@@ -296,10 +373,12 @@ void sp_recording_owner_state(
 void sp_recording_owner_may_detach(
 	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
-	if (sp_recording_owner_holds(s))
+	s->leaving = sp_recording_owner_holds(s);
+	if (s->leaving)
 		*reply = (struct sp_msg){.type = SP_MSG_DETACHED};
 	else
-		fail(reply, -ENOENT, (sp_err_set(err, 0, "this launcher records nothing"), err));
+		reply_failed(
+			reply, -ENOENT, (sp_err_set(err, 0, "this launcher records nothing"), err));
 }
 
 int sp_recording_owner_detach(struct sp_recording_owner_seat *s)
@@ -340,7 +419,7 @@ bool sp_recording_owner_progress(struct sp_recording_owner_seat *s, struct sp_ms
 	return mine;
 }
 
-/* Waits until somebody stops the recording or its time is over; true in the second case. A futex
+/* Waits until a command stops the recording or its time is over; true in the second case. A futex
  * and not a condition variable: its relative timeouts follow the monotonic clock, so that a step of
  * the wall clock neither ends a recording nor prolongs it. */
 static bool time_over_locked(struct sp_recording_owner_seat *s)
@@ -363,12 +442,9 @@ static bool time_over_locked(struct sp_recording_owner_seat *s)
 
 void sp_recording_owner_leave(struct sp_recording_owner_seat *s)
 {
-	struct sp_counts counts;
-	struct sp_err err;
-
 	pthread_mutex_lock(&g.lock);
 	if (g.session && g.holder == s && (!s->detached || time_over_locked(s)))
-		stop_locked(&counts, &err);
+		stop_alone_locked();
 	pthread_mutex_unlock(&g.lock);
 }
 
@@ -384,14 +460,12 @@ bool sp_recording_owner_holds(const struct sp_recording_owner_seat *s)
 
 bool sp_recording_owner_end(struct sp_recording_owner_seat *s)
 {
-	struct sp_counts counts;
-	struct sp_err err;
 	bool held;
 
 	pthread_mutex_lock(&g.lock);
 	held = g.session && g.holder == s;
 	if (held)
-		stop_locked(&counts, &err);
+		stop_alone_locked();
 	pthread_mutex_unlock(&g.lock);
 	return held;
 }

@@ -8,8 +8,10 @@
 #include "hooks/hooks.h"
 #include "hooks/jvmti_thread.h"
 #include "hooks/method_calls.h"
+#include "host/own_memory.h"
 #include "memory_budget.h"
 #include "output/remote_upload.h"
+#include "output/report_writer.h"
 #include "output/segments.h"
 #include "spark/driver_rest.h"
 #include "vm/vm_statics.h"
@@ -19,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For the last segment on its way to the cluster's files: less than the 30 s a pod has. */
+/* For the last segment on its way to the cluster's files, and the last report: less than the 30 s a
+ * pod has. */
 #define DFS_GRACE_NS 20000000000ull
 
 static _Atomic bool
@@ -28,12 +31,13 @@ static _Atomic bool
 struct sp_session {
 	struct sp_args args;
 	struct sp_capture capture;
+	struct sp_recording_input input;
 	struct sp_ring ring;
 	struct sp_threads *threads;
 	struct sp_collector *collector;
-	struct sp_live_objects *live;
-	struct sp_remote_upload *dfs; /* NULL: the recording stays on this host */
-	struct sp_driver_rest *rest;  /* NULL: nobody to ask */
+	struct sp_remote_upload *dfs;	 /* NULL: the recording stays on this host */
+	struct sp_report_writer *report; /* NULL: file= is a recording */
+	struct sp_driver_rest *rest;	 /* NULL: nobody to ask */
 	sp_say_fn *say;
 	void *say_ctx;
 	int debug_was_off;
@@ -49,14 +53,17 @@ static void dispose(struct sp_session *s)
 		sp_jvmti_thread_stop();
 	sp_vm_statics_debug_restore(s->debug_was_off);
 	sp_collector_free(s->collector);
-	sp_live_objects_free(s->live);
-	sp_class_sources_free(s->capture.sources);
+	sp_live_objects_free(s->input.live);
+	sp_class_sources_free(s->input.sources);
+	sp_own_memory_close();
 	/* A handler that has not left after two seconds (a stopped thread) keeps its memory, of
 	 * which @s holds the ring's head. */
 	if (atomic_load(&sp_sig.inflight) == 0) {
 		sp_threads_free(s->threads);
-		sp_task_table_free(s->capture.tasks);
+		sp_task_table_free(s->input.tasks);
 		sp_ring_done(&s->ring);
+		sp_buf_done(&s->input.properties);
+		free(s->input.lives.all);
 		free(s);
 	}
 	atomic_store(&taken, false);
@@ -67,15 +74,15 @@ void sp_session_exclude_self(struct sp_session *s)
 	sp_threads_exclude_self(s->threads);
 }
 
-/* What is said is also kept, to stand in the recording. */
+/* What is said is also kept, to be written into the recording. */
 static void say_and_note(void *ctx, const char *sentence)
 {
 	struct sp_session *s = ctx;
-	char *notes = s->capture.notes;
+	char *notes = s->input.notes;
 	size_t used = strlen(notes);
 
-	if (used + strlen(sentence) + 2 <= sizeof(s->capture.notes))
-		snprintf(notes + used, sizeof(s->capture.notes) - used, "%s\n", sentence);
+	if (used + strlen(sentence) + 2 <= sizeof(s->input.notes))
+		snprintf(notes + used, sizeof(s->input.notes) - used, "%s\n", sentence);
 	if (s->say)
 		s->say(s->say_ctx, sentence);
 }
@@ -85,9 +92,14 @@ static void vm_death(void *ctx)
 {
 	struct sp_session *s = ctx;
 
+	/* A collection may have ended just before. */
+	if (s->input.live && s->jvmside)
+		sp_jvmti_thread_tick();
 	sp_collector_finish(s->collector, NULL);
 	if (s->dfs)
 		sp_remote_upload_finish(s->dfs, DFS_GRACE_NS);
+	if (s->report)
+		sp_report_writer_finish(s->report, DFS_GRACE_NS);
 }
 
 /* What there is goes out at once: the end may come faster than the last segment is written. */
@@ -95,7 +107,7 @@ static void ending(void *ctx)
 {
 	struct sp_session *s = ctx;
 
-	sp_segments_hurry(s->capture.pieces);
+	sp_segments_hurry(s->input.pieces);
 	sp_collector_nudge(s->collector);
 }
 
@@ -117,8 +129,11 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	struct sp_hotspot *h = sp_collector_hotspot(s->collector);
 	struct sp_jvmti_thread_events ev = {.threads = s->threads,
-		.tasks = s->capture.tasks,
-		.identity = &s->capture.identity,
+		.tasks = s->input.tasks,
+		.identity = &s->input.identity,
+		.properties = &s->input.properties,
+		.redact = !s->args.noredact,
+		.lives = &s->input.lives,
 		.vm_death = vm_death,
 		.ctx = s};
 	struct sp_anchor_layout layout;
@@ -133,11 +148,11 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
-	if (s->capture.pieces && sp_segments_is_remote(s->args.file))
+	if (s->input.pieces && sp_segments_is_remote(s->args.file))
 		ev.ending = ending;
-	sp_hooks_invite(&s->capture, s->live, &ev);
-	if (s->capture.sources)
-		ev.guests[ev.guest_count++] = sp_class_sources_guest(s->capture.sources);
+	sp_hooks_invite(&s->capture, s->input.live, &ev);
+	if (s->input.sources)
+		ev.guests[ev.guest_count++] = sp_class_sources_guest(s->input.sources);
 	/* First the threads that are there, so that their names find them. */
 	sp_threads_scan(s->threads, h, true);
 	r = sp_jvmti_thread_start(vm, &ev, err);
@@ -148,8 +163,8 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 /* Not worth failing for. */
 static void ask_for_names(struct sp_session *s, JavaVM *vm)
 {
-	sp_driver_rest_start(&s->rest, vm, s->threads, s->capture.tasks, &s->capture.identity,
-		s->args.driver_ui);
+	sp_driver_rest_start(
+		&s->rest, vm, s->threads, s->input.tasks, &s->input.identity, s->args.driver_ui);
 }
 
 static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_err *err)
@@ -162,20 +177,18 @@ static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_e
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of threads");
 	c->threads = s->threads;
-	r = sp_task_table_new(&c->tasks);
+	r = sp_task_table_new(&s->input.tasks);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of tasks");
 	c->ring = &s->ring;
-	r = sp_class_sources_new(&c->sources);
+	r = sp_class_sources_new(&s->input.sources);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the list of classes");
-	r = sp_collector_new(&s->collector, c, out_fd, err);
+	r = sp_collector_new(&s->collector, c, &s->input, out_fd, err);
 	if (r == 0)
-		r = sp_hooks_prepare(c, &s->live, err);
-	if (r == 0) {
-		c->live = s->live;
+		r = sp_hooks_prepare(c, &s->input.live, err);
+	if (r == 0)
 		r = start_jvmside(s, vm, err);
-	}
 	if (r == 0)
 		r = sp_engine_start(c, &engine, err);
 	if (r < 0)
@@ -192,21 +205,29 @@ static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_e
 	return 0;
 }
 
+/* Where it cannot be started the recording stays as it is. */
+static void start_report(struct sp_session *s)
+{
+	if (s->input.pieces && sp_segments_reports(s->input.pieces) &&
+		sp_report_writer_start(&s->report, s->input.pieces, &s->args) < 0)
+		s->report = NULL;
+}
+
 static int start_dfs(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	int r;
 
-	if (!s->capture.pieces || !sp_segments_is_remote(s->args.file))
+	if (!s->input.pieces || !sp_segments_is_remote(s->args.file))
 		return 0;
 	r = sp_remote_upload_start(
-		&s->dfs, vm, s->capture.pieces, s->threads, s->say, s->say_ctx, err);
+		&s->dfs, vm, s->input.pieces, s->threads, s->say, s->say_ctx, err);
 	if (r < 0)
 		sp_collector_finish(s->collector, NULL);
 	return r;
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	struct sp_segments *pieces, const struct sp_perf_source *perf, sp_say_fn *say,
+	struct sp_segments *pieces, const struct sp_perf_source *launcher, sp_say_fn *say,
 	void *say_ctx, struct sp_err *err)
 {
 	struct sp_session *s;
@@ -225,26 +246,31 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		.interval_ns = sp_args_interval(args),
 		.say = say_and_note,
 		.say_ctx = s,
-		.perf = perf,
-		.pieces = pieces,
+		.launcher = launcher,
+		.perf = strcmp(args->perf, "passed") == 0 ? launcher : NULL,
 	};
+	s->input.pieces = pieces;
 	pthread_mutex_init(&s->capture.perf_lock, NULL);
-	pthread_mutex_init(&s->capture.identity.lock, NULL);
+	pthread_mutex_init(&s->input.identity.lock, NULL);
+	pthread_mutex_init(&s->input.lives.lock, NULL);
 	s->say = say;
 	s->say_ctx = say_ctx;
 	if (args->ignored[0]) {
 		struct sp_err note;
 
-		sp_err_set(&note, 0, "options that are not done here: %s", args->ignored);
+		sp_err_set(&note, 0, "unsupported options ignored: %s", args->ignored);
 		say_and_note(s, note.text);
 	}
 	r = sp_memory_budget_apply(&s->args, say_and_note, s, err);
 	if (r == 0) {
 		s->capture.memory = s->args.memory / 3;
+		sp_own_memory_open();
 		s->debug_was_off = sp_vm_statics_debug_on();
 		r = start_parts(s, vm, out_fd, err);
 		if (r == 0)
 			r = start_dfs(s, vm, err);
+		if (r == 0)
+			start_report(s);
 	}
 	if (r < 0) {
 		dispose(s);
@@ -266,7 +292,7 @@ int sp_session_dup(const struct sp_session *s)
 
 const char *sp_session_stages(const struct sp_session *s, char *buf, size_t size)
 {
-	return sp_task_table_stages(s->capture.tasks, buf, size);
+	return sp_task_table_stages(s->input.tasks, buf, size);
 }
 
 const char *sp_session_missing(const struct sp_session *s, char *buf, size_t size)
@@ -276,7 +302,7 @@ const char *sp_session_missing(const struct sp_session *s, char *buf, size_t siz
 	if (s->args.methods[0] || s->args.trace[0])
 		sp_method_calls_missing(names, sizeof(names));
 	snprintf(buf, size, "%s%s", names,
-		names[0] ? ": no class that was loaded until the end has such a method" : "");
+		names[0] ? ": no class with such a method was loaded" : "");
 	return buf;
 }
 
@@ -294,7 +320,7 @@ void sp_session_perf(struct sp_session *s, const struct sp_parcel *parcel)
 
 int sp_session_flush(struct sp_session *s, struct sp_err *err)
 {
-	if (s->capture.live && s->jvmside)
+	if (s->input.live && s->jvmside)
 		sp_jvmti_thread_tick();
 	return sp_collector_flush(s->collector, err);
 }
@@ -308,7 +334,7 @@ static void stop_asking(struct sp_session *s)
 	s->rest = NULL;
 	if (!in_vain || !s->args.driver_ui[0])
 		return;
-	snprintf(text, sizeof(text), "--driver-ui: %s told nothing of this application's stages",
+	snprintf(text, sizeof(text), "--driver-ui: %s has no stages of this application",
 		s->args.driver_ui);
 	say_and_note(s, text);
 }
@@ -319,7 +345,7 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 
 	stop_asking(s);
 	/* Who is alive, and what else there is to say, is asked at the last moment. */
-	sp_class_sources_hurry(s->capture.sources);
+	sp_class_sources_hurry(s->input.sources);
 	if (s->jvmside)
 		sp_jvmti_thread_tick();
 	r = sp_collector_finish(s->collector, err);
@@ -329,6 +355,10 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 	if (s->dfs) {
 		sp_remote_upload_finish(s->dfs, DFS_GRACE_NS);
 		sp_remote_upload_free(s->dfs);
+	}
+	if (s->report) {
+		sp_report_writer_finish(s->report, DFS_GRACE_NS);
+		sp_report_writer_free(s->report);
 	}
 	dispose(s);
 	return r;

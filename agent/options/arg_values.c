@@ -24,7 +24,7 @@ static const struct {
 	{SP_ARG_LOOP, "a time; write 30s, 10m, or 23:30:00"},
 	{SP_ARG_INTERVAL, "a time or a size; write 10ms, 500us, 512k"},
 	{SP_ARG_SIZE, "a size; write 512k, 12m"},
-	{SP_ARG_DEPTH, "a number"},
+	{SP_ARG_DEPTH, "a number; write 2048, or 200/40"},
 	{SP_ARG_FRACTION, "a part of one; write 0.1"},
 };
 

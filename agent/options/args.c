@@ -1,7 +1,9 @@
-/* Parses the agent's option string; see args.h. One table, one function per kind of value. */
+/* Fields of a recording: see args.h. One table, one function per kind of value. */
 #include "args.h"
 
+#include "arg_report.h"
 #include "arg_values.h"
+#include "args_internal.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 
@@ -18,8 +20,7 @@ struct word {
 	enum sp_arg_kind kind;
 	size_t offset, size; /* where it goes in struct sp_args; size of a text */
 	uint64_t min, max;
-	uint64_t bare; /* what the word alone means, and 0 where that is below @min; 0: it needs a
-			* value */
+	uint64_t bare; /* what the word alone means: 0 if below @min, 0: it needs a value */
 	bool bends;    /* beyond @min and @max these are taken: async-profiler has no such bounds,
 			* and its options are not worth losing a recording for */
 };
@@ -32,20 +33,34 @@ static const struct word words[] = {
 	{"append", SP_ARG_FLAG, AT(append), 0, 0},
 	{"event", SP_ARG_EVENT, AT(event), 0, 0},
 	{"interval", SP_ARG_INTERVAL, AT(interval_ns), 1, UINT64_MAX},
-	{"wall", SP_ARG_NANOS, AT(wall_ns), SHORTEST_NS, 3600000000000ull, 50000000, true},
-	{"alloc", SP_ARG_SIZE, AT(alloc), 1, 1ull << 40, 524287},
-	{"lock", SP_ARG_NANOS, AT(lock_ns), 0, 3600000000000ull, 10000},
-	{"nativemem", SP_ARG_SIZE, AT(nativemem), 0, 1ull << 40, 524288},
+	{"wall", SP_ARG_NANOS, AT(wall_ns), SHORTEST_NS, 3600000000000ull, SP_DEFAULT_WALL_NS,
+		true},
+	{"alloc", SP_ARG_SIZE, AT(alloc), 1, 1ull << 40, SP_DEFAULT_ALLOC},
+	{"lock", SP_ARG_NANOS, AT(lock_ns), 0, 3600000000000ull, SP_DEFAULT_LOCK_NS},
+	{"nativelock", SP_ARG_NANOS, AT(nativelock_ns), 0, 3600000000000ull, SP_DEFAULT_LOCK_NS},
+	{"nativemem", SP_ARG_SIZE, AT(nativemem), 0, 1ull << 40, SP_DEFAULT_NATIVEMEM},
 	{"methods", SP_ARG_TEXT, AT(methods), 0, 0},
 	{"trace", SP_ARG_TEXT, AT(trace), 0, 0},
 	{"live", SP_ARG_FLAG, AT(live), 0, 0},
 	{"allocs", SP_ARG_FLAG, AT(allocs), 0, 0},
 	{"nofree", SP_ARG_FLAG, AT(nofree), 0, 0},
 	{"noredact", SP_ARG_FLAG, AT(noredact), 0, 0},
+	{"cstack", SP_ARG_TEXT, AT(cstack), 0, 0},
+	{"ttsp", SP_ARG_FLAG, AT(ttsp), 0, 0},
+	{"begin", SP_ARG_TEXT, AT(begin), 0, 0},
+	{"end", SP_ARG_TEXT, AT(end), 0, 0},
+	{"alluser", SP_ARG_FLAG, AT(alluser), 0, 0},
+	{"target-cpu", SP_ARG_TEXT, AT(target_cpu), 0, 0},
+	{"kernel", SP_ARG_TEXT, AT(kernel), 0, 0},
 	{"capture", SP_ARG_TEXT, AT(capture), 0, 0},
 	{"perf", SP_ARG_TEXT, AT(perf), 0, 0},
+	{"python", SP_ARG_TEXT, AT(python), 0, 0},
 	{"jstackdepth", SP_ARG_DEPTH, AT(depth), 1, 8192, 0, true},
+	{"depthleft", SP_ARG_DEPTH, AT(depth_left), 1, 8192},
+	{"proc", SP_ARG_SECONDS, AT(proc_ns), 1000000000, 86400000000000ull, SP_DEFAULT_PROC_NS,
+		true},
 	{"memory", SP_ARG_SIZE, AT(memory), 2 << 20, 1 << 30},
+	{"memlimit", SP_ARG_SIZE, AT(memory), 2 << 20, 1 << 30, SP_DEFAULT_MEMORY, true},
 	{"chunksize", SP_ARG_SIZE, AT(chunk_bytes), 64 << 10, 1 << 30, 0, true},
 	{"chunktime", SP_ARG_SECONDS, AT(chunk_ns), 1000000000, 30 * 86400000000000ull, 0, true},
 	{"flush", SP_ARG_SECONDS, AT(flush_ns), 10000000, 3600000000000ull},
@@ -61,28 +76,15 @@ static const struct word words[] = {
 	{"driver-ui", SP_ARG_TEXT, AT(driver_ui), 0, 0},
 };
 
-/* Words of async-profiler, also of its older versions, that ask for nothing a recording lacks: what
- * is made of it, how that looks, how stacks are walked, where its log goes. */
-static const char *const quiet_words[] = {"ann", "clock", "collapsed", "cstack", "dot", "features",
-	"flamegraph", "flat", "framebuf", "height", "jfr", "jfropts", "lib", "log", "loglevel",
-	"mcache", "memlimit", "minwidth", "nobatch", "norm", "otlp", "quiet", "reverse", "inverted",
-	"safemode", "sig", "signal", "simple", "samples", "summary", "svg", "threads", "title",
-	"total", "traces", "tree", "fdtransfer", "record-cpu", "width"};
-
-/* Those that ask for more than is done here: the recording says so. */
-static const char *const undone_words[] = {"allkernel", "alluser", "begin", "end", "exclude",
-	"include", "jfrsync", "nativelock", "nostop", "proc", "ratelimit", "sched", "server",
-	"target-cpu", "tlab", "ttsp"};
-
 void sp_args_init(struct sp_args *a)
 {
 	memset(a, 0, sizeof(*a));
 	memcpy(a->event, "cpu", 4);
-	a->alloc = a->lock_ns = a->nativemem = SP_ARGS_NONE;
-	a->depth = 2048;
-	a->memory = 12u << 20;
-	a->chunk_bytes = 100u << 20;
-	a->chunk_ns = 3600000000000ull;
+	a->alloc = a->lock_ns = a->nativelock_ns = a->nativemem = SP_ARGS_NONE;
+	a->depth = SP_DEFAULT_DEPTH;
+	a->memory = SP_DEFAULT_MEMORY;
+	a->chunk_bytes = SP_DEFAULT_CHUNK_BYTES;
+	a->chunk_ns = SP_DEFAULT_CHUNK_NS;
 	a->flush_ns = 1000000000ull;
 	a->dfs_ns = 30000000000ull;
 	a->fraction = 1000000;
@@ -124,40 +126,25 @@ static int refuse_range(const struct word *w, const char *value, struct sp_err *
 		show(w, w->min, least, sizeof(least)), show(w, w->max, most, sizeof(most)));
 }
 
-/* Events that hooks report: the word for each, where its amount is, and that by default. */
-static const struct {
-	const char *event;
-	size_t offset;
-	uint64_t amount;
-} hooks[] = {
-	{"alloc", offsetof(struct sp_args, alloc), 524287},
-	{"live", offsetof(struct sp_args, alloc), 524287},
-	{"lock", offsetof(struct sp_args, lock_ns), 10000},
-	{"nativemem", offsetof(struct sp_args, nativemem), 524288},
-};
-
 /* Where the amount of an event of the hooks is; NULL: it is none. */
 static uint64_t *amount_of(struct sp_args *a, const char *event)
 {
-	for (size_t i = 0; i < SP_COUNT(hooks); i++)
-		if (strcmp(hooks[i].event, event) == 0)
-			return (uint64_t *)((char *)a + hooks[i].offset);
-	return NULL;
+	const struct sp_record_hook *h = sp_record_hook_find(event);
+
+	return h ? (uint64_t *)((char *)a + find_word(h->word)->offset) : NULL;
 }
 
-static void set_default(struct sp_args *a, const char *event)
+/* Sets the amount of @event, where it has one that was not given, to @amount, or its default. */
+static void set_amount(struct sp_args *a, const char *event, uint64_t amount)
 {
-	for (size_t i = 0; i < SP_COUNT(hooks); i++) {
-		uint64_t *amount = (uint64_t *)((char *)a + hooks[i].offset);
+	uint64_t *at = amount_of(a, event);
 
-		if (strcmp(hooks[i].event, event) == 0 && *amount == SP_ARGS_NONE)
-			*amount = hooks[i].amount;
-	}
+	if (at && *at == SP_ARGS_NONE)
+		*at = amount ? amount : sp_record_hook_find(event)->amount;
 	a->live |= strcmp(event, "live") == 0;
 }
 
-/* Said in the recording: words of async-profiler's that are not done as they stand. */
-static void note(struct sp_args *a, const char *word, const char *value)
+void sp_args_note(struct sp_args *a, const char *word, const char *value)
 {
 	size_t used = strlen(a->ignored);
 
@@ -184,36 +171,34 @@ static int add_text(char *at, const struct word *w, const char *value, struct sp
 	return 0;
 }
 
-/* An event of the hooks stands beside another one; of the others the last counts. */
+/* An event of the hooks is added to another one; of the others the last counts. */
 static int set_event(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
 {
 	uint64_t *given = a->event_given ? amount_of(a, a->event) : NULL;
 	uint64_t *beside = amount_of(a, value);
 
 	if (a->event_given && beside) {
-		set_default(a, value);
+		set_amount(a, value, 0);
 		return 0;
 	}
 	if (given)
-		set_default(a, a->event);
+		set_amount(a, a->event, 0);
 	a->event_given = true;
 	return set_text(a->event, w, value, err);
 }
 
-static int set_number(
-	struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+/* @value: how it was written. */
+static int put_number(
+	struct sp_args *a, const struct word *w, const char *value, uint64_t n, struct sp_err *err)
 {
 	char *at = (char *)a + w->offset;
-	uint64_t n;
 
-	if (sp_arg_value_parse(w->kind, value, &n) < 0)
-		return refuse(w, value, err);
 	if (n == 0 && w->min && w->bare)
 		n = w->bare;
 	/* No depth at all is refused there too. */
 	if (w->bends && (n || w->kind != SP_ARG_DEPTH) && (n < w->min || n > w->max)) {
 		n = n < w->min ? w->min : w->max;
-		note(a, w->name, value);
+		sp_args_note(a, w->name, value);
 	}
 	/* A loop of no length is none. */
 	if ((n < w->min || n > w->max) && (n || w->kind != SP_ARG_LOOP))
@@ -222,6 +207,32 @@ static int set_number(
 		*(uint32_t *)at = (uint32_t)n;
 	else
 		*(uint64_t *)at = n;
+	return 0;
+}
+
+static int set_number(
+	struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+{
+	uint64_t n;
+
+	if (sp_arg_value_parse(w->kind, value, &n) < 0)
+		return refuse(w, value, err);
+	return put_number(a, w, value, n, err);
+}
+
+/* 2048, or 200/40: of a stack with more than 200 frames only 40. */
+static int set_depth(struct sp_args *a, const struct word *w, const char *value, struct sp_err *err)
+{
+	const char *slash = strchr(value, '/');
+	uint64_t left = 0;
+	int r = set_number(a, w, value, err);
+
+	if (r < 0 || !slash)
+		return r;
+	if (sp_count_parse(slash + 1, &left) < 0 || !left)
+		return sp_err_set(err, -EINVAL, "%s: '%s' is not %s", w->name, value,
+			sp_arg_value_what(w->kind));
+	a->depth_left = left;
 	return 0;
 }
 
@@ -241,7 +252,7 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 	}
 	/* Only threads that a program has named to async-profiler: here nobody can. */
 	if (at == a->filter && (!value || !*value)) {
-		note(a, w->name, NULL);
+		sp_args_note(a, w->name, NULL);
 		return 0;
 	}
 	if (!value || !*value)
@@ -250,38 +261,32 @@ static int set_value(struct sp_args *a, const struct word *w, const char *value,
 		return set_event(a, w, value, err);
 	if (at == a->trace || at == a->methods)
 		return add_text(at, w, value, err);
+	if (w->kind == SP_ARG_DEPTH)
+		return set_depth(a, w, value, err);
 	return w->kind == SP_ARG_TEXT ? set_text(at, w, value, err) : set_number(a, w, value, err);
-}
-
-static bool filter_ok(const char *f)
-{
-	return strspn(f, "0123456789-,;: ") == strlen(f);
 }
 
 bool sp_args_hooks(const struct sp_args *a)
 {
 	return a->alloc != SP_ARGS_NONE || a->lock_ns != SP_ARGS_NONE ||
-	       a->nativemem != SP_ARGS_NONE || a->methods[0] || a->trace[0];
+	       a->nativelock_ns != SP_ARGS_NONE || a->nativemem != SP_ARGS_NONE || a->methods[0] ||
+	       a->trace[0];
 }
 
 bool sp_args_only_hooks(const struct sp_args *a)
 {
-	for (size_t i = 0; i < SP_COUNT(hooks); i++)
-		if (strcmp(hooks[i].event, a->event) == 0)
-			return true;
-	return strcmp(a->event, "calls") == 0 || strcmp(a->event, "trace") == 0;
+	return sp_record_hook_find(a->event) || strcmp(a->event, "calls") == 0 ||
+	       strcmp(a->event, "trace") == 0;
 }
 
-/* Without an event what stands beside one is alone, as with async-profiler. */
+/* Without an event what is added to one is alone, as with async-profiler. */
 static void settle_event(struct sp_args *a)
 {
-	const char *event = a->wall_ns			   ? "wall"
-			    : a->alloc != SP_ARGS_NONE	   ? "alloc"
-			    : a->lock_ns != SP_ARGS_NONE   ? "lock"
-			    : a->nativemem != SP_ARGS_NONE ? "nativemem"
-			    : a->trace[0]		   ? "trace"
-							   : "cpu";
+	const char *event = a->wall_ns ? "wall" : a->trace[0] ? "trace" : "cpu";
 
+	for (size_t i = SP_RECORD_HOOKS; i-- > 0 && !a->wall_ns;)
+		if (*amount_of(a, sp_record_hooks[i].event) != SP_ARGS_NONE)
+			event = sp_record_hooks[i].event;
 	if (a->event_given)
 		return;
 	memcpy(a->event, event, strlen(event) + 1);
@@ -294,15 +299,9 @@ static void settle_event(struct sp_args *a)
 /* event=alloc says the same as alloc=SIZE, and nothing else is sampled. */
 static void settle_hooks(struct sp_args *a)
 {
-	for (size_t i = 0; i < SP_COUNT(hooks); i++) {
-		uint64_t *amount = (uint64_t *)((char *)a + hooks[i].offset);
-
-		if (strcmp(hooks[i].event, a->event) == 0 && *amount == SP_ARGS_NONE)
-			*amount = a->interval_ns ? a->interval_ns : hooks[i].amount;
-	}
-	a->live |= strcmp(a->event, "live") == 0;
-	if (a->live && a->alloc == SP_ARGS_NONE)
-		a->alloc = hooks[0].amount;
+	set_amount(a, a->event, a->interval_ns);
+	if (a->live)
+		set_amount(a, "live", 0);
 	if (!a->live)
 		a->allocs = a->alloc != SP_ARGS_NONE;
 }
@@ -324,17 +323,6 @@ static void settle_methods(struct sp_args *a)
 	}
 }
 
-static int check(const struct sp_args *a, struct sp_err *err)
-{
-	if (*a->capture && strcmp(a->capture, "ring") != 0 && strcmp(a->capture, "signal") != 0)
-		return sp_err_set(
-			err, -EINVAL, "capture: '%s' is neither ring nor signal", a->capture);
-	if (!filter_ok(a->filter))
-		return sp_err_set(err, -EINVAL,
-			"filter: '%s' is not a list of thread ids; write 120-127;132", a->filter);
-	return 0;
-}
-
 /* An interval in time of the launcher's is never shorter, async-profiler's may be. */
 static void settle_interval(struct sp_args *a)
 {
@@ -346,94 +334,107 @@ static void settle_interval(struct sp_args *a)
 	for (size_t i = 0; i < SP_COUNT(clocks); i++)
 		if (strcmp(a->event, clocks[i]) == 0) {
 			snprintf(text, sizeof(text), "%lluns", (unsigned long long)a->interval_ns);
-			note(a, "interval", text);
+			sp_args_note(a, "interval", text);
 			a->interval_ns = SHORTEST_NS;
 		}
 }
 
-static bool among(const char *const *words_, size_t n, const char *word)
+void sp_args_set_all(struct sp_args *a)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(words_[i], word) == 0)
-			return true;
-	return false;
-}
-
-static void set_all(struct sp_args *a)
-{
-	static const char *const beside[] = {"alloc", "live", "lock", "nativemem"};
-
 	if (!a->wall_ns)
-		a->wall_ns = 50000000;
-	for (size_t i = 0; i < SP_COUNT(beside); i++)
-		set_default(a, beside[i]);
+		a->wall_ns = SP_DEFAULT_WALL_NS;
+	for (size_t i = 0; i < SP_RECORD_HOOKS; i++)
+		set_amount(a, sp_record_hooks[i].event, 0);
 	a->allocs = true;
 	a->event_given = true;
 }
 
-/* A word that is no option of ours but may be one of async-profiler's. */
-static int set_foreign(struct sp_args *a, const char *word, struct sp_err *err)
+bool sp_args_gated(const struct sp_args *a)
 {
-	if (strcmp(word, "cpu") == 0) {
-		a->event_given = true;
-		memcpy(a->event, "cpu", 4);
-		return 0;
-	}
-	if (strcmp(word, "all") == 0) {
-		set_all(a);
-		return 0;
-	}
-	if (among(quiet_words, SP_COUNT(quiet_words), word))
-		return 0;
-	if (!among(undone_words, SP_COUNT(undone_words), word))
-		return sp_err_set(err, -EINVAL, "'%s' is not an option of the agent", word);
-	note(a, word, NULL);
-	return 0;
+	return a->ttsp || a->begin[0];
 }
 
-/* Takes the next word off *text into @out, undoing "\,"; blanks before it do not count. */
-static bool next_word(const char **text, char *out)
+static void drop_text(struct sp_args *a, const char *word, char *text)
 {
-	const char *p = *text;
-
-	if (!*p)
-		return false;
-	p += strspn(p, " \t");
-	for (; *p && *p != ','; p++) {
-		if (*p == '\\' && p[1] == ',')
-			p++;
-		*out++ = *p;
-	}
-	*out = 0;
-	*text = *p ? p + 1 : p;
-	return true;
+	if (*text)
+		sp_args_note(a, word, NULL);
+	*text = 0;
 }
 
-int sp_args_parse(struct sp_args *a, const char *text, struct sp_err *err)
+/* What the timers of threads sample can be picked by the moment; async-profiler picks more. */
+static void settle_gate(struct sp_args *a)
 {
-	SP_AUTO_FREE char *word = malloc(strlen(text) + 1);
+	bool timed = strcmp(a->event, "cpu") == 0 || strcmp(a->event, "ctimer") == 0;
 
-	if (!word)
-		return sp_err_set(err, -EINVAL, "out of memory");
-	while (next_word(&text, word)) {
-		char *value = strchr(word, '=');
-		const struct word *w;
-		int r;
-
-		if (!*word)
-			continue;
-		if (value)
-			*value++ = 0;
-		w = find_word(word);
-		r = w ? set_value(a, w, value, err) : set_foreign(a, word, err);
-		if (r < 0)
-			return r;
+	/* --ttsp by its long name. */
+	if (strcmp(a->begin, "SafepointSynchronize::begin") == 0 &&
+		strcmp(a->end, "RuntimeService::record_safepoint_synchronized") == 0) {
+		a->ttsp = true;
+		a->begin[0] = a->end[0] = 0;
 	}
+	if (!timed || a->wall_ns || a->ttsp)
+		drop_text(a, "begin", a->begin);
+	if (!a->begin[0])
+		drop_text(a, "end", a->end);
+	if (timed && !a->wall_ns)
+		return;
+	if (a->ttsp)
+		sp_args_note(a, "ttsp", NULL);
+	a->ttsp = false;
+}
+
+/* Only events of the kernel's can be of one CPU. async-profiler's -1 is any. */
+static void settle_cpu(struct sp_args *a)
+{
+	bool timer = strcmp(a->event, "ctimer") == 0 || strcmp(a->event, "itimer") == 0;
+	bool wall = a->wall_ns || strcmp(a->event, "wall") == 0;
+
+	if (a->target_cpu[0] == '-')
+		a->target_cpu[0] = 0;
+	if (timer || wall || sp_args_gated(a) || sp_args_only_hooks(a))
+		drop_text(a, "target-cpu", a->target_cpu);
+}
+
+int sp_args_settle(struct sp_args *a, struct sp_err *err)
+{
+	const char *more = sp_arg_report_settle(a);
+
 	settle_event(a);
 	settle_interval(a);
 	settle_hooks(a);
 	settle_methods(a);
-	return check(a, err);
+	settle_gate(a);
+	settle_cpu(a);
+	if (*more)
+		sp_args_note(a, more, NULL);
+	return sp_args_check(a, err);
+}
+
+int sp_args_put_number(struct sp_args *a, const char *word, uint64_t n, struct sp_err *err)
+{
+	const struct word *w = find_word(word);
+	char value[32];
+
+	return put_number(a, w, show(w, n, value, sizeof(value)), n, err);
+}
+
+int sp_args_put_text(struct sp_args *a, const char *word, const char *value, struct sp_err *err)
+{
+	const struct word *w = find_word(word);
+
+	return *value ? set_text((char *)a + w->offset, w, value, err) : 0;
+}
+
+int sp_args_put_word(struct sp_args *a, const char *word, const char *value, struct sp_err *err)
+{
+	const struct word *w = find_word(word);
+
+	return w ? set_value(a, w, value, err) : -ENOENT;
+}
+
+const void *sp_args_at(const struct sp_args *a, const char *word)
+{
+	return (const char *)a + find_word(word)->offset;
 }
 
 bool sp_args_has_tid(const struct sp_args *a, uint32_t tid)
@@ -457,5 +458,5 @@ uint64_t sp_args_interval(const struct sp_args *a)
 {
 	if (a->interval_ns)
 		return a->interval_ns;
-	return strcmp(a->event, "wall") == 0 ? 50000000 : 10000000;
+	return strcmp(a->event, "wall") == 0 ? SP_DEFAULT_WALL_NS : SP_DEFAULT_INTERVAL_NS;
 }

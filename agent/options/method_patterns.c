@@ -1,6 +1,7 @@
 /* See method_patterns.h. */
 #include "method_patterns.h"
 
+#include "base/descriptor.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -13,7 +14,23 @@ static bool matches(const char *pattern, const char *name)
 	return fnmatch(pattern, name, FNM_NOESCAPE) == 0;
 }
 
-/* The last dot stands between class and method. */
+/* With or without the type that it returns. */
+static bool fits(const struct sp_method_name *n, const char *descriptor)
+{
+	size_t len = strlen(n->descriptor);
+
+	return strncmp(n->descriptor, descriptor, len) == 0 &&
+	       (!len || !descriptor[len] || n->descriptor[len - 1] == ')');
+}
+
+static bool is_it(const struct sp_method_name *n, const char *class_name, const char *method,
+	const char *descriptor)
+{
+	return matches(n->class_name, class_name) && matches(n->method, method) &&
+	       fits(n, descriptor);
+}
+
+/* The last dot is between class and method. */
 static int split(struct sp_method_name *n, const char *text, size_t len, struct sp_err *err)
 {
 	const char *dot = memrchr(text, '.', len);
@@ -47,23 +64,41 @@ static int parse_amount(
 	return 0;
 }
 
+/* NAME, NAME(…), either with :AMOUNT. Returns how long it was, or -EINVAL. */
+static int parse_one(struct sp_method_name *n, const char *text, bool times, struct sp_err *err)
+{
+	size_t name = strcspn(text, ":;("), described = sp_descriptor_length(text + name);
+	size_t at = name + described, len = at + strcspn(text + at, ";");
+	int r = split(n, text, name, err);
+
+	if (r < 0)
+		return r;
+	if (text[name] == '(' && (!described || (text[at] && !strchr(":;", text[at]))))
+		return sp_err_set(err, -EINVAL,
+			"'%s' is not the descriptor of a Java method; write "
+			"(ILjava/lang/String;)V or (ILjava/lang/String;)",
+			text + name);
+	if (described >= sizeof(n->descriptor))
+		return sp_err_set(err, -EINVAL, "'%.60s…' is too long for a Java method", text);
+	snprintf(n->descriptor, sizeof(n->descriptor), "%.*s", (int)described, text + name);
+	r = at < len ? parse_amount(n, text + at + 1, len - at - 1, times, err) : 0;
+	return r < 0 ? r : (int)len;
+}
+
 int sp_method_patterns_parse(struct sp_method_patterns *m, const char *text, bool times,
 	uint64_t amount, struct sp_err *err)
 {
 	while (*text) {
-		size_t len = strcspn(text, ";"), name = strcspn(text, ":;");
 		struct sp_method_name *n = &m->names[m->count];
-		int r;
+		int len;
 
 		if (m->count == SP_METHODS_MAX)
 			return sp_err_set(err, -EINVAL, "at most %d Java methods", SP_METHODS_MAX);
 		n->amount = amount;
 		atomic_store(&n->found, false);
-		r = split(n, text, name, err);
-		if (r == 0 && name < len)
-			r = parse_amount(n, text + name + 1, len - name - 1, times, err);
-		if (r < 0)
-			return r;
+		len = parse_one(n, text, times, err);
+		if (len < 0)
+			return len;
 		m->count++;
 		text += len + (text[len] == ';');
 	}
@@ -78,22 +113,20 @@ bool sp_method_patterns_of_class(const struct sp_method_patterns *m, const char 
 	return false;
 }
 
-int32_t sp_method_patterns_find(
-	const struct sp_method_patterns *m, const char *class_name, const char *method)
+int32_t sp_method_patterns_find(const struct sp_method_patterns *m, const char *class_name,
+	const char *method, const char *descriptor)
 {
 	for (uint32_t i = 0; i < m->count; i++)
-		if (matches(m->names[i].class_name, class_name) &&
-			matches(m->names[i].method, method))
+		if (is_it(&m->names[i], class_name, method, descriptor))
 			return (int32_t)i;
 	return -1;
 }
 
-void sp_method_patterns_mark(
-	struct sp_method_patterns *m, const char *class_name, const char *method)
+void sp_method_patterns_mark(struct sp_method_patterns *m, const char *class_name,
+	const char *method, const char *descriptor)
 {
 	for (uint32_t i = 0; i < m->count; i++)
-		if (matches(m->names[i].class_name, class_name) &&
-			matches(m->names[i].method, method))
+		if (is_it(&m->names[i], class_name, method, descriptor))
 			atomic_store(&m->names[i].found, true);
 }
 
@@ -112,9 +145,10 @@ void sp_method_patterns_missing(const struct sp_method_patterns *m, char *buf, s
 
 		if (atomic_load(&n->found))
 			continue;
-		snprintf(buf + used, size - used, "%s%s.%s", used ? ", " : "", n->class_name,
-			n->method);
+		snprintf(buf + used, size - used, "%s%s", used ? ", " : "", n->class_name);
 		for (char *p = buf + used; (p = strchr(p, '/'));)
 			*p = '.';
+		used = strlen(buf);
+		snprintf(buf + used, size - used, ".%s%s", n->method, n->descriptor);
 	}
 }

@@ -1,5 +1,5 @@
-/* Java methods as users name them: java.util.HashMap.put, org.apache.spark.*.Foo.bar*, with an
- * amount behind a colon. Plain functions, no JVM. */
+/* Java methods as users name them: java.util.HashMap.put, org.apache.spark.*.Foo.bar*, a.B.c(I)V,
+ * with an amount behind a colon. Plain functions, no JVM. */
 #ifndef SP_AGENT_OPTIONS_METHOD_PATTERNS_H
 #define SP_AGENT_OPTIONS_METHOD_PATTERNS_H
 
@@ -15,6 +15,7 @@
 struct sp_method_name {
 	char class_name[192]; /* as class files have it: java/util/HashMap; * is any text */
 	char method[96];
+	char descriptor[160]; /* (Ljava/lang/String;)V, or without the type behind; "": any */
 	uint64_t amount;
 	_Atomic bool found; /* a class has it */
 };
@@ -33,16 +34,16 @@ int sp_method_patterns_parse(struct sp_method_patterns *m, const char *text, boo
 bool sp_method_patterns_of_class(const struct sp_method_patterns *m, const char *class_name);
 
 /* The first name that means this method; -1: none. */
-int32_t sp_method_patterns_find(
-	const struct sp_method_patterns *m, const char *class_name, const char *method);
+int32_t sp_method_patterns_find(const struct sp_method_patterns *m, const char *class_name,
+	const char *method, const char *descriptor);
 
 /* Notes that there is this method. Any thread. */
-void sp_method_patterns_mark(
-	struct sp_method_patterns *m, const char *class_name, const char *method);
-/* … or that there may be: the class does not tell its methods yet. */
+void sp_method_patterns_mark(struct sp_method_patterns *m, const char *class_name,
+	const char *method, const char *descriptor);
+/* … or that there may be: the class does not show its methods yet. */
 void sp_method_patterns_mark_class(struct sp_method_patterns *m, const char *class_name);
 
-/* Adds the names that nobody had to @buf, with commas. */
+/* Adds the patterns that matched no method to @buf, with commas. */
 void sp_method_patterns_missing(const struct sp_method_patterns *m, char *buf, size_t size);
 
 #endif

@@ -41,7 +41,7 @@ static jobject new_mode(JNIEnv *env, jshort bits)
 	return m ? (*env)->NewObject(env, c, m, bits) : NULL;
 }
 
-static bool set(JNIEnv *env, jobject conf, jmethodID m, const char *key, bool value)
+static bool set_conf(JNIEnv *env, jobject conf, jmethodID m, const char *key, bool value)
 {
 	jstring text = (*env)->NewStringUTF(env, key);
 
@@ -69,10 +69,10 @@ static jobject configuration(JNIEnv *env, jobject spark, const char *path)
 
 	snprintf(uncached, sizeof(uncached), "fs.%.*s.impl.disable.cache", (int)strcspn(path, ":"),
 		path);
-	if (!m || !set(env, made, m, uncached, true) ||
-		!set(env, made, m, "fs.automatic.close", false) ||
-		!set(env, made, m, "dfs.client.block.write.replace-datanode-on-failure.best-effort",
-			true))
+	if (!m || !set_conf(env, made, m, uncached, true) ||
+		!set_conf(env, made, m, "fs.automatic.close", false) ||
+		!set_conf(env, made, m,
+			"dfs.client.block.write.replace-datanode-on-failure.best-effort", true))
 		return NULL;
 	return made;
 }
@@ -86,7 +86,7 @@ static bool is_secure(JNIEnv *env)
 	return !sp_jni_failed(env) && secure;
 }
 
-/* Who submitted: with --proxy-user the driver's process belongs to somebody else, and only what
+/* Who submitted: with --proxy-user the driver's process belongs to another user, and only what
  * runs below SparkSubmit's doAs is that user; executors write as him. NULL where there is no
  * context; *ret_none: there may be one later, for it is known when it is whole. */
 static jstring context_user(JNIEnv *env, bool *ret_none)
@@ -161,17 +161,6 @@ static bool hold_connection(JNIEnv *env, jobject spark, jobject conf)
 	return !sp_jni_failed(env);
 }
 
-static jobject spark_env(JNIEnv *env)
-{
-	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
-	jmethodID get =
-		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
-		  : NULL;
-	jobject spark = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL;
-
-	return (*env)->ExceptionCheck(env) ? NULL : spark;
-}
-
 static int enter(JNIEnv *env, struct sp_err *err)
 {
 	if ((*env)->PushLocalFrame(env, FRAME_REFS) == 0)
@@ -207,7 +196,7 @@ int sp_hadoop_fs_open(struct sp_hadoop_fs **ret, JNIEnv *env, const char *uri, s
 		free(h);
 		return r;
 	}
-	spark = spark_env(env);
+	spark = sp_jni_spark_env(env);
 	if (spark) {
 		path = new_path(env, uri);
 		conf = path ? configuration(env, spark, uri) : NULL;
@@ -223,7 +212,7 @@ int sp_hadoop_fs_open(struct sp_hadoop_fs **ret, JNIEnv *env, const char *uri, s
 		free(h);
 		return r;
 	}
-	if (held) /* any question makes the connection; what comes of it is told later */
+	if (held) /* any question makes the connection; its result comes later */
 		sp_hadoop_fs_length(h, env, uri, &length, NULL);
 	*ret = h;
 	return 0;
@@ -294,7 +283,7 @@ static jobject open_out(JNIEnv *env, jobject fs, jobject path, bool append)
 }
 
 /* Returns 0, or -errno where @fd cannot be read; an exception stays. */
-static int copy(JNIEnv *env, jobject out, int fd)
+static int copy_file(JNIEnv *env, jobject out, int fd)
 {
 	jclass c = (*env)->GetObjectClass(env, out);
 	jmethodID write = (*env)->GetMethodID(env, c, "write", "([BII)V");
@@ -345,7 +334,7 @@ int sp_hadoop_fs_put(struct sp_hadoop_fs *h, JNIEnv *env, const char *path, cons
 	if (out) {
 		*ret_touched = true;
 		for (size_t i = 0; i < n && r == 0 && !(*env)->ExceptionCheck(env); i++)
-			r = copy(env, out, fds[i]);
+			r = copy_file(env, out, fds[i]);
 		if (r < 0)
 			sp_err_set(err, r, "the local copy: %s", strerror(-r));
 		close_out(env, out, err, &r);

@@ -15,7 +15,8 @@
 struct sp_hadoop_fs;
 
 /* Returns 0; -EAGAIN where Spark has not come so far yet; -errno with a sentence. */
-int sp_hadoop_fs_open(struct sp_hadoop_fs **ret, JNIEnv *env, const char *uri, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_hadoop_fs_open(
+	struct sp_hadoop_fs **ret, JNIEnv *env, const char *uri, struct sp_err *err);
 void sp_hadoop_fs_close(struct sp_hadoop_fs *h, JNIEnv *env);
 
 /* Writes all of @fds, one behind the other, to a new file with its directories, of the modes that
@@ -29,13 +30,13 @@ int sp_hadoop_fs_put(struct sp_hadoop_fs *h, JNIEnv *env, const char *path, cons
 int sp_hadoop_fs_length(
 	struct sp_hadoop_fs *h, JNIEnv *env, const char *path, uint64_t *ret, struct sp_err *err);
 
-/* Lets go of a file whose writer failed: HDFS keeps it for him, also against ourselves, and across
- * a restart of its NameNode. Returns 1 where nobody has it, 0 where that takes a while; -ENOENT;
- * -errno with a sentence. */
+/* Releases a file after its writer failed: HDFS keeps it for that writer, also against ourselves,
+ * and across a restart of its NameNode. Returns 1 where no client has it open, 0 where that takes a
+ * while; -ENOENT; -errno with a sentence. */
 int sp_hadoop_fs_release(struct sp_hadoop_fs *h, JNIEnv *env, const char *path, struct sp_err *err);
 
-/* Cuts a file that nobody has back to @length; with 0 it is removed. It may take effect later: ask
- * for the length. Returns 0 or -errno with a sentence. */
+/* Cuts a file that no client has open back to @length; with 0 it is removed. It may take effect
+ * later: ask for the length. Returns 0 or -errno with a sentence. */
 int sp_hadoop_fs_cut(
 	struct sp_hadoop_fs *h, JNIEnv *env, const char *path, uint64_t length, struct sp_err *err);
 

@@ -2,6 +2,7 @@
 #include "remote_upload.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "hadoop_fs.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
@@ -63,7 +64,7 @@ struct sp_remote_upload {
 	bool ended;
 };
 
-static void drop(struct sp_remote_upload *d)
+static void drop_holder(struct sp_remote_upload *d)
 {
 	if (!d || atomic_fetch_sub(&d->holders, 1) > 1)
 		return;
@@ -93,13 +94,13 @@ static void say_waiting(struct sp_remote_upload *d, const struct sp_err *err)
 
 /* What came of a failed attempt is cut off again. Returns 0 where the file is as we left it, or
  * another is to be begun. */
-static int settle(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
+static int settle_file(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
 	uint64_t length = 0;
 	int released = sp_hadoop_fs_release(d->fs, env, d->path, err);
 	int r = released < 0 ? released : sp_hadoop_fs_length(d->fs, env, d->path, &length, err);
 
-	if (r == -ENOENT) { /* not there after all, or somebody has removed it */
+	if (r == -ENOENT) { /* not there after all, or removed meanwhile */
 		d->length = 0;
 		d->begun = false;
 		d->doubts = 0;
@@ -122,13 +123,11 @@ static int settle(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 }
 
 /* Without memory for that a file stays: its name is found taken. */
-static void remember(struct sp_remote_upload *d)
+static void remember_path(struct sp_remote_upload *d)
 {
-	struct made *x = realloc(d->made, (d->n_made + 1) * sizeof(*x));
-	char *path = x ? strdup(d->path) : NULL;
+	bool has_room = sp_grow_one(&d->made, d->n_made, sizeof(*d->made)) == 0;
+	char *path = has_room ? strdup(d->path) : NULL;
 
-	if (x)
-		d->made = x;
 	if (path)
 		d->made[d->n_made++] = (struct made){d->turn, path};
 }
@@ -179,7 +178,7 @@ static int create(
 		d->number += r == -EEXIST && !touched;
 	} while (r == -EEXIST && !touched && ++tries < NAMES);
 	if ((r == 0 || touched) && sp_segments_turn(d->pieces).keep)
-		remember(d);
+		remember_path(d);
 	if (r < 0 && touched) {
 		d->begun = true;
 		d->length = 0;
@@ -194,7 +193,7 @@ static int send(
 	bool touched = false;
 	uint64_t bytes = 0;
 	struct stat st;
-	int r = d->doubts ? settle(d, env, err) : 0;
+	int r = d->doubts ? settle_file(d, env, err) : 0;
 
 	if (r == 0)
 		r = begin_turn(d, env, err);
@@ -246,7 +245,7 @@ static int open_files(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *er
 	return r;
 }
 
-/* The new one first: a driver whose Spark has stopped keeps what it has. */
+/* The new one first: a driver with a stopped Spark keeps what it has. */
 static bool reopen(struct sp_remote_upload *d, JNIEnv *env)
 {
 	struct sp_hadoop_fs *fs;
@@ -259,7 +258,7 @@ static bool reopen(struct sp_remote_upload *d, JNIEnv *env)
 	return true;
 }
 
-/* Hadoop's FileSystem.closeAll() in somebody's code closes ours too. */
+/* Hadoop's FileSystem.closeAll() in the application closes ours too. */
 static int send_or_reopen(
 	struct sp_remote_upload *d, JNIEnv *env, const int *fds, size_t n, struct sp_err *err)
 {
@@ -289,7 +288,7 @@ static int send_all(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 			sp_segments_keep(d->pieces);
 		}
 	}
-	if (r == 0 || r == -EAGAIN) /* there is Spark to wait for, or a file: somebody answers */
+	if (r == 0 || r == -EAGAIN) /* there is Spark to wait for, or a file: a server answers */
 		atomic_store(&d->silent_ns, 0);
 	return r;
 }
@@ -319,7 +318,7 @@ static bool over(const struct sp_remote_upload *d, int r, bool failing)
 	return r != -EAGAIN && (failing || r == -EACCES || r == -EDQUOT);
 }
 
-static void work(struct sp_remote_upload *d, JNIEnv *env)
+static void upload_segments(struct sp_remote_upload *d, JNIEnv *env)
 {
 	struct sp_err err = {{0}};
 	bool failing = false;
@@ -343,7 +342,7 @@ static void work(struct sp_remote_upload *d, JNIEnv *env)
 	d->fs = NULL;
 }
 
-/* What could not be sent is not lost, but somebody must know where it is. */
+/* What could not be sent is not lost, but the user must know where it is. */
 static void say_rest(struct sp_remote_upload *d)
 {
 	size_t n = sp_segments_wait(d->pieces, 0);
@@ -369,7 +368,7 @@ static void *run(void *arg)
 	sp_threads_exclude_self(d->threads);
 	sp_sched_slice_short();
 	if ((*d->vm)->AttachCurrentThreadAsDaemon(d->vm, (void **)&env, &attach) == JNI_OK) {
-		work(d, env);
+		upload_segments(d, env);
 		(*d->vm)->DetachCurrentThread(d->vm);
 	}
 	say_rest(d);
@@ -377,7 +376,7 @@ static void *run(void *arg)
 	d->ended = true;
 	pthread_cond_broadcast(&d->over);
 	pthread_mutex_unlock(&d->lock);
-	drop(d);
+	drop_holder(d);
 	return NULL;
 }
 
@@ -404,7 +403,7 @@ int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_
 	r = sp_own_thread_start_alone("sparkprof-dfs", SP_STACK_JAVA, run, d);
 	if (r < 0) {
 		d->holders = 1;
-		drop(d);
+		drop_holder(d);
 		return sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
 	}
 	*ret = d;
@@ -445,5 +444,5 @@ void sp_remote_upload_finish(struct sp_remote_upload *d, uint64_t limit_ns)
 
 void sp_remote_upload_free(struct sp_remote_upload *d)
 {
-	drop(d);
+	drop_holder(d);
 }

@@ -13,10 +13,11 @@
 
 struct sp_remote_upload;
 
-/* @segments is shared; @threads is borrowed until sp_remote_upload_finish(). @say (any thread) is
- * told, once, that segments have to wait. Returns 0 or -errno with a sentence. */
-int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_segments *pieces,
-	struct sp_threads *threads, sp_say_fn *say, void *say_ctx, struct sp_err *err);
+/* @segments is shared; @threads is borrowed until sp_remote_upload_finish(). @say (any thread)
+ * reports, once, that segments have to wait. Returns 0 or -errno with a sentence. */
+__attribute__((warn_unused_result)) int sp_remote_upload_start(struct sp_remote_upload **ret,
+	JavaVM *vm, struct sp_segments *pieces, struct sp_threads *threads, sp_say_fn *say,
+	void *say_ctx, struct sp_err *err);
 
 /* After sp_segments_finish(): waits until everything is there, at most @limit_ns, less where
  * nothing arrives any more, and ends the thread. One that the network keeps longer ends by itself.

@@ -17,11 +17,14 @@ bool sp_segments_is_remote(const char *file)
 	return n && strncmp(file + n, ":/", 2) == 0 && strncmp(file, "file:", 5) != 0;
 }
 
-/* Puts what tells apart before the extension: x.jfr → x.2.jfr, x-4711.jfr. */
-static void add_mark(char *path, size_t size, bool pid, uint64_t number)
+/* Puts what makes it unique before the extension, or before @whole: x.jfr → x.2.jfr, x-4711.jfr. */
+static void add_mark(char *path, size_t size, const char *whole, bool pid, uint64_t number)
 {
 	char *slash = strrchr(path, '/'), *dot = strrchr(path, '.'), end[64] = "";
-	size_t n;
+	size_t n = strlen(path), len = strlen(whole);
+
+	if (len && n > len && strcmp(path + n - len, whole) == 0)
+		dot = path + n - len;
 
 	if (dot && dot > (slash ? slash + 1 : path) && strlen(dot) < sizeof(end)) {
 		snprintf(end, sizeof(end), "%s", dot);
@@ -89,7 +92,8 @@ int sp_segments_name(const struct sp_segments *p, const struct sp_spark_identity
 	int r = expand(p, p->pattern, false, id, x, ret, err);
 
 	if (r == 0 && (p->numbered || x->marked || x->clash))
-		add_mark(ret, SP_SEGMENTS_PATH, x->clash, p->numbered || x->marked ? x->round : 0);
+		add_mark(ret, SP_SEGMENTS_PATH, p->end, x->clash,
+			p->numbered || x->marked ? x->round : 0);
 	return r;
 }
 
@@ -111,7 +115,7 @@ int sp_segments_remote(
 	if (r < 0)
 		return r;
 	if (n)
-		add_mark(path, sizeof(path), false, n);
+		add_mark(path, sizeof(path), "", false, n);
 	if (strlen(path) >= size)
 		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
 	snprintf(ret, size, "%s", path);

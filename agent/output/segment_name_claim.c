@@ -1,6 +1,6 @@
 /* Names that belong to this JVM while it records: see segments_internal.h. The lock of a file goes
  * with its descriptor, and a segment that is complete has none any more: a child with the same
- * options would write over it. So the name of the first one stands for all. It is held as a socket
+ * options would write over it. So the name of the first one is held for all. It is held as a socket
  * in the abstract namespace, which leaves no file and goes with the process. */
 #include "segments_internal.h"
 

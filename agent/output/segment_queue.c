@@ -79,7 +79,7 @@ size_t sp_segments_take(struct sp_segments *p, int *ret_fds, size_t max)
 			fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)
 			ret_fds[n++] = fd;
-		else if (n == 0 || errno == ENOENT) /* somebody has removed it */
+		else if (n == 0 || errno == ENOENT) /* it was removed */
 			sp_segments_remove(p, n);
 		else
 			break;
@@ -87,6 +87,26 @@ size_t sp_segments_take(struct sp_segments *p, int *ret_fds, size_t max)
 	p->taken = n;
 	pthread_mutex_unlock(&p->lock);
 	return n;
+}
+
+bool sp_segments_reports(const struct sp_segments *p)
+{
+	return p->end[0];
+}
+
+bool sp_segments_oldest(struct sp_segments *p, char *ret, size_t size)
+{
+	char path[SP_SEGMENTS_PATH];
+	bool there;
+
+	pthread_mutex_lock(&p->lock);
+	there = p->n_done && p->done[0].complete &&
+		sp_segments_name(p, &p->id, &p->done[0], path, NULL) == 0 && strlen(path) < size;
+	if (there)
+		snprintf(ret, size, "%s", path);
+	p->taken = there;
+	pthread_mutex_unlock(&p->lock);
+	return there;
 }
 
 void sp_segments_sent(struct sp_segments *p)

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/name_template.h"
 #include "options/arg_values.h"
 
@@ -28,7 +29,7 @@
 #define ROOM	 (1u << 20)   /* on a disk that has less no file is begun */
 #define WAITING	 (1ull << 30) /* bytes that wait for the cluster, where maxdisk= says nothing */
 
-/* Makes the directories above @path. What cannot be made is told when the file is opened. */
+/* Makes the directories above @path. What cannot be made is reported when the file is opened. */
 static void make_directories(char *path)
 {
 	for (char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
@@ -49,8 +50,8 @@ static bool has_room(int fd, uint64_t own)
 	return (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize + own >= ROOM;
 }
 
-/* A link may have been laid there by somebody else: what it leads to is left alone as what is no
- * recording is, and what could never be one is told. */
+/* A link may have been made there by another user: what it leads to is left alone as what is no
+ * recording is, and what could never be one is reported. */
 static int refuse_link(const char *path)
 {
 	struct stat st;
@@ -60,8 +61,8 @@ static int refuse_link(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? -EINVAL : -EEXIST;
 }
 
-/* Made here, or made here before: what is there of somebody else's is his to read, to change and to
- * have laid there for us, with a name that can be guessed in a directory of all. The recording
+/* Made here, or made here before: what another user owns there he may read and change, and may
+ * have made for us, with a name that can be guessed in a directory of all. The recording
  * holds the command line: not for all to read, but for the group, as which YARN collects logs. */
 static int open_own(const char *path)
 {
@@ -150,6 +151,8 @@ static void set_patterns(struct sp_segments *p, const struct sp_args *args)
 
 	p->loop = args->loop;
 	p->maxdisk = args->maxdisk;
+	if (args->report[0])
+		snprintf(p->end, sizeof(p->end), "%s.jfr", args->report_ext);
 	if (!sp_segments_is_remote(args->file)) {
 		memcpy(p->pattern, args->file, sizeof(p->pattern));
 		return;
@@ -322,17 +325,7 @@ bool sp_segments_due(const struct sp_segments *p, uint64_t now_ns, uint64_t byte
 
 static int make_place(struct sp_segments *p)
 {
-	size_t cap = p->cap ? p->cap * 2 : 16;
-	struct sp_segment *x;
-
-	if (p->n_done < p->cap)
-		return 0;
-	x = realloc(p->done, cap * sizeof(*x));
-	if (!x)
-		return -ENOMEM;
-	p->done = x;
-	p->cap = cap;
-	return 0;
+	return sp_grow(&p->done, &p->cap, p->n_done, sizeof(*p->done), 16);
 }
 
 /* @turn: it goes to another file in the cluster. */
@@ -473,7 +466,8 @@ const char *sp_segments_outputs(struct sp_segments *p, char *buf, size_t size)
 {
 	buf[0] = 0;
 	pthread_mutex_lock(&p->lock);
-	if (p->path[0] && !p->remote[0] && !strchr(p->path, '\n') && strlen(p->path) + 8 < size)
+	if (p->path[0] && !p->remote[0] && !p->end[0] && !strchr(p->path, '\n') &&
+		strlen(p->path) + 8 < size)
 		snprintf(buf, size, "jfr %s\n", p->path);
 	pthread_mutex_unlock(&p->lock);
 	return buf;

@@ -1,7 +1,7 @@
 /* The files of a JVM that records from its start: named after file=, made with their directories,
  * and one segment after another where loop= or maxdisk= want it. Where the name wants ids that are
  * not known yet, a file bears a name for the time being and is renamed when they are. Where file=
- * is of the cluster (hdfs://…), the segments lie in localdir= until somebody has taken them there.
+ * is of the cluster (hdfs://…), the segments lie in localdir= until they were copied there.
  * Context: opened before the recording starts, then the collector's; where it says so, any
  * thread. */
 #ifndef SP_AGENT_OUTPUT_SEGMENTS_H
@@ -18,8 +18,9 @@ struct sp_segments;
 /* Opens the first segment. *ret_fd is the caller's. Nobody else writes to the file: one that
  * another JVM has open gets this process's id into its name. Returns 0, or -errno with a sentence
  * that names the file; nothing is left then. */
-int sp_segments_new(struct sp_segments **ret, const struct sp_args *args,
-	const struct sp_spark_identity *id, int *ret_fd, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_segments_new(struct sp_segments **ret,
+	const struct sp_args *args, const struct sp_spark_identity *id, int *ret_fd,
+	struct sp_err *err);
 /* Goes on, after sp_segments_finish, in a file beside the others. As sp_segments_new; one that
  * cannot be opened changes nothing. */
 int sp_segments_again(struct sp_segments *p, int *ret_fd, struct sp_err *err);
@@ -40,7 +41,7 @@ bool sp_segments_is_remote(const char *file);
 /* Ends the segment in hand at the next look. Any thread. */
 void sp_segments_hurry(struct sp_segments *p);
 
-/* No segment follows the one in hand, which is complete: so many bytes and samples. */
+/* No segment follows the current one, which is complete with @bytes and @samples. */
 void sp_segments_finish(struct sp_segments *p, uint64_t bytes, uint64_t samples);
 
 /* For segments that wait. Any thread, one at a time.
@@ -53,6 +54,11 @@ size_t sp_segments_take(struct sp_segments *p, int *ret_fds, size_t max);
 void sp_segments_sent(struct sp_segments *p);
 void sp_segments_keep(struct sp_segments *p);
 
+/* For who makes reports. reports: are segments to become some? oldest: the name of the oldest
+ * complete segment, which is taken; false: there is none. */
+bool sp_segments_reports(const struct sp_segments *p);
+bool sp_segments_oldest(struct sp_segments *p, char *ret, size_t size);
+
 /* For a dump of a recording that goes to the cluster: opens for reading the complete segments that
  * are still here, oldest first, at most @max; the caller closes them. @in_hand: the segment in
  * hand, which is not among them. @ret_gone: a sentence about those that are not here any more, or
@@ -64,7 +70,7 @@ size_t sp_segments_here(
  * oldest segment; segments that are taken together are of one turn. Any thread. */
 struct sp_turn {
 	uint64_t number; /* from 1 */
-	uint64_t keep;	 /* so many turns are kept there, by %n{MAX}; 0: all */
+	uint64_t keep;	 /* turns that are kept there, by %n{MAX}; 0: all */
 	bool named;	 /* each has a name of its own, by %n or %t */
 };
 struct sp_turn sp_segments_turn(struct sp_segments *p);
@@ -85,7 +91,7 @@ bool sp_segments_due(const struct sp_segments *p, uint64_t now_ns, uint64_t byte
  * segment in hand goes on, and the next look is a while later. */
 int sp_segments_next(struct sp_segments *p, uint64_t now_ns, struct sp_err *err);
 
-/* The segment before the one that was opened last is complete: so many bytes and samples. */
+/* The segment before the one that was opened last is complete, with @bytes and @samples. */
 void sp_segments_ended(struct sp_segments *p, uint64_t bytes, uint64_t samples);
 
 /* Removes the oldest segments until all of them, with @bytes in hand, fit into maxdisk=. Returns

@@ -25,13 +25,15 @@ struct sp_segments {
 	_Atomic uint32_t holders;
 	char pattern[sizeof(((struct sp_args *)0)->file)];
 	char remote[sizeof(((struct sp_args *)0)->file)]; /* "": the files stay here */
+	char end[40]; /* what names end in, where that is more than an extension: ".html.jfr" */
 	uint64_t loop, maxdisk;	   /* how long a segment is (arg_values.h), or 0 */
 	uint64_t turn;		   /* loop= of a recording that goes to the cluster, else 0 */
 	uint64_t loop_ns, turn_ns; /* of those in hand */
-	bool numbered; /* a number goes before the extension: the pattern tells no rounds apart */
+	bool numbered; /* a number goes before the extension: the pattern gives all rounds one name
+			*/
 	bool shared;   /* another JVM has the same names: ours have the pid in them */
 	int claim_fd;  /* -1: none */
-	void (*failed)(struct sp_segments *p); /* NULL: nobody minds */
+	void (*failed)(struct sp_segments *p); /* NULL: not needed */
 	struct sp_spark_identity id;
 	char stand_in[320];	     /* for an id that is not known */
 	pthread_mutex_t lock;	     /* for what follows: others ask for the name */
@@ -40,7 +42,7 @@ struct sp_segments {
 	struct sp_segment now;
 	uint64_t began_ns, turn_began_ns, retry_ns;
 	bool over;    /* there is no segment in hand any more */
-	size_t taken; /* so many, the oldest, are on their way to the cluster */
+	size_t taken; /* how many, the oldest ones, are being uploaded */
 	bool woken;
 	_Atomic bool hurry;
 	pthread_cond_t came;

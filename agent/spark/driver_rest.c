@@ -3,10 +3,12 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "driver_rest_parse.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
 #include "jvm_http.h"
+#include "plan_graph.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,8 +23,17 @@
 #define AGAIN_NS   3000000000ull  /* a driver's UI may come up later, or be slow at first */
 #define DOUBLED	   4		  /* how often that grows */
 #define LAST_NS	   1000000000ull  /* for the stages that are left at the end */
+#define PLANS	   32		  /* queries that run, of which more may be known later */
 #define RUNNING	   8		  /* stages with tasks that run at the end */
 #define ALL_NS	   10000000000ull /* between questions for all jobs: many of them are megabytes */
+
+/* A query that had not ended when the driver was asked: with adaptive execution its plan grows. */
+struct open_plan {
+	int64_t sql;
+	uint64_t next_ns; /* when it is asked for again */
+	unsigned asked;
+	uint64_t hash; /* of what the recording has */
+};
 
 struct sp_driver_rest {
 	JavaVM *vm;
@@ -37,7 +48,9 @@ struct sp_driver_rest {
 	struct sp_stage_about about;
 	struct sp_buf text, running, jobs; /* running: the driver's jobs, as of this round */
 	bool running_known, jobs_known;
-	bool told;	       /* a name, ever */
+	bool named; /* a name, ever */
+	struct open_plan plans[PLANS];
+	uint32_t plan_count;
 	uint64_t jobs_next_ns; /* when all jobs may be asked for again */
 	struct sp_own_thread *thread;
 	pthread_mutex_t lock;
@@ -106,8 +119,8 @@ static bool search(struct sp_driver_rest *r, JNIEnv *env)
 	return false;
 }
 
-/* The job that runs the stage that r->text tells of. One that has ended is only among all jobs, and
- * then a running one may have the stage as well, to find its output. */
+/* The job that runs the stage that r->text describes. One that has ended is only among all jobs,
+ * and then a running one may have the stage as well, to find its output. */
 static void find_job(struct sp_driver_rest *r, JNIEnv *env)
 {
 	struct sp_stage_about *a = &r->about;
@@ -176,7 +189,76 @@ static void ask_running(struct sp_driver_rest *r, JNIEnv *env)
 	free(list);
 }
 
-/* Returns whether the driver told of the stage: it may be slow, and hears of a stage from a queue.
+static struct open_plan *find_plan(struct sp_driver_rest *r, int64_t sql)
+{
+	for (uint32_t i = 0; i < r->plan_count; i++)
+		if (r->plans[i].sql == sql)
+			return &r->plans[i];
+	return NULL;
+}
+
+/* One that is new; the one that has not been asked for longest gives way. */
+static struct open_plan *add_plan(struct sp_driver_rest *r, int64_t sql)
+{
+	struct open_plan *x = &r->plans[0];
+
+	if (r->plan_count < PLANS)
+		r->plan_count++;
+	else
+		memmove(x, x + 1, (PLANS - 1) * sizeof(*x));
+	x = &r->plans[r->plan_count - 1];
+	*x = (struct open_plan){.sql = sql};
+	return x;
+}
+
+/* Its generated code, as far as it is planned. r->text: the answer about the query. */
+static void keep_plan(struct sp_driver_rest *r, int64_t sql)
+{
+	struct open_plan *x = find_plan(r, sql);
+	bool running;
+	char *text = sp_plan_graph_pipelines(r->text.data, r->text.len, &running);
+	uint64_t hash = text ? sp_hash_bytes(text, strlen(text)) : 0;
+
+	if (text && !(x && x->hash == hash))
+		sp_task_table_planned(r->tasks, sql, text);
+	else
+		free(text);
+	if (!running && x) {
+		*x = r->plans[--r->plan_count];
+	} else if (running) {
+		x = x ? x : add_plan(r, sql);
+		x->next_ns = sp_clock_mono_ns() +
+			     (AGAIN_NS << (x->asked < DOUBLED ? x->asked : DOUBLED));
+		x->asked++;
+		x->hash = hash;
+	}
+}
+
+static bool get_sql(struct sp_driver_rest *r, JNIEnv *env, int64_t sql, bool details)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sql/%lld?details=%s&planDescription=false", (long long)sql,
+		details ? "true" : "false");
+	return get(r, env, path);
+}
+
+/* Of queries that had not ended; @all at the end. */
+static void ask_plans(struct sp_driver_rest *r, JNIEnv *env, bool all)
+{
+	uint64_t now = sp_clock_mono_ns();
+	int64_t list[PLANS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->plan_count; i++)
+		if (all || r->plans[i].next_ns <= now)
+			list[n++] = r->plans[i].sql;
+	while (n-- > 0 && !stopped(r))
+		if (get_sql(r, env, list[n], true))
+			keep_plan(r, list[n]);
+}
+
+/* Returns whether the driver knew the stage: it may be slow, and hears of a stage from a queue.
  */
 static bool ask(struct sp_driver_rest *r, JNIEnv *env)
 {
@@ -187,13 +269,13 @@ static bool ask(struct sp_driver_rest *r, JNIEnv *env)
 	if (!get(r, env, path) || !sp_driver_rest_parse_stage(r->text.data, r->text.len, a))
 		return false;
 	find_job(r, env);
-	snprintf(path, sizeof(path), "/sql/%lld?details=false&planDescription=false",
-		(long long)a->sql);
-	if (a->sql >= 0 && get(r, env, path))
+	if (a->sql >= 0 && (get_sql(r, env, a->sql, true) || get_sql(r, env, a->sql, false))) {
 		sp_driver_rest_parse_sql(r->text.data, r->text.len, a);
+		keep_plan(r, a->sql);
+	}
 	sp_task_table_named(r->tasks, a);
 	ask_launches(r, env, a);
-	r->told = true;
+	r->named = true;
 	return true;
 }
 
@@ -218,12 +300,15 @@ static void *run(void *arg)
 	sp_sched_slice_short();
 	if ((*r->vm)->AttachCurrentThreadAsDaemon(r->vm, (void **)&env, &attach) != JNI_OK)
 		return NULL;
-	do
+	do {
 		ask_all(r, env);
-	while (!wait_stop(r));
+		if (r->base[0])
+			ask_plans(r, env, false);
+	} while (!wait_stop(r));
 	if (r->base[0]) {
 		ask_all(r, env);
 		ask_running(r, env);
+		ask_plans(r, env, true);
 	}
 	(*r->vm)->DetachCurrentThread(r->vm);
 	return NULL;
@@ -301,7 +386,7 @@ bool sp_driver_rest_stop(struct sp_driver_rest *r)
 	pthread_cond_broadcast(&r->cond);
 	pthread_mutex_unlock(&r->lock);
 	sp_own_thread_join(r->thread);
-	in_vain = r->searches && !r->told;
+	in_vain = r->searches && !r->named;
 	dispose(r);
 	return in_vain;
 }

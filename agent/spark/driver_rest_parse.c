@@ -43,7 +43,7 @@ void sp_driver_rest_parse_url(const char *base, const struct sp_spark_identity *
 		snprintf(buf + at, size - at, "%s", path);
 }
 
-static bool keep(struct sp_json_reader v, char *to, size_t size)
+static bool copy_text(struct sp_json_reader v, char *to, size_t size)
 {
 	char *s = sp_json_reader_text(v);
 
@@ -70,7 +70,7 @@ bool sp_driver_rest_parse_stage(const char *json, size_t len, struct sp_stage_ab
 {
 	struct sp_json_reader s = find_stage(json, len, a);
 
-	return s.p && keep(sp_json_reader_get(s, "name"), a->name, sizeof(a->name));
+	return s.p && copy_text(sp_json_reader_get(s, "name"), a->name, sizeof(a->name));
 }
 
 bool sp_driver_rest_parse_finished(const char *json, size_t len, struct sp_stage_about *a)
@@ -112,7 +112,7 @@ static uint64_t time_of(struct sp_json_reader v)
 	int ms = 0;
 	time_t s;
 
-	if (!keep(v, text, sizeof(text)) ||
+	if (!copy_text(v, text, sizeof(text)) ||
 		sscanf(text, "%d-%d-%dT%d:%d:%d.%3d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
 			&tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms) < 6)
 		return 0;
@@ -161,6 +161,6 @@ bool sp_driver_rest_parse_job(const char *json, size_t len, struct sp_stage_abou
 
 bool sp_driver_rest_parse_sql(const char *json, size_t len, struct sp_stage_about *a)
 {
-	return keep(sp_json_reader_get(sp_json_reader_value(json, json + len), "description"),
+	return copy_text(sp_json_reader_get(sp_json_reader_value(json, json + len), "description"),
 		a->sql_text, sizeof(a->sql_text));
 }

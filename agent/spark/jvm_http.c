@@ -2,6 +2,7 @@
 #include "jvm_http.h"
 
 #include "base/clock.h"
+#include "vm/jni_util.h"
 
 #define CONNECT_MS 500
 #define READ_MS	   3000		 /* the first answer of a driver makes it load its REST classes */
@@ -9,21 +10,13 @@
 #define PIECE	   8192
 #define DRAINED	   (16u << 20) /* of an answer that is too long */
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 static jmethodID method(JNIEnv *env, jobject of, const char *name, const char *sig)
 {
 	jclass c = (*env)->GetObjectClass(env, of);
 	jmethodID m = (*env)->GetMethodID(env, c, name, sig);
 
 	(*env)->DeleteLocalRef(env, c);
-	return failed(env) ? NULL : m;
+	return sp_jni_failed(env) ? NULL : m;
 }
 
 /* The connection, not yet made; NULL where the address is none of HTTP. */
@@ -36,11 +29,11 @@ static jobject open_url(JNIEnv *env, const char *url)
 	jobject u = s ? (*env)->NewObject(env, c, m, s) : NULL;
 	jobject conn;
 
-	if (failed(env) || !u)
+	if (sp_jni_failed(env) || !u)
 		return NULL;
 	m = method(env, u, "openConnection", "()Ljava/net/URLConnection;");
 	conn = m ? (*env)->CallObjectMethod(env, u, m) : NULL;
-	return !failed(env) && conn && (*env)->IsInstanceOf(env, conn, http) ? conn : NULL;
+	return !sp_jni_failed(env) && conn && (*env)->IsInstanceOf(env, conn, http) ? conn : NULL;
 }
 
 /* No connection is kept: the JVM would keep a thread for it. */
@@ -53,15 +46,15 @@ static bool set_up(JNIEnv *env, jobject conn)
 	jstring name = (*env)->NewStringUTF(env, "Connection");
 	jstring value = (*env)->NewStringUTF(env, "close");
 
-	if (failed(env) || !connect || !read || !header || !name || !value)
+	if (sp_jni_failed(env) || !connect || !read || !header || !name || !value)
 		return false;
 	(*env)->CallVoidMethod(env, conn, connect, (jint)CONNECT_MS);
 	(*env)->CallVoidMethod(env, conn, read, (jint)READ_MS);
 	(*env)->CallVoidMethod(env, conn, header, name, value);
-	return !failed(env);
+	return !sp_jni_failed(env);
 }
 
-/* What is too long is read to its end as well, and forgotten: a server whose client hangs up
+/* What is too long is read to its end as well, and dropped: a server with a client that hangs up
  * complains in its log. */
 static bool read_all(JNIEnv *env, jobject stream, size_t max, struct sp_buf *ret)
 {
@@ -72,9 +65,9 @@ static bool read_all(JNIEnv *env, jobject stream, size_t max, struct sp_buf *ret
 	jbyte bytes[PIECE];
 	jint n = 0;
 
-	if (failed(env) || !read || !piece)
+	if (sp_jni_failed(env) || !read || !piece)
 		return false;
-	while ((n = (*env)->CallIntMethod(env, stream, read, piece)) > 0 && !failed(env)) {
+	while ((n = (*env)->CallIntMethod(env, stream, read, piece)) > 0 && !sp_jni_failed(env)) {
 		got += (size_t)n;
 		if ((got > max && got > DRAINED) || sp_clock_mono_ns() > end)
 			return false;
@@ -83,7 +76,7 @@ static bool read_all(JNIEnv *env, jobject stream, size_t max, struct sp_buf *ret
 		(*env)->GetByteArrayRegion(env, piece, 0, n, bytes);
 		sp_buf_add(ret, (const char *)bytes, (size_t)n);
 	}
-	return !failed(env) && got <= max && !ret->failed;
+	return !sp_jni_failed(env) && got <= max && !ret->failed;
 }
 
 static bool answer(JNIEnv *env, jobject conn, size_t max, struct sp_buf *ret)
@@ -92,10 +85,10 @@ static bool answer(JNIEnv *env, jobject conn, size_t max, struct sp_buf *ret)
 	jmethodID body = method(env, conn, "getInputStream", "()Ljava/io/InputStream;");
 	jobject stream;
 
-	if (!code || !body || (*env)->CallIntMethod(env, conn, code) != 200 || failed(env))
+	if (!code || !body || (*env)->CallIntMethod(env, conn, code) != 200 || sp_jni_failed(env))
 		return false;
 	stream = (*env)->CallObjectMethod(env, conn, body);
-	return !failed(env) && stream && read_all(env, stream, max, ret);
+	return !sp_jni_failed(env) && stream && read_all(env, stream, max, ret);
 }
 
 bool sp_jvm_http_get(JNIEnv *env, const char *url, size_t max, struct sp_buf *ret)
@@ -106,16 +99,16 @@ bool sp_jvm_http_get(JNIEnv *env, const char *url, size_t max, struct sp_buf *re
 
 	sp_buf_clear(ret);
 	if ((*env)->PushLocalFrame(env, 32) < 0)
-		return !failed(env) && false;
+		return !sp_jni_failed(env) && false;
 	conn = open_url(env, url);
-	failed(env);
+	sp_jni_failed(env);
 	if (conn) {
 		ok = set_up(env, conn) && answer(env, conn, max, ret);
-		failed(env);
+		sp_jni_failed(env);
 		disconnect = method(env, conn, "disconnect", "()V");
 		if (disconnect)
 			(*env)->CallVoidMethod(env, conn, disconnect);
-		failed(env);
+		sp_jni_failed(env);
 	}
 	(*env)->PopLocalFrame(env, NULL);
 	return ok;

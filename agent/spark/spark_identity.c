@@ -168,13 +168,10 @@ static void conf(JNIEnv *env, jobject from, jmethodID get, const char *key, char
 /* SparkEnv.get.conf, of the JVM's own Spark. */
 static void from_spark(JNIEnv *env, struct sp_spark_identity *id)
 {
-	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
-	jmethodID get =
-		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
-		  : NULL;
-	jobject spark = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL, cf;
+	jobject spark = sp_jni_spark_env(env), cf;
 	char text[32] = "";
 	jmethodID m;
+	jclass c;
 
 	if (sp_jni_failed(env) || !spark)
 		return;

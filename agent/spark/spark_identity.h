@@ -19,9 +19,9 @@ struct sp_spark_identity {
 	int no_ui;   /* 1: the driver has none */
 };
 
-/* What is known before the JVM has run a line: by command line and environment. A driver is told by
- * its main class, the application of a YARN container by the container's id.
- * Context: any thread. */
+/* What is known before the JVM has run a line: by command line and environment. A driver is
+ * recognised by its main class, the application of a YARN container by the container's id. Context:
+ * any thread. */
 void sp_spark_identity_early(struct sp_spark_identity *ret);
 
 /* Context: a thread attached to the JVM, no lock held. Runs a few lines of Spark's code where

@@ -1,4 +1,4 @@
-/* The user as whom Spark works in this JVM, as far as threads have it from the thread that began
+/* The user that Spark works as in this JVM, as far as threads have it from the thread that began
  * them: with Kerberos Spark runs below a doAs of a user of its own making (runAsSparkUser,
  * --proxy-user), and puts later tokens into that one only.
  * Context: a thread attached to the JVM, no lock held. */

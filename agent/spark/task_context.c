@@ -1,6 +1,8 @@
 /* See task_context.h. */
 #include "task_context.h"
 
+#include "vm/jni_util.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,20 +28,12 @@ static struct {
 	uint32_t next_class;
 } tc;
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 static jfieldID field(JNIEnv *env, const char *cls, const char *name, const char *sig)
 {
 	jclass c = (*env)->FindClass(env, cls);
 	jfieldID id = c ? (*env)->GetFieldID(env, c, name, sig) : NULL;
 
-	return failed(env) ? NULL : id;
+	return sp_jni_failed(env) ? NULL : id;
 }
 
 static void look_up(JNIEnv *env)
@@ -61,13 +55,13 @@ static void look_up(JNIEnv *env)
 	tc.state =
 		field(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer", "state", "I");
 	c = (*env)->FindClass(env, "java/util/concurrent/ThreadPoolExecutor$Worker");
-	if (!failed(env) && c)
+	if (!sp_jni_failed(env) && c)
 		tc.worker = (*env)->NewGlobalRef(env, c);
 	c = (*env)->FindClass(env, "java/util/Properties");
-	if (!failed(env) && c)
+	if (!sp_jni_failed(env) && c)
 		tc.property = (*env)->GetMethodID(
 			env, c, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;");
-	tc.usable = !failed(env) && tc.locals && tc.table && tc.value && tc.property;
+	tc.usable = !sp_jni_failed(env) && tc.locals && tc.table && tc.value && tc.property;
 }
 
 static int busy(JNIEnv *env, jobject thread)
@@ -92,7 +86,7 @@ int sp_task_context_busy(JNIEnv *env, jobject thread)
 	int r;
 
 	if ((*env)->PushLocalFrame(env, 16) < 0) {
-		failed(env);
+		sp_jni_failed(env);
 		return -1;
 	}
 	if (!tc.looked)
@@ -122,7 +116,7 @@ static bool is_context(JNIEnv *env, jvmtiEnv *ti, jclass c)
 	tc.attempt = (*env)->GetFieldID(env, c, "attemptNumber", "I");
 	tc.task_id = (*env)->GetFieldID(env, c, "taskAttemptId", "J");
 	tc.properties = (*env)->GetFieldID(env, c, "localProperties", "Ljava/util/Properties;");
-	if (failed(env))
+	if (sp_jni_failed(env))
 		return false;
 	if (tc.context)
 		(*env)->DeleteWeakGlobalRef(env, tc.context);
@@ -131,7 +125,7 @@ static bool is_context(JNIEnv *env, jvmtiEnv *ti, jclass c)
 }
 
 /* The context among a thread's locals: BarrierTaskContext is looked into by nobody here, for its
- * thread has a name that tells all but the properties. */
+ * thread has a name that says all but the properties. */
 static jobject find_context(JNIEnv *env, jvmtiEnv *ti, jobject thread)
 {
 	jobject map = (*env)->GetObjectField(env, thread, tc.locals);
@@ -165,13 +159,13 @@ static void property(JNIEnv *env, jobject props, const char *key, char *buf, siz
 	jsize n;
 
 	buf[0] = 0;
-	if (failed(env) || !v)
+	if (sp_jni_failed(env) || !v)
 		return;
 	n = (*env)->GetStringLength(env, v);
 	if ((size_t)(*env)->GetStringUTFLength(env, v) >= size && (size_t)n * 3 >= size)
 		n = (jsize)(size / 3) - 1;
 	(*env)->GetStringUTFRegion(env, v, 0, n, buf);
-	if (failed(env))
+	if (sp_jni_failed(env))
 		buf[0] = 0;
 	(*env)->DeleteLocalRef(env, k);
 	(*env)->DeleteLocalRef(env, v);
@@ -285,13 +279,13 @@ static bool read_by(JNIEnv *env, jvmtiEnv *ti, jobject thread, find_fn *find,
 	bool found;
 
 	if ((*env)->PushLocalFrame(env, 32) < 0) {
-		failed(env);
+		sp_jni_failed(env);
 		return false;
 	}
 	if (!tc.looked)
 		look_up(env);
 	found = tc.usable && read_context(env, find(env, ti, thread), ret_name, ret_about);
-	failed(env);
+	sp_jni_failed(env);
 	(*env)->PopLocalFrame(env, NULL);
 	return found;
 }

@@ -12,8 +12,8 @@
 bool sp_task_context_read(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_task_name *ret_name,
 	struct sp_stage_about *ret_about);
 
-/* The same for a thread whose object holds the context in a field, as PySpark's writers do; also
- * when it has ended. */
+/* The same for a thread with an object that holds the context in a field, as PySpark's writers do;
+ * also when it has ended. */
 bool sp_task_context_held(JNIEnv *env, jvmtiEnv *ti, jobject thread, struct sp_task_name *ret_name,
 	struct sp_stage_about *ret_about);
 

@@ -29,11 +29,7 @@ static struct {
 /* SparkEnv.get.executorBackend.get.executor.runningTasks; NULL where one of them is not there. */
 static jobject find_map(JNIEnv *env)
 {
-	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
-	jmethodID get =
-		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
-		  : NULL;
-	jobject o = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL;
+	jobject o = sp_jni_spark_env(env);
 
 	if (sp_jni_failed(env))
 		return NULL;

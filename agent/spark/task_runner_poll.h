@@ -7,8 +7,8 @@
 #include <jni.h>
 #include <stdint.h>
 
-/* Context: the JVM's one jvmside thread, no lock held. Returns 1: the executor holds the attempt
- * for finished; 0: not; -1: it cannot be told (local mode, Spark before 3.5, no executor yet).
+/* Context: the JVM's one jvmside thread, no lock held. Returns 1: the executor marks the attempt
+ * finished; 0: not; -1: unknown (local mode, Spark before 3.5, no executor yet).
  * *ret_ran_ns: where it has finished, how long it took by Spark's own clock, up to 3 ms too long;
  * 0: not known. */
 int sp_task_runner_poll_finished(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns);

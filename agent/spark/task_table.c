@@ -12,7 +12,8 @@
 #define QUEUE  8192 /* ended tasks between two looks of the collector; a power of two */
 #define STAGES 4096 /* stage attempts remembered as known; a power of two */
 #define ABOUTS 64
-#define TRIES  8
+#define PLANS  16  /* SQL executions between two looks of the collector */
+#define TRIES  40  /* of the driver, 0.2 s apart: a busy one hears of a stage seconds late */
 #define WANTED 256 /* stages that the driver may be asked for; a power of two */
 
 struct sp_task_table {
@@ -27,6 +28,11 @@ struct sp_task_table {
 		uint32_t tries;
 	} wanted[WANTED];
 	uint64_t wanted_head, wanted_tail;
+	struct {
+		int64_t sql;
+		char *pipelines; /* owned */
+	} plans[PLANS];
+	uint32_t plan_count;
 	uint64_t head, tail, lost;
 };
 
@@ -57,6 +63,8 @@ void sp_task_table_free(struct sp_task_table *ts)
 	sp_page_alloc_unmap(ts->queue, QUEUE * sizeof(*ts->queue));
 	sp_page_alloc_unmap(ts->known, STAGES * sizeof(*ts->known));
 	sp_page_alloc_unmap(ts->abouts, ABOUTS * sizeof(*ts->abouts));
+	for (uint32_t i = 0; i < ts->plan_count; i++)
+		free(ts->plans[i].pipelines);
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
@@ -80,7 +88,7 @@ static void remove_open(struct sp_task_table *ts, struct sp_task *t)
 static void put(struct sp_task_table *ts, const struct sp_task *t)
 {
 	if (t->feeder && t->name.task_id < 0)
-		return; /* whose it was never came out */
+		return; /* its task was never found */
 	if (ts->tail - ts->head == QUEUE)
 		ts->lost++;
 	else
@@ -215,6 +223,33 @@ uint32_t sp_task_table_open(struct sp_task_table *ts, struct sp_task *list, uint
 	return n;
 }
 
+uint32_t sp_task_table_unwritten(
+	struct sp_task_table *ts, uint64_t before_ns, struct sp_task *list, uint32_t max)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count && n < max; i++) {
+		struct sp_task *t = &ts->open[i];
+
+		if (t->written || t->over || t->name.task_id < 0 || t->name.stage < 0 ||
+			t->start_ns >= before_ns)
+			continue;
+		t->written = true;
+		list[n++] = *t;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return n;
+}
+
+void sp_task_table_write_again(struct sp_task_table *ts)
+{
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count; i++)
+		ts->open[i].written = false;
+	pthread_mutex_unlock(&ts->lock);
+}
+
 const char *sp_task_table_stages(struct sp_task_table *ts, char *buf, size_t size)
 {
 	uint64_t last = 0, next;
@@ -267,7 +302,7 @@ bool sp_task_table_stage_known(struct sp_task_table *ts, int32_t stage, int32_t 
 void sp_task_table_stage(struct sp_task_table *ts, const struct sp_stage_about *about)
 {
 	pthread_mutex_lock(&ts->lock);
-	/* With the list full the stage stays unknown, and is told again by its next task. */
+	/* With the list full the stage stays unknown, and is added again by its next task. */
 	if (ts->about_count < ABOUTS && !is_known(ts, about->stage, about->attempt)) {
 		ts->abouts[ts->about_count++] = *about;
 		*known(ts, about->stage, about->attempt) = key_of(about->stage, about->attempt);
@@ -323,6 +358,33 @@ void sp_task_table_named(struct sp_task_table *ts, const struct sp_stage_about *
 	if (ts->about_count < ABOUTS)
 		ts->abouts[ts->about_count++] = *about;
 	pthread_mutex_unlock(&ts->lock);
+}
+
+void sp_task_table_planned(struct sp_task_table *ts, int64_t sql, char *pipelines)
+{
+	pthread_mutex_lock(&ts->lock);
+	if (ts->plan_count < PLANS) {
+		ts->plans[ts->plan_count].sql = sql;
+		ts->plans[ts->plan_count++].pipelines = pipelines;
+		pipelines = NULL;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	free(pipelines);
+}
+
+bool sp_task_table_next_plan(struct sp_task_table *ts, int64_t *ret_sql, char **ret_pipelines)
+{
+	bool any;
+
+	pthread_mutex_lock(&ts->lock);
+	any = ts->plan_count > 0;
+	if (any) {
+		*ret_sql = ts->plans[0].sql;
+		*ret_pipelines = ts->plans[0].pipelines;
+		memmove(ts->plans, ts->plans + 1, --ts->plan_count * sizeof(ts->plans[0]));
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return any;
 }
 
 static bool lists(const struct sp_stage_about *list, uint32_t n, const struct sp_task_name *t)

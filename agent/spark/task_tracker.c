@@ -11,14 +11,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* How late the end of a task may be seen where nothing tells of it: a part of its age, within
- * bounds. Where the executor tells how long it took, the end is put there, and may be seen later.
+/* How late the end of a task may be seen where nothing reports it: a part of its age, within
+ * bounds. Where the executor says how long it took, the end is put there, and may be seen later.
  */
-#define POLL_PART    32
-#define POLL_MIN_NS  5000000ull
-#define POLL_MAX_NS  50000000ull
-#define POLL_TOLD_NS 40000000ull
-#define SENT_NS	     5000000ull /* for a result to be sent: Spark's measure ends before */
+#define POLL_PART	 32
+#define POLL_MIN_NS	 5000000ull
+#define POLL_MAX_NS	 50000000ull
+#define POLL_REPORTED_NS 40000000ull
+#define SENT_NS		 5000000ull /* for a result to be sent: Spark's measure ends before */
 
 #define CONTEXT_NS 2000000ull /* Spark sets the context a moment after the name */
 #define TRIES	   40	      /* for the context of one task: for four seconds */
@@ -31,7 +31,7 @@ struct worker {
 	uint64_t used_ns; /* what it had run and waited for a CPU by then */
 	uint32_t tries;	  /* for the context */
 	uint64_t try_ns;  /* not before */
-	bool told;	  /* the executor tells when it ends */
+	bool reports_end; /* the executor says when it ends */
 };
 
 static struct {
@@ -43,7 +43,7 @@ static struct {
 	uint32_t dead_count;
 	_Atomic bool exact;	  /* idle workers have a name of their own */
 	_Atomic bool heard;	  /* and take it before our eyes: nobody need ask for ends */
-	_Atomic bool told;	  /* the executor tells of ends */
+	_Atomic bool reports_end; /* the executor reports ends */
 	_Atomic uint64_t next_ns; /* when the next tick comes by itself */
 	struct sp_task open[SP_TASK_TABLE_OPEN];
 	struct sp_stage_about about;
@@ -55,7 +55,7 @@ void sp_task_tracker_start(struct sp_task_table *tasks)
 	ss.worker_count = ss.dead_count = 0;
 	atomic_store(&ss.exact, false);
 	atomic_store(&ss.heard, false);
-	atomic_store(&ss.told, false);
+	atomic_store(&ss.reports_end, false);
 	atomic_store(&ss.next_ns, UINT64_MAX);
 }
 
@@ -112,8 +112,9 @@ static uint64_t look_before(const struct sp_task *t)
 		return t->start_ns + CONTEXT_NS;
 	if (t->begun && atomic_load_explicit(&ss.heard, memory_order_relaxed))
 		return UINT64_MAX;
-	return t->start_ns +
-	       (atomic_load_explicit(&ss.told, memory_order_relaxed) ? POLL_TOLD_NS : POLL_MIN_NS);
+	return t->start_ns + (atomic_load_explicit(&ss.reports_end, memory_order_relaxed)
+					     ? POLL_REPORTED_NS
+					     : POLL_MIN_NS);
 }
 
 bool sp_task_tracker_named(
@@ -201,7 +202,7 @@ static bool get_worker(const struct sp_task *t, struct worker *ret)
 		w->seen_ns = w->used_ns = 0;
 		w->tries = 0;
 		w->try_ns = 0;
-		w->told = false;
+		w->reports_end = false;
 	}
 	if (w)
 		*ret = *w;
@@ -296,7 +297,7 @@ static uint64_t ended_at(const struct sp_task *t, const struct worker *w, uint64
 	return at < now ? at : now;
 }
 
-/* The executor tells, some time before the thread takes another name (Spark 4.2 on) or leaves the
+/* The executor says it, some time before the thread takes another name (Spark 4.2 on) or leaves the
  * pool's job (before). */
 static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobject thread)
 {
@@ -306,10 +307,10 @@ static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobj
 
 	if (finished == 0 || (finished < 0 && (exact || sp_task_context_busy(env, thread) != 0))) {
 		w->seen_ns = now;
-		w->told = finished == 0;
-		if (w->told)
-			atomic_store_explicit(&ss.told, true, memory_order_relaxed);
-		w->used_ns = w->told ? used_ns(t->tid) : 0;
+		w->reports_end = finished == 0;
+		if (w->reports_end)
+			atomic_store_explicit(&ss.reports_end, true, memory_order_relaxed);
+		w->used_ns = w->reports_end ? used_ns(t->tid) : 0;
 		return false;
 	}
 	if (!t->begun && !w->seen_ns && finished != 1)
@@ -324,12 +325,12 @@ static uint64_t next_poll(const struct sp_task *t, const struct worker *w)
 {
 	uint64_t wait = (w->seen_ns - t->start_ns) / POLL_PART;
 
-	if (t->begun && w->told)
-		return POLL_TOLD_NS;
+	if (t->begun && w->reports_end)
+		return POLL_REPORTED_NS;
 	return wait < POLL_MIN_NS ? POLL_MIN_NS : wait > POLL_MAX_NS ? POLL_MAX_NS : wait;
 }
 
-/* A thread that works for a task: its object tells whose, or what hangs on it. Returns when to ask
+/* A thread that works for a task: its object says which, or what hangs on it. Returns when to ask
  * again, 0: it need not. */
 static uint64_t resolve(
 	JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t, struct worker *w, jobject thread)
@@ -353,7 +354,7 @@ static uint64_t resolve(
 	return 0;
 }
 
-/* A thread that ended before it came out whose it was, and that cannot be asked any more: its
+/* A thread that ended before its task was found, and that cannot be asked any more: its
  * object is collected, or it found no place here. It must not hold the place of a task for ever. */
 static uint64_t give_up(const struct sp_task *t)
 {
@@ -365,7 +366,7 @@ static uint64_t give_up(const struct sp_task *t)
 }
 
 /* Returns when it wants to be looked at again, 0: it need not. */
-static uint64_t look(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
+static uint64_t look_at_task(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 {
 	bool watch = !t->feeder && !atomic_load(&ss.heard);
 	uint64_t again, poll;
@@ -399,7 +400,7 @@ uint64_t sp_task_tracker_tick(JNIEnv *env, jvmtiEnv *ti)
 	atomic_store(&ss.next_ns, UINT64_MAX);
 	n = sp_task_table_open(ss.tasks, ss.open, SP_TASK_TABLE_OPEN);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t want = look(env, ti, &ss.open[i]);
+		uint64_t want = look_at_task(env, ti, &ss.open[i]);
 
 		if (want && (!wait || want < wait))
 			wait = want;

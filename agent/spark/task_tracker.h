@@ -1,6 +1,7 @@
 /* Spark's tasks as the JVM's side sees them: takes the names of threads for begins and ends of
- * tasks, and asks the JVM for what the names do not tell: before Spark 4.2 when a task ended, up to
- * 3.0 its stage, always what its properties say of the stage, and for whom a helping thread works.
+ * tasks, and asks the JVM for what the names do not say: before Spark 4.2 when a task ended, up to
+ * 3.0 its stage, always what its properties say of the stage, and which task a helping thread works
+ * for.
  */
 #ifndef SP_AGENT_SPARK_TASK_TRACKER_H
 #define SP_AGENT_SPARK_TASK_TRACKER_H

@@ -11,7 +11,7 @@ void sp_threads_mark_ending(struct sp_threads *ts, struct sp_tinfo *t);
 /* It is gone, or lives on. Context: the same. */
 void sp_threads_unmark_ending(struct sp_threads *ts, struct sp_tinfo *t);
 
-/* Has the process as many threads as are known? True where the kernel does not tell. Context: the
+/* Has the process as many threads as are known? True where the kernel does not say. Context: the
  * collector, without the lock. */
 bool sp_threads_count_fits(struct sp_threads *ts);
 

@@ -34,7 +34,7 @@ struct sp_kernel_state_where {
 	uint64_t sp, pc;
 };
 
-/* Where a thread stands. Returns 0 or -errno. */
+/* Where a thread is in the kernel. Returns 0 or -errno. */
 int sp_kernel_state_where(uint32_t tid, int fd, struct sp_kernel_state_where *ret);
 
 /* The class of a wait: by the system call, and for reads and writes by what the descriptor is. */

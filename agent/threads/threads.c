@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "count.h"
 #include "host/page_alloc.h"
+#include "java_list.h"
 #include "thread_name_history.h"
 #include "threads_internal.h"
 #include "threads_proc.h"
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 #define OLD_NAMES 4096
-#define SCAN_NS	  400000000ull /* at most, where the kernel counts threads; else a quarter */
+#define GROWS	  (1ull << 30)	/* as far below its end the first thread's stack may reach */
+#define SCAN_NS	  4000000000ull /* at most, where the kernel counts threads; else a sixteenth */
 
 int sp_threads_new(struct sp_threads **ret, const struct sp_args *args)
 {
@@ -93,6 +95,14 @@ static void set_name(struct sp_threads *ts, struct sp_tinfo *t, const char *name
 	atomic_store_explicit(&t->sig->wanted, is_wanted(ts, t), memory_order_relaxed);
 }
 
+/* Until it has a name in Java the kernel knows a thread by that of the thread that started it: what
+ * it did before does not belong to that one. */
+static void forget_kernel_name(struct sp_tinfo *t)
+{
+	if (!t->named_java)
+		t->name[0] = 0;
+}
+
 static void release(struct sp_threads *ts, struct sp_tinfo *t)
 {
 	sp_tindex_remove(ts, t->tid, (uint32_t)(t - ts->infos));
@@ -153,6 +163,7 @@ static struct sp_tinfo *add(struct sp_threads *ts, uint32_t tid)
 	atomic_store(&t->sig->anchor, 0);
 	atomic_store(&t->sig->busy, 0);
 	atomic_store(&t->sig->perf_fd, -1);
+	atomic_store(&t->sig->end_fd, -1);
 	/* Before anybody finds it: hooks of a thread that has no name yet would be left out. */
 	atomic_store(&t->sig->wanted, is_wanted(ts, t));
 	atomic_store_explicit(&t->sig->tid, tid, memory_order_release);
@@ -164,13 +175,6 @@ static void announce(struct sp_threads *ts, struct sp_tinfo *t)
 {
 	if (ts->hooked && !t->agent)
 		ts->hooks.added(ts->hooks.ctx, t);
-}
-
-static void set_bounds(struct sp_tinfo *t, uint64_t lo, uint64_t hi)
-{
-	atomic_store_explicit(&t->sig->stack_lo, lo, memory_order_relaxed);
-	atomic_store_explicit(&t->sig->stack_hi, hi, memory_order_release);
-	t->want_sp = false;
 }
 
 void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks)
@@ -248,9 +252,10 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 		t->java_since_ns = sp_clock_mono_ns();
 		t->java_id = java_id;
 		sp_threads_unmark_ending(ts, t);
+		forget_kernel_name(t);
 		t->listed = t->named_java = true;
 		atomic_store_explicit(&t->sig->anchor, anchor, memory_order_release);
-		set_bounds(t, lo, hi);
+		sp_threads_set_bounds(t, lo, hi);
 		set_name(ts, t, name, group, sp_clock_mono_ns());
 		announce(ts, t);
 	}
@@ -301,9 +306,7 @@ uint32_t sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t j
 	if (t) {
 		bool stale = t->named_java && t->named_ns > asked_ns;
 
-		/* The name that the kernel knew it by until now was never its own. */
-		if (!t->named_java)
-			t->name[0] = 0;
+		forget_kernel_name(t);
 		set_name(ts, t, stale ? NULL : name, group, asked_ns);
 		tid = stale ? 0 : t->tid;
 		t->java_id = java_id;
@@ -323,6 +326,7 @@ uint32_t sp_threads_renamed(
 	t = find_java(ts, java_thread);
 	if (t) {
 		tid = t->tid;
+		forget_kernel_name(t);
 		t->named_java = true;
 		set_name(ts, t, name, NULL, now_ns);
 	}
@@ -363,6 +367,7 @@ static void saw_task(void *ctx, uint32_t tid)
 		ts->full = true;
 	} else {
 		ts->want_list = true;
+		ts->found++;
 		sp_threads_proc_comm(tid, comm);
 		sp_threads_proc_whole_name(comm, sizeof(comm));
 		/* The control connection's threads are ours as well. */
@@ -388,45 +393,19 @@ static void let_go(struct sp_threads *ts)
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* Java threads that were there before us, by HotSpot's own list. */
-static void fill_from_list(struct sp_threads *ts, const struct sp_hotspot *h)
-{
-	uint32_t max = ts->live + 64;
-	struct sp_java_thread *list = calloc(max, sizeof(*list));
-	struct sp_anchor_layout layout;
-	int n = list ? sp_hotspot_threads(h, list, max) : 0;
-
-	if (n > (int)max)
-		n = (int)max;
-	sp_hotspot_anchor(h, &layout);
-	pthread_mutex_lock(&ts->lock);
-	for (int i = 0; i < n; i++) {
-		struct sp_tinfo *t = sp_tindex_find(ts, list[i].tid);
-
-		if (!t || t->state != SP_THREAD_LIVE || t->listed)
-			continue;
-		t->listed = true;
-		t->java_thread = t->java_was = list[i].thread;
-		if (list[i].stack_base)
-			set_bounds(t, list[i].stack_base - list[i].stack_size, list[i].stack_base);
-		atomic_store_explicit(
-			&t->sig->anchor, list[i].thread + layout.anchor, memory_order_release);
-	}
-	ts->want_list = false;
-	pthread_mutex_unlock(&ts->lock);
-	free(list);
-}
-
-static void fill_bounds(void *ctx, uint64_t start, uint64_t end)
+/* What is writable may be a stack. */
+static void fill_bounds(void *ctx, uint64_t start, uint64_t end, enum sp_mapping kind)
 {
 	struct sp_threads *ts = ctx;
 
-	for (uint32_t i = 0; i < ts->used; i++) {
+	if (kind == SP_MAPPING_STACK)
+		start = end - GROWS;
+	for (uint32_t i = 0; kind != SP_MAPPING_READABLE && i < ts->used; i++) {
 		struct sp_tinfo *t = &ts->infos[i];
 
 		if (t->state == SP_THREAD_LIVE && t->want_sp && t->hint_sp >= start &&
 			t->hint_sp < end)
-			set_bounds(t, start, end);
+			sp_threads_set_bounds(t, start, end);
 	}
 }
 
@@ -441,7 +420,7 @@ void sp_threads_scan(struct sp_threads *ts, const struct sp_hotspot *h, bool for
 		pthread_mutex_unlock(&ts->lock);
 	}
 	/* One may end while another begins: look anyway now and then. Those of a JVM that starts
-	 * threads by the thousand differ all the time; Java's are told of. */
+	 * threads by the thousand differ all the time; Java's are reported. */
 	if (!force && (now < ts->rest_ns || (now < ts->next_scan_ns && sp_threads_count_fits(ts))))
 		return;
 	pthread_mutex_lock(&ts->lock);
@@ -451,11 +430,11 @@ void sp_threads_scan(struct sp_threads *ts, const struct sp_hotspot *h, bool for
 	if (sp_threads_proc_tasks(&ts->proc, saw_task, ts) == 0)
 		let_go(ts);
 	if (ts->want_list && h)
-		fill_from_list(ts, h);
+		sp_threads_java_list(ts, h);
 	/* A scan of 10,000 threads takes milliseconds: at most 1 % of our time, and 10 % where they
 	 * come and go. */
 	took = sp_clock_mono_ns() - now;
-	ts->next_scan_ns = now + (ts->proc.counts ? SCAN_NS : SCAN_NS / 4) + 100 * took;
+	ts->next_scan_ns = now + (ts->proc.counts ? SCAN_NS : SCAN_NS / 16) + 100 * took;
 	ts->rest_ns = now + 10 * took;
 }
 
@@ -492,6 +471,11 @@ void sp_threads_each(
 uint32_t sp_threads_slot(const struct sp_threads *ts, const struct sp_tinfo *t)
 {
 	return (uint32_t)(t - ts->infos);
+}
+
+uint32_t sp_threads_found(const struct sp_threads *ts)
+{
+	return ts->found;
 }
 
 uint32_t sp_threads_count(const struct sp_threads *ts)

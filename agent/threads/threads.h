@@ -1,6 +1,6 @@
 /* The registry of the process's threads: which exist, where their stacks end, where HotSpot keeps
  * their frame anchor, what they are called now. Java threads announce themselves (ThreadStart);
- * all others are found by looking at /proc/self/task. Engines are told of each thread once when
+ * all others are found by looking at /proc/self/task. Engines get each thread once when
  * it appears and once when it is let go.
  * Context: any agent thread and JVMTI thread callbacks, never a signal handler (which reads the
  * slots in sig/handler.h only). Every call is short and none calls the JVM. */
@@ -48,6 +48,7 @@ struct sp_tinfo {
 	uint32_t reach, looks; /* its deepest stack, of so many before the window was fitted */
 	int *fds;	       /* perf descriptors, one per CPU */
 	_Atomic(struct sp_chain *) chain; /* kernel frames beside its signals, NULL: none */
+	struct sp_deep_thread *deep;	  /* where its stacks exceed a ring's records, or NULL */
 	uint32_t perf_ticket; /* of the request for them under way, 0: none (perf_fd_inbox.h) */
 	uint64_t rest_ns;     /* CPU time that has not made a sample yet, plus 1; 0: none seen */
 	uint64_t own_cpu_ns;  /* of one of ours, as sp_threads_own_cpu() saw it last */
@@ -68,15 +69,20 @@ int sp_threads_new(struct sp_threads **ret, const struct sp_args *args);
 /* The handler must be off and no longer in flight. */
 void sp_threads_free(struct sp_threads *ts);
 
-/* From now on @hooks hears of threads; it is told at once of those already known. NULL: tells the
+/* From now on @hooks hears of threads, at once of those already known. NULL: reports to the
  * present hooks that all are gone, and forgets them. */
 void sp_threads_hook(struct sp_threads *ts, const struct sp_thread_hooks *hooks);
 
-/* Tells the hooks again of every live thread, for those they put off. */
+/* Reports every live thread to the hooks again, for those they put off. */
 void sp_threads_announce(struct sp_threads *ts);
 
 /* Lets the hooks take @t down and up again, with what changed in it. Context: the collector. */
 void sp_threads_renew(struct sp_threads *ts, struct sp_tinfo *t);
+
+/* Calls @fn for @t with the registry's lock held, if it is alive: system calls only. Context: the
+ * collector. */
+void sp_threads_with(struct sp_threads *ts, struct sp_tinfo *t,
+	void (*fn)(void *ctx, struct sp_tinfo *t), void *ctx);
 
 /* The calling thread is one of ours and is never sampled. */
 void sp_threads_exclude_self(struct sp_threads *ts);
@@ -87,7 +93,7 @@ void sp_threads_started(struct sp_threads *ts, uint64_t java_thread, uint64_t an
 void sp_threads_ended(struct sp_threads *ts, const char *name);
 
 /* The name that a Java thread had at @asked_ns or later (from JVMTI), by its JavaThread*. What the
- * thread was renamed to since then stands. Returns the thread's id if it still has that name; else
+ * thread was renamed to since then stays. Returns the thread's id if it still has that name; else
  * 0. */
 uint32_t sp_threads_name(struct sp_threads *ts, uint64_t java_thread, uint64_t java_id,
 	const char *name, const char *group, uint64_t asked_ns);
@@ -121,8 +127,11 @@ struct sp_tinfo *sp_threads_holder(struct sp_threads *ts, uint64_t holder, uint6
 void sp_threads_each(
 	struct sp_threads *ts, bool ended, void (*fn)(void *ctx, struct sp_tinfo *t), void *ctx);
 
-/* The number of @t's slot, below SP_THREADS_MAX; its generation tells whose it is. */
+/* The number of @t's slot, below SP_THREADS_MAX; its generation identifies the owner. */
 uint32_t sp_threads_slot(const struct sp_threads *ts, const struct sp_tinfo *t);
+
+/* How many threads looks have found that nobody had announced. Context: the collector. */
+uint32_t sp_threads_found(const struct sp_threads *ts);
 
 uint32_t sp_threads_count(const struct sp_threads *ts);
 

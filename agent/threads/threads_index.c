@@ -106,3 +106,12 @@ struct sp_tinfo *sp_threads_holder(struct sp_threads *ts, uint64_t holder, uint6
 	pthread_mutex_unlock(&ts->lock);
 	return t;
 }
+
+void sp_threads_with(struct sp_threads *ts, struct sp_tinfo *t,
+	void (*fn)(void *ctx, struct sp_tinfo *t), void *ctx)
+{
+	pthread_mutex_lock(&ts->lock);
+	if (ts->hooked && t->state == SP_THREAD_LIVE && !t->agent)
+		fn(ctx, t);
+	pthread_mutex_unlock(&ts->lock);
+}

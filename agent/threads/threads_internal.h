@@ -18,6 +18,7 @@ struct sp_threads {
 	_Atomic uint32_t *index;
 	uint32_t used, live; /* slots ever used; threads alive */
 	uint32_t ending;     /* of these, Java threads that announced their end */
+	uint32_t found;	     /* by scans, not announced; the collector's */
 	bool full;	     /* the last scan saw threads for which there was no slot */
 	uint32_t tombs, scan;
 	uint32_t agents[8];
@@ -33,6 +34,13 @@ struct sp_threads {
 		uint32_t slot, generation;
 	} holders[SP_HOLDERS]; /* who was found last, by a hash of what it was found by */
 };
+
+static inline void sp_threads_set_bounds(struct sp_tinfo *t, uint64_t lo, uint64_t hi)
+{
+	atomic_store_explicit(&t->sig->stack_lo, lo, memory_order_relaxed);
+	atomic_store_explicit(&t->sig->stack_hi, hi, memory_order_release);
+	t->want_sp = false;
+}
 
 /* The slot that the index has for @tid, whatever its state. */
 struct sp_tinfo *sp_tindex_find(struct sp_threads *ts, uint32_t tid);

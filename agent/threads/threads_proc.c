@@ -2,7 +2,7 @@
  * are read in segments into a small buffer. */
 #include "threads_proc.h"
 
-#include "host/list_dir.h"
+#include "base/list_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0: cannot be told. */
+/* 0: not known. */
 static uint64_t links(struct sp_threads_proc_tasks *p)
 {
 	struct stat st;
@@ -98,9 +98,8 @@ void sp_threads_proc_whole_name(char *comm, size_t size)
 			snprintf(comm, size, "%s", names[i]);
 }
 
-/* "start-end rwxp …": calls @fn for what may be a stack. */
-static void maps_line(
-	const char *line, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+/* "start-end rwxp …" */
+static void maps_line(const char *line, sp_mapping_fn *fn, void *ctx)
 {
 	char *p;
 	uint64_t start = strtoull(line, &p, 16), end;
@@ -108,15 +107,15 @@ static void maps_line(
 	if (*p != '-')
 		return;
 	end = strtoull(p + 1, &p, 16);
-	if (*p != ' ' || p[1] != 'r' || p[2] != 'w')
+	if (*p != ' ' || p[1] != 'r')
 		return;
-	/* The first thread's stack grows downwards. */
-	if (strstr(p, "[stack]"))
-		start = end - (1ull << 30);
-	fn(ctx, start, end);
+	fn(ctx, start, end,
+		strstr(p, "[stack]") ? SP_MAPPING_STACK
+		: p[2] == 'w'	     ? SP_MAPPING_WRITABLE
+				     : SP_MAPPING_READABLE);
 }
 
-int sp_threads_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+int sp_threads_proc_maps(sp_mapping_fn *fn, void *ctx)
 {
 	char buf[8192];
 	size_t have = 0;

@@ -28,8 +28,13 @@ const char *sp_threads_proc_comm(uint32_t tid, char *buf);
  * of HotSpot that its tool interface does not name; compiler threads lose their number. */
 void sp_threads_proc_whole_name(char *comm, size_t size);
 
-/* Calls @fn with the bounds of each readable and writable mapping. */
-int sp_threads_proc_maps(void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx);
+/* What a mapping is; the first thread's stack grows downwards. */
+enum sp_mapping { SP_MAPPING_READABLE, SP_MAPPING_WRITABLE, SP_MAPPING_STACK };
+
+typedef void sp_mapping_fn(void *ctx, uint64_t start, uint64_t end, enum sp_mapping kind);
+
+/* Calls @fn with the bounds of each readable mapping. */
+int sp_threads_proc_maps(sp_mapping_fn *fn, void *ctx);
 
 /* Bounds of the calling thread's stack; untouched if they cannot be had. */
 void sp_threads_proc_own_stack(uint64_t *ret_lo, uint64_t *ret_hi);

@@ -1,44 +1,34 @@
-/* See hotspot_counters.h. PerfDataPrologue and PerfDataEntry of perfMemory.hpp: 32 bytes of
- * prologue, then entries of {length, name offset, vector length, type, flags, unit, variability,
- * data offset}. */
+/* HotSpot's counters in its own memory: see hotspot_counters.h. */
 #include "hotspot_counters.h"
 
+#include "base/perfdata.h"
 #include "vm_statics.h"
 
 #include <stddef.h>
 #include <string.h>
 
-struct perf_entry {
-	int32_t length, name, vector;
-	int8_t type, flags, unit, variability;
-	int32_t data;
+struct each {
+	void (*fn)(void *ctx, const char *name, const volatile uint64_t *value);
+	void *ctx;
 };
 
-#define PERF_MAGIC 0xc0c0feca
+static void take_long(void *ctx, const struct sp_perfdata_entry *e)
+{
+	const struct each *each = ctx;
+
+	if (e->type == 'J' && !e->elements)
+		each->fn(each->ctx, e->name, (const volatile uint64_t *)e->data);
+}
 
 void sp_hotspot_counters_each(
 	void (*fn)(void *ctx, const char *name, const volatile uint64_t *value), void *ctx)
 {
 	uint64_t at = sp_vm_statics_static("PerfMemory", "_start");
-	const uint8_t *p = at ? *(const uint8_t **)at : NULL, *e;
-	int32_t used, first, count;
+	const uint8_t *p = at ? *(const uint8_t **)at : NULL;
+	struct each each = {fn, ctx};
 
-	if (!p || *(const uint32_t *)p != PERF_MAGIC)
-		return;
-	used = *(const int32_t *)(p + 8);
-	first = *(const int32_t *)(p + 24);
-	count = *(const int32_t *)(p + 28);
-	e = p + first;
-	for (int32_t i = 0; i < count && e + sizeof(struct perf_entry) <= p + used; i++) {
-		const struct perf_entry *d = (const struct perf_entry *)e;
-
-		if (d->length <= 0)
-			break;
-		if (d->type == 'J' && d->vector == 0)
-			fn(ctx, (const char *)e + d->name,
-				(const volatile uint64_t *)(e + d->data));
-		e += d->length;
-	}
+	if (p)
+		sp_perfdata_each(p, sp_perfdata_used(p), take_long, &each);
 }
 
 struct search {

@@ -69,7 +69,7 @@ static bool ends_with(const char *s, const char *end)
 
 static int code_of(const char *class_name, const char *message)
 {
-	/* HDFS has no class of its own for a file that somebody is writing just now. */
+	/* HDFS has no class of its own for a file that is being written. */
 	if (ends_with(class_name, ".FileAlreadyExistsException") ||
 		strstr(message, "lease is currently owned by"))
 		return -EEXIST;
@@ -116,7 +116,7 @@ jclass sp_jni_loaded_class(JNIEnv *env, const char *name)
 				     "getSystemClassLoader", "()Ljava/lang/ClassLoader;")
 			   : NULL;
 	jstring text = loader ? (*env)->NewStringUTF(env, name) : NULL;
-	/* Of ClassLoader itself, whose method is protected: JNI does not mind. */
+	/* Of ClassLoader itself. Its method is protected: JNI calls it all the same. */
 	jmethodID find = text ? (*env)->GetMethodID(env, c, "findLoadedClass",
 					"(Ljava/lang/String;)Ljava/lang/Class;")
 			      : NULL;
@@ -125,19 +125,38 @@ jclass sp_jni_loaded_class(JNIEnv *env, const char *name)
 	return sp_jni_failed(env) ? NULL : found;
 }
 
+jobject sp_jni_spark_env(JNIEnv *env)
+{
+	jclass c = sp_jni_loaded_class(env, "org.apache.spark.SparkEnv");
+	jmethodID get =
+		c ? (*env)->GetStaticMethodID(env, c, "get", "()Lorg/apache/spark/SparkEnv;")
+		  : NULL;
+	jobject spark = get ? (*env)->CallStaticObjectMethod(env, c, get) : NULL;
+
+	return (*env)->ExceptionCheck(env) ? NULL : spark;
+}
+
+/* Calls @m of @c, on @on, or a static one where that is NULL. */
+static jobject call_method(JNIEnv *env, jclass c, jobject on, jmethodID m, va_list args)
+{
+	jobject ret = on ? (*env)->CallObjectMethodV(env, on, m, args)
+			 : (*env)->CallStaticObjectMethodV(env, c, m, args);
+
+	return (*env)->ExceptionCheck(env) ? NULL : ret;
+}
+
 jobject sp_jni_call(JNIEnv *env, jobject on, const char *name, const char *sig, ...)
 {
 	jclass c = on ? (*env)->GetObjectClass(env, on) : NULL;
 	jmethodID m = c ? (*env)->GetMethodID(env, c, name, sig) : NULL;
-	jobject ret;
+	jobject ret = NULL;
 	va_list args;
 
-	if (!m)
-		return NULL;
 	va_start(args, sig);
-	ret = (*env)->CallObjectMethodV(env, on, m, args);
+	if (m)
+		ret = call_method(env, c, on, m, args);
 	va_end(args);
-	return (*env)->ExceptionCheck(env) ? NULL : ret;
+	return ret;
 }
 
 jobject sp_jni_call_static(
@@ -145,13 +164,12 @@ jobject sp_jni_call_static(
 {
 	jclass c = (*env)->FindClass(env, class_name);
 	jmethodID m = c ? (*env)->GetStaticMethodID(env, c, name, sig) : NULL;
-	jobject ret;
+	jobject ret = NULL;
 	va_list args;
 
-	if (!m)
-		return NULL;
 	va_start(args, sig);
-	ret = (*env)->CallStaticObjectMethodV(env, c, m, args);
+	if (m)
+		ret = call_method(env, c, NULL, m, args);
 	va_end(args);
-	return (*env)->ExceptionCheck(env) ? NULL : ret;
+	return ret;
 }

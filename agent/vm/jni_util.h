@@ -18,7 +18,7 @@ int sp_jni_tools(JavaVM *vm, jvmtiEnv **ret);
  * In JDK 19 to 21 (JDK-8319935) a native thread that is just attaching, without a Thread object
  * yet, gets a state that does not count the next time, and then a second one. The first is left
  * behind when the thread ends, and HotSpot writes into the freed memory of that thread at each
- * change of an event, ours or anybody's. While one is enabled, none is the first. */
+ * change of an event, ours or another agent's. While one is enabled, none is the first. */
 bool sp_jni_doubles_states(JNIEnv *env);
 
 /* Takes away the exception that is there, if any; returns whether there was one. */
@@ -33,6 +33,10 @@ const char *sp_jni_text(JNIEnv *env, jstring s, char *ret, size_t size);
 
 /* The class "org.apache.spark.SparkEnv" if the JVM has it already, else NULL: a local reference. */
 jclass sp_jni_loaded_class(JNIEnv *env, const char *name);
+
+/* SparkEnv.get of a JVM that has that class already: a local reference, NULL where there is none
+ * (an exception may be there). */
+jobject sp_jni_spark_env(JNIEnv *env);
 
 /* Calls by name; the result is a local reference, NULL where something failed (an exception may be
  * there). */

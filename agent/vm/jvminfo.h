@@ -12,7 +12,7 @@ struct sp_jvminfo {
 	uint64_t start_ms;			     /* since 1970; 0 unknown */
 };
 
-/* Texts that this JVM does not tell stay empty. @redact: what looks secret in command lines is
+/* Texts that this JVM does not have stay empty. @redact: what looks secret in command lines is
  * taken out, see base/redact.h. */
 void sp_jvminfo_read(struct sp_jvminfo *ret, bool redact);
 

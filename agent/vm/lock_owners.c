@@ -125,7 +125,7 @@ static int read_owners(JNIEnv *env)
 	return 0;
 }
 
-static int ask(JavaVM *vm)
+static int ask_jvm(JavaVM *vm)
 {
 	JavaVMAttachArgs attach = {JNI_VERSION_1_6, "sparkprof-owners", NULL};
 	JNIEnv *env;
@@ -150,7 +150,7 @@ static void *run(void *arg)
 	own.exclude();
 	sp_sched_slice_short();
 	own.text[0] = 0;
-	r = ask(own.vm);
+	r = ask_jvm(own.vm);
 	pthread_mutex_lock(&own.lock);
 	own.status = r;
 	own.running = false;

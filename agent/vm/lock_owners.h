@@ -7,7 +7,7 @@
 
 #include <jni.h>
 
-/* Asks in a thread of its own, for a JVM that hangs may not answer: that is waited for three
+/* Asks in a thread of its own, since a JVM that hangs may not answer: that is waited for three
  * seconds.
  * @exclude: called first in that thread, so that it is in no recording.
  * *ret: a line for each thread that waits, "WAITER OWNER LOCK<tab>NAME OF THE OWNER": both by

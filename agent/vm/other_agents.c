@@ -18,7 +18,7 @@ struct found {
 	size_t count;
 };
 
-static int note(struct dl_phdr_info *info, size_t size, void *ctx)
+static int list_library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct found *f = ctx;
 
@@ -71,7 +71,7 @@ int sp_other_agents(char *ret, size_t size)
 	if (!f)
 		return 0;
 	/* The loader is locked meanwhile: only names are taken. */
-	dl_iterate_phdr(note, f);
+	dl_iterate_phdr(list_library, f);
 	for (size_t i = 0; i < f->count; i++) {
 		if (is_stranger(f->paths[i])) {
 			snprintf(ret + used, size - used, "%s%s", count++ ? ", " : "",

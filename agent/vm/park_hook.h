@@ -16,7 +16,7 @@ typedef void JNICALL sp_park_fn(JNIEnv *env, jobject unsafe, jboolean absolute, 
 int sp_park_hook(
 	jvmtiEnv *ti, JNIEnv *env, sp_park_fn *hook, sp_park_fn **ret_original, struct sp_err *err);
 
-/* Binds @original again, unless somebody else took the place of @hook meanwhile. */
+/* Binds @original again, unless another agent took the place of @hook meanwhile. */
 void sp_park_unhook(jvmtiEnv *ti, JNIEnv *env, sp_park_fn *hook, sp_park_fn *original);
 
 /* Must be among @ti's callbacks, for MonitorWait. */

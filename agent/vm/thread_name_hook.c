@@ -12,6 +12,8 @@
 #include "thread_name_hook.h"
 
 #include "bootclass.h"
+#include "jni_util.h"
+#include "sig/memory_read.h"
 #include "vm_statics.h"
 
 #include <errno.h>
@@ -19,8 +21,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 static const uint8_t hook_class[] = {0xca, 0xfe, 0xba, 0xbe, 0x00, 0x00, 0x00, 0x34, 0x00, 0x0e,
 	0x0a, 0x00, 0x02, 0x00, 0x03, 0x07, 0x00, 0x04, 0x0c, 0x00, 0x05, 0x00, 0x06, 0x01, 0x00,
@@ -44,7 +44,7 @@ static struct {
 	_Atomic(native_fn *) before; /* what was bound, and is called by ours */
 	native_fn *wanted;	     /* to be bound by the next call of bind() */
 	jint bound;		     /* what it returned */
-	bool hooked, readable;	     /* readable: bound_now() tells the truth here */
+	bool hooked, readable;	     /* readable: bound_now() is right here */
 } rn;
 
 static void JNICALL set_native_name(JNIEnv *env, jobject thread, jstring name)
@@ -73,14 +73,6 @@ static void JNICALL bind(JNIEnv *env, jclass self)
 	rn.bound = c ? (*env)->RegisterNatives(env, c, &m, 1) : JNI_ERR;
 }
 
-static bool failed(JNIEnv *env)
-{
-	if (!(*env)->ExceptionCheck(env))
-		return false;
-	(*env)->ExceptionClear(env);
-	return true;
-}
-
 static int bind_to(JNIEnv *env, native_fn *fn)
 {
 	JNINativeMethod m = {"bind", "()V", (void *)bind};
@@ -89,9 +81,9 @@ static int bind_to(JNIEnv *env, native_fn *fn)
 
 	rn.bound = JNI_ERR;
 	rn.wanted = fn;
-	if (!failed(env) && call && (*env)->RegisterNatives(env, c, &m, 1) == JNI_OK)
+	if (!sp_jni_failed(env) && call && (*env)->RegisterNatives(env, c, &m, 1) == JNI_OK)
 		(*env)->CallStaticVoidMethod(env, c, call);
-	if (failed(env))
+	if (sp_jni_failed(env))
 		rn.bound = JNI_ERR;
 	if (c)
 		(*env)->DeleteLocalRef(env, c);
@@ -100,9 +92,7 @@ static int bind_to(JNIEnv *env, native_fn *fn)
 
 static bool read_word(uint64_t addr, uint64_t *ret)
 {
-	struct iovec to = {ret, 8}, from = {(void *)addr, 8};
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 8;
+	return sp_memory_read(ret, addr, 8) == 8;
 }
 
 /* What is bound now: HotSpot keeps it behind its Method, to which a jmethodID points (to JDK 24; a
@@ -114,7 +104,7 @@ static native_fn *bound_now(JNIEnv *env)
 	jmethodID id =
 		c ? (*env)->GetMethodID(env, c, "setNativeName", "(Ljava/lang/String;)V") : NULL;
 
-	if (failed(env) || !id || !size)
+	if (sp_jni_failed(env) || !id || !size)
 		return NULL;
 	(*env)->DeleteLocalRef(env, c);
 	if (!read_word((uint64_t)id, &method) || !read_word(method + size, &fn))
@@ -130,7 +120,7 @@ int sp_thread_name_hook(JNIEnv *env, sp_thread_name_fn *fn)
 
 	if (!own)
 		return -ENOTSUP;
-	/* Ours still bound: somebody had bound over it, and put it back since. */
+	/* Ours still bound: another agent had bound over it, and put it back since. */
 	if (before != set_native_name)
 		atomic_store(&rn.before, own);
 	r = bind_to(env, set_native_name);

@@ -1,6 +1,6 @@
 /* Hears of every name that a Java thread gives itself, at that moment: java.lang.Thread.setName
  * ends in the private native setNativeName, and JNI lets an agent bind natives anew. JDK 11 to 18
- * also tell of names that another thread gives; from 19 on only those are told that a thread gives
+ * also report names that another thread gives; from 19 on only those that a thread gives
  * itself, which is what Spark's tasks do. */
 #ifndef SP_AGENT_VM_THREAD_NAME_HOOK_H
 #define SP_AGENT_VM_THREAD_NAME_HOOK_H
@@ -16,7 +16,7 @@ typedef void sp_thread_name_fn(JNIEnv *env, jobject thread, const char *name);
  * changed. */
 int sp_thread_name_hook(JNIEnv *env, sp_thread_name_fn *fn);
 
-/* Binds what was bound before, unless somebody else has bound over us meanwhile: then our function
+/* Binds what was bound before, unless another agent has bound over us meanwhile: then our function
  * stays in between and only passes on. */
 void sp_thread_name_unhook(JNIEnv *env);
 

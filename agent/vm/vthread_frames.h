@@ -1,4 +1,4 @@
-/* What the JVM itself tells of a virtual thread (JDK 21 and later): its name and its frames, of
+/* What the JVM itself reports of a virtual thread (JDK 21 and later): its name and its frames, of
  * which most may lie in the heap, where the unwinder does not read. Context: the virtual thread
  * itself, in native code. */
 #ifndef SP_AGENT_VM_VTHREAD_FRAMES_H
@@ -20,7 +20,7 @@ struct sp_vthread_frames {
 /* Its class, a local reference; NULL before JDK 21, and where methods are not what we know. */
 jclass sp_vthread_frames_class(JNIEnv *env);
 
-/* Asks for @self, the calling thread, whose number is @id, without its @skip innermost frames.
+/* Asks for @self, the calling thread (number @id), without its @skip innermost frames.
  * sp_vthread_frames_done() in every case. Returns 0, or -ENOTSUP. */
 int sp_vthread_frames_ask(jvmtiEnv *ti, JNIEnv *env, jthread self, uint64_t id, jint skip,
 	struct sp_vthread_frames *ret);

@@ -1,0 +1,255 @@
+/* See python_workers.h. */
+#include "python_workers.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/filtered.h"
+#include "capture/perf_fd_inbox.h"
+#include "host/own_thread.h"
+#include "host/sched_slice.h"
+#include "pysample/driver_python.h"
+#include "pysample/py_processes.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	BYTES_EACH = 8192,   /* of a process, without what is known of its code */
+	SEARCHES = 60,	     /* seconds in which a driver's application is looked for */
+	CODE_SHARE = 4,	     /* parts of --memory: for what is known of code */
+	PROCESSES_SHARE = 8, /* for processes */
+};
+static const uint64_t second_ns = 1000000000;
+
+struct sp_python_workers {
+	struct sp_pyprocesses all;
+	struct sp_threads *threads;
+	pthread_mutex_t *lock;
+	struct sp_own_thread *thread; /* NULL: it has ended */
+	_Atomic uint32_t stop;	      /* futex */
+	atomic_bool driver;
+	bool on;	   /* python=on */
+	unsigned searches; /* for the driver's application */
+	/* Under the lock: */
+	struct sp_counts counted; /* reported to the collector so far */
+	struct sp_err said;	  /* for it to say; "" nothing */
+	bool has_said;
+};
+
+static uint64_t cpu_ns(const struct sp_args *a)
+{
+	static const char *const events[] = {"cpu", "ctimer", "itimer"};
+
+	for (size_t i = 0; i < SP_COUNT(events); i++)
+		if (strcmp(a->event, events[i]) == 0)
+			return sp_args_interval(a);
+	return 0;
+}
+
+static uint64_t wall_ns(const struct sp_args *a)
+{
+	return strcmp(a->event, "wall") == 0 ? sp_args_interval(a) : a->wall_ns;
+}
+
+bool sp_python_workers_wanted(const struct sp_args *args, const struct sp_spark_identity *id)
+{
+	if (sp_args_gated(args) || args->target_cpu[0] || strcmp(args->python, "off") == 0 ||
+		strcmp(args->python, "launcher") == 0 || !(cpu_ns(args) || wall_ns(args)))
+		return false;
+	return strcmp(args->python, "on") == 0 || id->executor_id[0] || id->app_id[0];
+}
+
+/* What the collector is to say, once. */
+static void keep_said(struct sp_python_workers *p)
+{
+	struct sp_err full;
+
+	if (p->has_said)
+		return;
+	if (p->all.full)
+		sp_err_set(&full, 0,
+			"only %zu Python processes were sampled at once: that is what --memory "
+			"has room for",
+			p->all.cfg.max);
+	pthread_mutex_lock(p->lock);
+	p->said = p->all.full ? full : p->all.said;
+	p->has_said = p->said.text[0] != 0;
+	pthread_mutex_unlock(p->lock);
+}
+
+static void every_second(struct sp_python_workers *p, uint64_t now_ns)
+{
+	if (atomic_load(&p->driver) && !p->all.cfg.driver && p->searches++ < SEARCHES)
+		p->all.cfg.driver = sp_driver_python(getpid());
+	sp_pyprocesses_second(&p->all, now_ns);
+	keep_said(p);
+}
+
+static void sleep_until(struct sp_python_workers *p, uint64_t at_ns)
+{
+	uint64_t now = sp_clock_mono_ns();
+	struct timespec left;
+
+	if (now >= at_ns)
+		return;
+	left.tv_sec = (time_t)((at_ns - now) / second_ns);
+	left.tv_nsec = (long)((at_ns - now) % second_ns);
+	syscall(SYS_futex, &p->stop, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
+}
+
+static void *run(void *arg)
+{
+	struct sp_python_workers *p = arg;
+	const struct sp_pysampling *s = &p->all.sampling;
+	uint64_t step =
+		s->cpu_ns && (!s->wall_ns || s->cpu_ns < s->wall_ns) ? s->cpu_ns : s->wall_ns;
+	uint64_t next = sp_clock_mono_ns(), second_at = next;
+
+	sp_threads_exclude_self(p->threads);
+	sp_sched_slice_short();
+	while (!atomic_load(&p->stop)) {
+		uint64_t now = sp_clock_mono_ns();
+
+		if (now >= second_at) {
+			every_second(p, now);
+			second_at = now + second_ns;
+		}
+		sp_pyprocesses_sample(&p->all, now);
+		/* Without any there is nothing to do until they are looked for again. */
+		next = p->all.count ? next + step : second_at;
+		now = sp_clock_mono_ns();
+		if (next < now) /* too slow for that: as often as it goes */
+			next = now + step / 2;
+		sleep_until(p, next < second_at ? next : second_at);
+	}
+	/* The last look may be long ago on a busy machine: what they did since belongs to this. */
+	sp_pyprocesses_sample(&p->all, sp_clock_mono_ns());
+	return NULL;
+}
+
+static pid_t tell_refused(void *ctx, pid_t pid)
+{
+	const struct sp_perf_source *launcher = ctx;
+	int r = launcher->refused(launcher->ctx, (uint32_t)pid);
+
+	return r < 0 ? r : pid;
+}
+
+static int open_processes(struct sp_python_workers *p, const struct sp_capture *capture,
+	struct sp_pyrecord *record, struct sp_err *err)
+{
+	const struct sp_args *a = capture->args;
+	const struct sp_perf_source *launcher = capture->launcher;
+	struct sp_pyprocesses_cfg c = {.root = getpid(),
+		.beside = true,
+		.max = a->memory / PROCESSES_SHARE / BYTES_EACH,
+		.no_call = sp_filtered(),
+		.codes = a->memory / CODE_SHARE,
+		.ask = launcher && launcher->refused ? tell_refused : NULL,
+		.ctx = (void *)launcher};
+	struct sp_pysampling s = {.record = record,
+		.cpu_ns = cpu_ns(a),
+		.wall_ns = wall_ns(a),
+		.depth = a->depth,
+		.depth_left = (uint32_t)a->depth_left,
+		.thread = a->thread[0] ? a->thread : NULL};
+
+	return sp_pyprocesses_init(&p->all, &c, &s, err);
+}
+
+int sp_python_workers_start(struct sp_python_workers **ret, const struct sp_capture *capture,
+	struct sp_jfrw *w, struct sp_dict *dict, pthread_mutex_t *lock, bool driver,
+	struct sp_err *err)
+{
+	struct sp_python_workers *p = calloc(1, sizeof(*p));
+	struct sp_pyrecord *record = NULL;
+	int r = p ? sp_pyrecord_join(&record, w, dict, lock, getpid()) : -ENOMEM;
+
+	if (r < 0) {
+		free(p);
+		return sp_err_set(err, r, "out of memory");
+	}
+	p->threads = capture->threads;
+	p->lock = lock;
+	atomic_init(&p->driver, driver);
+	p->on = strcmp(capture->args->python, "on") == 0;
+	r = open_processes(p, capture, record, err);
+	if (r < 0)
+		p->all.sampling.record = record;
+	if (r == 0) {
+		r = sp_own_thread_start(&p->thread, "sparkprof-py", SP_STACK_PLAIN, run, p);
+		if (r < 0)
+			sp_err_set(err, r, "cannot start a thread in the target: %s", strerror(-r));
+	}
+	if (r < 0)
+		sp_python_workers_free(p);
+	else
+		*ret = p;
+	return r;
+}
+
+void sp_python_workers_of_driver(struct sp_python_workers *p)
+{
+	atomic_store(&p->driver, true);
+}
+
+void sp_python_workers_settle(
+	struct sp_python_workers *p, struct sp_counts *ret, struct sp_err *ret_said)
+{
+	const struct sp_pysampling *s = p ? &p->all.sampling : NULL;
+
+	*ret = (struct sp_counts){0};
+	ret_said->text[0] = 0;
+	if (!p)
+		return;
+	sp_pyprocesses_settle(&p->all, sp_clock_mono_ns());
+	ret->samples = s->samples - p->counted.samples;
+	ret->truncated = s->truncated - p->counted.truncated;
+	ret->lost_by[SP_LOSS_PYTHON] = s->lost - p->counted.lost_by[SP_LOSS_PYTHON];
+	ret->lost_by[SP_LOSS_MEMORY] = s->refused - p->counted.lost_by[SP_LOSS_MEMORY];
+	p->counted = (struct sp_counts){.samples = s->samples,
+		.truncated = s->truncated,
+		.lost_by = {[SP_LOSS_PYTHON] = s->lost, [SP_LOSS_MEMORY] = s->refused}};
+	*ret_said = p->said;
+	p->said.text[0] = 0;
+}
+
+void sp_python_workers_new_chunk(struct sp_python_workers *p)
+{
+	if (p)
+		sp_pyrecord_new_chunk(p->all.sampling.record);
+}
+
+void sp_python_workers_end(struct sp_python_workers *p)
+{
+	if (!p || !p->thread)
+		return;
+	atomic_store(&p->stop, 1);
+	syscall(SYS_futex, &p->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	sp_own_thread_join(p->thread);
+	p->thread = NULL;
+	if (p->on && !p->all.ever && !p->all.asked && !p->all.said.text[0])
+		sp_err_set(&p->all.said, 0,
+			"no Python process that could be sampled was seen below it, or above it");
+	keep_said(p);
+	p->all.said.text[0] = 0; /* the collector says it */
+	sp_pyprocesses_end(&p->all, sp_clock_mono_ns());
+}
+
+void sp_python_workers_free(struct sp_python_workers *p)
+{
+	struct sp_pyrecord *record = p ? p->all.sampling.record : NULL;
+
+	if (!p)
+		return;
+	sp_python_workers_end(p);
+	sp_pyprocesses_done(&p->all);
+	if (record)
+		sp_pyrecord_close(record, NULL);
+	free(p);
+}
