@@ -1,8 +1,10 @@
 /* Library and socket in the target's file system: see agent_install.h. */
 #include "agent_install.h"
 #include "agent_image.h"
+#include "agent_memory.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "wire/token_proof.h"
 
 #include <ctype.h>
@@ -38,26 +40,31 @@ void sp_agent_install_remove(struct sp_agent_install_file *f)
 	if (f->dir >= 0)
 		unlinkat(f->dir, f->name, 0);
 	f->dir = -1;
+	if (f->memory >= 0)
+		close(f->memory);
+	f->memory = -1;
 }
 
-/* ".sparkprof-<id>-<letter><16 hex>.so": our file name with @id in a line of maps, or NULL. */
+/* ".sparkprof-<id>-<letter><16 hex>.so", in a directory or in memory: our file name with @id in a
+ * line of maps, or NULL. */
 static const char *name_in_line(const char *line, size_t len, const char *id)
 {
 	char want[32];
 	const char *p, *tail;
-	size_t n = (size_t)snprintf(want, sizeof(want), "/.sparkprof-%s-", id);
+	size_t n = (size_t)snprintf(want, sizeof(want), ".sparkprof-%s-", id);
 
 	p = memmem(line, len, want, n);
-	if (!p || (size_t)(line + len - p) < n + 1 + RANDOM_HEX + 3)
+	if (!p || p == line || !strchr("/:", p[-1]) ||
+		(size_t)(line + len - p) < n + 1 + RANDOM_HEX + 3)
 		return NULL;
 	tail = p + n + 1;
 	for (int i = 0; i < RANDOM_HEX; i++)
 		if (!isxdigit((unsigned char)tail[i]))
 			return NULL;
-	return memcmp(tail + RANDOM_HEX, ".so", 3) == 0 ? p + 1 : NULL;
+	return memcmp(tail + RANDOM_HEX, ".so", 3) == 0 ? p : NULL;
 }
 
-/* Where the name's letter says it was loaded from. If a file stands there now that is not the
+/* Where the name's letter says it was loaded from. If there is a file now that is not the
  * target's own, the path is not used: should the loader not know it after all, it would open it. */
 static bool use_loaded(const struct sp_target_fs *fs, const char *name, const char *id,
 	struct sp_agent_install_file *ret)
@@ -65,13 +72,14 @@ static bool use_loaded(const struct sp_target_fs *fs, const char *name, const ch
 	size_t len = strlen(".sparkprof-") + strlen(id) + 1;
 	struct stat st;
 
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(len + 1 + RANDOM_HEX + 3), name);
+	if (sp_agent_memory_path(ret->name, ret))
+		return true;
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
 		const struct sp_target_fs_place *p = &fs->places[i];
 
 		if (p->letter != name[len])
 			continue;
-		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(len + 1 + RANDOM_HEX + 3),
-			name);
 		set_path(ret, p);
 		ret->dir = -1;
 		return p->fd < 0 || fstatat(p->fd, ret->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -103,22 +111,6 @@ bool sp_agent_install_loaded(const struct sp_target_fs *fs, struct sp_agent_inst
 	return false;
 }
 
-static int write_library(int fd)
-{
-	const char *p = sp_agent_blob;
-
-	while (p < sp_agent_blob_end) {
-		ssize_t n = write(fd, p, (size_t)(sp_agent_blob_end - p));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		p += n;
-	}
-	return 0;
-}
-
 static int put_library(const struct sp_target_fs_place *p, struct sp_agent_install_file *ret)
 {
 	char id[SP_BUILD_ID_HEX + 1], rnd[RANDOM_HEX + 1];
@@ -133,14 +125,15 @@ static int put_library(const struct sp_target_fs_place *p, struct sp_agent_insta
 	if (fd < 0)
 		return -errno;
 	set_path(ret, p);
-	r = write_library(fd);
+	r = sp_io_write_all(fd, sp_agent_blob, (size_t)(sp_agent_blob_end - sp_agent_blob));
 	if (r < 0)
 		sp_agent_install_remove(ret);
 	return r;
 }
 
 /* "/tmp: mounted noexec; its working directory: Permission denied; …" */
-static int nowhere(const struct sp_target_fs *fs, const char *what, int r, struct sp_err *err)
+static int nowhere(const struct sp_target_fs *fs, const char *what, const char *memory, int r,
+	struct sp_err *err)
 {
 	char all[600] = "";
 	size_t n = 0;
@@ -154,13 +147,15 @@ static int nowhere(const struct sp_target_fs *fs, const char *what, int r, struc
 		if (n >= sizeof(all))
 			break;
 	}
-	return sp_err_set(err, r, "%s cannot be put into the target's file system (%s)", what, all);
+	return sp_err_set(err, r, "%s cannot be copied into the target's file system (%s)%s%s",
+		what, all, memory ? ", nor be loaded from memory: " : "", memory ? memory : "");
 }
 
 int sp_agent_install_library(
 	const struct sp_target_fs *fs, struct sp_agent_install_file *ret, struct sp_err *err)
 {
 	int r = -EACCES;
+	char why[100];
 
 	for (int i = 0; i < SP_DOOR_PLACES; i++) {
 		if (!fs->places[i].writable || fs->places[i].noexec)
@@ -169,7 +164,9 @@ int sp_agent_install_library(
 		if (r == 0)
 			return 0;
 	}
-	return nowhere(fs, "the agent library", r, err);
+	if (sp_agent_memory_put(fs, ret, why, sizeof(why)) == 0)
+		return 0;
+	return nowhere(fs, "the agent library", why, r, err);
 }
 
 static int bind_socket(
@@ -214,5 +211,5 @@ int sp_agent_install_socket(const struct sp_target_fs *fs, pid_t nspid,
 		if (r >= 0)
 			return r;
 	}
-	return nowhere(fs, "the control socket", r, err);
+	return nowhere(fs, "the control socket", NULL, r, err);
 }

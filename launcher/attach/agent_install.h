@@ -7,8 +7,9 @@
 #include "target_fs.h"
 
 struct sp_agent_install_file {
-	int dir;	/* borrowed from the place; -1: nothing to remove */
-	char name[64];	/* in dir */
+	int dir;       /* borrowed from the place; -1: nothing to remove */
+	int memory;    /* owned: the descriptor of a library in memory (agent_memory.h); -1: none */
+	char name[64]; /* in dir, or of that memory */
 	char path[100]; /* as the JVM says it */
 };
 
@@ -16,8 +17,8 @@ struct sp_agent_install_file {
  * dir -1) and returns true. The loader knows it by that path even though the file is gone. */
 bool sp_agent_install_loaded(const struct sp_target_fs *fs, struct sp_agent_install_file *ret);
 
-/* Writes the library into the first place that takes it. 0, or -errno with a sentence that says
- * what is wrong with each place. */
+/* Writes the library into the first place that takes it, else into memory. 0, or -errno with a
+ * sentence that says what is wrong with each place. */
 int sp_agent_install_library(
 	const struct sp_target_fs *fs, struct sp_agent_install_file *ret, struct sp_err *err);
 

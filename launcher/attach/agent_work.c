@@ -2,6 +2,7 @@
 #include "agent_work.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,16 +15,9 @@
 static bool read_text(int dir, const char *tid, const char *file, char *buf, size_t size)
 {
 	char path[64];
-	SP_AUTO_CLOSE int fd = -1;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "%.20s/%s", tid, file);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, size - 1);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	return true;
+	return sp_io_read_text(dir, path, buf, size) > 0;
 }
 
 uint64_t sp_agent_work(pid_t pid)

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/rootfs.h"
 #include "proc/hsperf.h"
 #include "proc/proc.h"
 
@@ -23,7 +24,7 @@ int sp_attach_late(struct sp_attach_target *t, const char *what, struct sp_err *
 		return sp_err_set(err, -ESRCH, "pid %d: it ended meanwhile", (int)t->pid);
 	if (t->state == 'T' || t->state == 't')
 		return sp_err_set(err, -ETIMEDOUT,
-			"pid %d: it is stopped (%s), so %s; let it go on (kill -CONT %d) and try "
+			"pid %d: it is stopped (%s), so %s; resume it (kill -CONT %d) and try "
 			"again",
 			(int)t->pid, t->state == 't' ? "by a debugger" : "SIGSTOP", what,
 			(int)t->pid);
@@ -34,15 +35,14 @@ int sp_attach_late(struct sp_attach_target *t, const char *what, struct sp_err *
 			"try again, or give it longer with --attach-timeout",
 			(int)t->pid, what);
 	return sp_err_set(err, -ETIMEDOUT,
-		"pid %d: it did not answer in time, so %s: it may sit in a long safepoint, such as "
-		"a "
-		"full garbage collection or a heap dump, or get no CPU; give it longer with "
+		"pid %d: it did not answer in time, so %s: it may be in a long safepoint (full "
+		"garbage collection, heap dump) or get no CPU; allow more time with "
 		"--attach-timeout",
 		(int)t->pid, what);
 }
 
 /* One try. Returns a socket; -ENOENT there is none yet; -ECONNREFUSED a stale one; -EAGAIN busy;
- * -EPERM somebody else's. */
+ * -EPERM of another user. */
 static int try_connect(const struct sp_target_fs *fs, pid_t nspid)
 {
 	SP_AUTO_CLOSE int place = -1;
@@ -53,7 +53,7 @@ static int try_connect(const struct sp_target_fs *fs, pid_t nspid)
 	if (fs->places[0].fd < 0)
 		return -ENOENT;
 	snprintf(name, sizeof(name), ".java_pid%d", (int)nspid);
-	place = sp_target_fs_open_own(fs->places[0].fd, name, fs->uid, S_IFSOCK, O_PATH);
+	place = sp_rootfs_open_own(fs->places[0].fd, name, fs->uid, S_IFSOCK, O_PATH);
 	if (place < 0)
 		return place;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -67,8 +67,7 @@ static bool file_says_off(int tmp, const char *dir_name, const char *name, uid_t
 {
 	SP_AUTO_CLOSE int dir =
 		openat(tmp, dir_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	SP_AUTO_CLOSE int fd =
-		dir < 0 ? -1 : sp_target_fs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
+	SP_AUTO_CLOSE int fd = dir < 0 ? -1 : sp_rootfs_open_own(dir, name, uid, S_IFREG, O_RDONLY);
 	SP_AUTO_BUF struct sp_buf data;
 	struct sp_hsperf perf;
 
@@ -97,7 +96,8 @@ static bool perf_says_off(const struct sp_target_fs *fs, pid_t nspid)
 	return off;
 }
 
-/* The trigger file: in the working directory, where the JVM looks first, else in /tmp. */
+/* The trigger file: in the working directory, where the JVM looks first, else in /tmp. Where
+ * anybody may replace it, he can but make the attach fail: the JVM looks whose it is. */
 struct trigger {
 	int dir;
 	char name[32];
@@ -119,13 +119,12 @@ static int make_trigger(const struct sp_target_fs *fs, pid_t nspid, struct trigg
 	for (size_t i = 0; i < SP_COUNT(order); i++) {
 		SP_AUTO_CLOSE int fd = -1;
 
-		if (!order[i]->writable)
+		if (!order[i]->writable && !order[i]->anybodys)
 			continue;
 		fd = openat(order[i]->fd, ret->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		r = fd >= 0 ? 0 : -errno;
 		if (fd < 0 && r == -EEXIST) /* left by an attach that timed out: as good as new */
-			fd = sp_target_fs_open_own(
-				order[i]->fd, ret->name, fs->uid, S_IFREG, O_PATH);
+			fd = sp_rootfs_open_own(order[i]->fd, ret->name, fs->uid, S_IFREG, O_PATH);
 		if (fd >= 0) {
 			ret->dir = order[i]->fd;
 			return 0;
@@ -149,7 +148,8 @@ static int wake(const struct sp_target_fs *fs, struct sp_attach_target *t, struc
 		return sp_err_set(err, -EPERM,
 			"pid %d: %s in %s of its file system is not its own; remove it",
 			(int)t->pid, g->name,
-			fs->places[0].writable ? "/tmp" : "the working directory");
+			fs->places[0].writable || fs->places[0].anybodys ? "/tmp"
+									 : "the working directory");
 	if (r < 0)
 		return sp_err_set(err, r,
 			"pid %d: no trigger file can be put into its working directory (%s) or "

@@ -3,7 +3,7 @@
  * .attach_pid<nspid> and SIGQUIT. A SIGQUIT without a trigger file makes it print a thread dump on
  * its stdout, and a JVM that has not yet installed its handler dies of it: so the signal goes out
  * only when the handler is there, the process runs, attaching is not switched off, and the file
- * exists. If the JVM does not come round in time the file stays, for the JVM to find when it does.
+ * exists. If the JVM does not answer in time the file stays, for the JVM to find later.
  */
 #ifndef SP_LAUNCHER_ATTACH_ATTACH_H
 #define SP_LAUNCHER_ATTACH_ATTACH_H
@@ -23,8 +23,8 @@ int sp_attach_connect(const struct sp_target_fs *fs, struct sp_attach_target *t,
 /* Asks the JVM on @fd to load @path with @options and reads its answer.
  * Returns 0; -EAGAIN if the JVM is not that far yet; -ELIBACC if the library was not loaded; -EPERM
  * if loading is switched off; -EREMOTEIO if the agent refused; -ETIMEDOUT; with a sentence. */
-int sp_attach_load(int fd, struct sp_attach_target *t, const char *path, const char *options,
-	uint64_t deadline_ns, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_attach_load(int fd, struct sp_attach_target *t,
+	const char *path, const char *options, uint64_t deadline_ns, struct sp_err *err);
 
 /* Judges a whole answer of JDK 11 to 25. Pure; returns as sp_attach_load, -EPROTO for nonsense. */
 int sp_attach_answer(const char *text, size_t len, struct sp_err *err);

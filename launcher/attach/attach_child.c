@@ -94,8 +94,8 @@ static void waits_for(void *ctx, const char *holder)
 	struct work *w = ctx;
 	struct sp_attach_child_report r = {0};
 
-	sp_err_set(&r.err, 0, "pid %d: waiting, another sparkprof is getting in: %s",
-		(int)w->t->pid, holder);
+	sp_err_set(&r.err, 0, "pid %d: waiting, another sparkprof is attaching: %s", (int)w->t->pid,
+		holder);
 	report(w->to, &r, -1);
 }
 
@@ -187,7 +187,7 @@ static int enter(struct work *w, struct sp_err *err)
 	return r < 0 ? r : accept_agent(w, listener, &token, err);
 }
 
-static int work(struct work *w, struct sp_err *err)
+static int work_as_target(struct work *w, struct sp_err *err)
 {
 	int r;
 
@@ -206,8 +206,8 @@ void sp_attach_child_run(struct sp_attach_target *t, uint64_t deadline_ns, const
 	struct work w = {.t = t,
 		.fs = {.root = -1, .cwd = -1, .maps = -1},
 		.lock = {.fd = -1},
-		.library = {.dir = -1},
-		.socket = {.dir = -1},
+		.library = {.dir = -1, .memory = -1},
+		.socket = {.dir = -1, .memory = -1},
 		.deadline_ns = deadline_ns,
 		.who = who,
 		.to = to};
@@ -215,7 +215,7 @@ void sp_attach_child_run(struct sp_attach_target *t, uint64_t deadline_ns, const
 	int fd;
 
 	mind_signals();
-	fd = work(&w, &r.err);
+	fd = work_as_target(&w, &r.err);
 	sp_agent_install_remove(&w.library);
 	sp_agent_install_remove(&w.socket);
 	sp_attach_lock_drop(&w.lock);

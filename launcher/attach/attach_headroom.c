@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "proc/cgroup.h"
+#include "base/cgroup.h"
 #include "proc/proc.h"
 
 #include <dirent.h>
@@ -17,7 +17,8 @@
 static const uint64_t threads_enough = 8; /* its listener, ours, and some that others start */
 static const uint64_t bytes_enough = 64ull << 20; /* their stacks, and the agent's memory */
 
-static int refuse(pid_t pid, struct sp_err *err, const char *who, uint64_t left, const char *limit)
+static int refuse_limit(
+	pid_t pid, struct sp_err *err, const char *who, uint64_t left, const char *limit)
 {
 	return sp_err_set(err, -EAGAIN,
 		"pid %d: %s room for %llu more %s, and a JVM that cannot start a thread for "
@@ -81,19 +82,19 @@ int sp_attach_headroom_check(pid_t pid, struct sp_err *err)
 
 	sp_buf_init(&limits);
 	if (sp_cgroup_threads_left(pid, &left) == 0 && left < threads_enough)
-		return refuse(pid, err, "its cgroup has", left, "threads only (pids.max)");
+		return refuse_limit(pid, err, "its cgroup has", left, "threads only (pids.max)");
 	if (sp_proc_open(procfd, pid, &p) < 0 || sp_proc_read_status(&p, &status) < 0 ||
 		sp_proc_read(&p, "limits", 4096, &limits) < 0)
 		return 0;
 	threads = status.uid == 0 ? UINT64_MAX : limit(&limits, "Max processes ");
 	used = threads == UINT64_MAX ? 0 : threads_of(procfd, status.uid);
 	if (threads < used + threads_enough)
-		return refuse(pid, err, "its user has", threads > used ? threads - used : 0,
+		return refuse_limit(pid, err, "its user has", threads > used ? threads - used : 0,
 			"threads only (ulimit -u)");
 	bytes = limit(&limits, "Max address space ");
 	used = mapped(&p);
 	if (bytes < used + bytes_enough)
-		return refuse(pid, err, "it has", bytes > used ? (bytes - used) >> 10 : 0,
+		return refuse_limit(pid, err, "it has", bytes > used ? (bytes - used) >> 10 : 0,
 			"KiB of memory only (ulimit -v)");
 	return 0;
 }

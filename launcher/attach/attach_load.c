@@ -1,6 +1,6 @@
 /* The `load` command and its answers: see attach.h.
  * JDK 11 to 20 answer "-1" and a text, or "0" and "return code: N"; JDK 21 and later answer "0"
- * whatever happened and only the text tells (jvmtiAgent.cpp). */
+ * whatever happened: only the text says it (jvmtiAgent.cpp). */
 #include "attach.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 enum { ANSWER_MAX = 8192 };
 
 /* @text without line ends at its end, other control characters made blanks: it is shown. */
-static void tidy(char *ret, size_t cap, const char *text, size_t len)
+static void make_printable(char *ret, size_t cap, const char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -37,10 +37,10 @@ static const char *start_reason(int code)
 	case ENOMEM:
 		return "it has no memory left";
 	case EINVAL:
-		return "it did not understand what it was told";
+		return "it did not understand the request";
 	default:
 		return code < -1 && code > -4096 ? strerror(-code)
-						 : "the JVM gives no reason; its own log may";
+						 : "the JVM gives no reason; see its log";
 	}
 }
 
@@ -51,7 +51,7 @@ int sp_attach_answer(const char *text, size_t len, struct sp_err *err)
 	char *rest;
 	long first;
 
-	tidy(all, sizeof(all), text, len);
+	make_printable(all, sizeof(all), text, len);
 	first = strtol(all, &rest, 10);
 	if (rest == all)
 		return sp_err_set(err, -EPROTO, "the JVM answered '%.80s'", all);
@@ -64,7 +64,7 @@ int sp_attach_answer(const char *text, size_t len, struct sp_err *err)
 			start_reason(atoi(code + 13)), code);
 	if (strstr(rest, "Dynamic agent loading is not enabled"))
 		return sp_err_set(err, -EPERM,
-			"agent loading is switched off there: -XX:-EnableDynamicAgentLoading");
+			"agent loading is disabled there: -XX:-EnableDynamicAgentLoading");
 	if (strstr(rest, "only permitted in the live phase"))
 		return sp_err_set(err, -EAGAIN, "it is still starting: try again in a moment");
 	if (strstr(rest, "was not loaded") || strstr(rest, "is not available in"))

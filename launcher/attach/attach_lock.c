@@ -3,6 +3,7 @@
 #include "attach_child.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/rootfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static int open_file(int dir, const char *name, uid_t uid)
 
 		if (fd >= 0 || errno != EEXIST)
 			return fd >= 0 ? fd : -errno;
-		fd = sp_target_fs_open_own(dir, name, uid, S_IFREG, O_RDWR);
+		fd = sp_rootfs_open_own(dir, name, uid, S_IFREG, O_RDWR);
 		if (fd != -ENOENT) /* else: its holder has just removed it */
 			return fd;
 	}
@@ -66,7 +67,7 @@ static int take_in(int dir, const struct sp_target_fs *fs, const char *who, uint
 	sp_attach_lock_wait_fn *waits, void *ctx, struct sp_attach_lock *l, struct sp_err *err)
 {
 	char holder[320];
-	bool told = false;
+	bool said = false;
 
 	for (;;) {
 		SP_AUTO_CLOSE int fd = open_file(dir, l->name, fs->uid);
@@ -84,14 +85,14 @@ static int take_in(int dir, const struct sp_target_fs *fs, const char *who, uint
 		if (errno != EWOULDBLOCK)
 			return -errno;
 		read_holder(fd, holder, sizeof(holder));
-		if (!told)
+		if (!said)
 			waits(ctx, holder);
-		told = true;
+		said = true;
 		if (sp_attach_child_sleep(20) < 0)
 			return sp_err_set(err, -EINTR, "interrupted");
 		if (sp_clock_mono_ns() >= deadline_ns)
 			return sp_err_set(
-				err, -EBUSY, "another sparkprof is getting in there: %s", holder);
+				err, -EBUSY, "another sparkprof is attaching there: %s", holder);
 	}
 }
 

@@ -15,7 +15,7 @@ struct sp_attach_lock {
 
 typedef void sp_attach_lock_wait_fn(void *ctx, const char *holder);
 
-/* Takes the lock, waiting for another launcher until @deadline_ns; @waits is told once who that is.
+/* Takes the lock, waiting for another launcher until @deadline_ns; @waits gets its name once.
  * Where no place takes a lock file, goes on without: the agent itself refuses a second recording.
  * 0, or -errno with a sentence. */
 int sp_attach_lock_take(const struct sp_target_fs *fs, pid_t nspid, const char *who,

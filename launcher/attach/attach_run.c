@@ -51,7 +51,7 @@ static int read_report(int from, struct sp_attach_child_report *ret, int *ret_fd
 static int late(struct sp_err *err)
 {
 	return sp_err_set(err, -ETIMEDOUT,
-		"the attach did not end in its time, perhaps for want of CPU: give it longer with "
+		"the attach timed out, perhaps for lack of CPU: allow more time with "
 		"--attach-timeout");
 }
 
@@ -111,7 +111,7 @@ static bool may_become_ready(const struct sp_jvm *j)
 		       strcmp(base, "/java") == 0);
 }
 
-static int refuse(const struct sp_jvm *j, struct sp_err *err)
+static int refuse_jvm(const struct sp_jvm *j, struct sp_err *err)
 {
 	bool permission = j->block == SP_BLOCK_USER || j->block == SP_BLOCK_UNSEEN ||
 			  j->block == SP_BLOCK_ATTACH_OFF || j->block == SP_BLOCK_AGENTS_OFF;
@@ -138,7 +138,7 @@ static int preflight(pid_t pid, uint64_t deadline_ns, bool *ret_listening, struc
 		if (j.attach != SP_ATTACH_NO || j.block == SP_BLOCK_STOPPED)
 			return 0;
 		if (!may_become_ready(&j) || sp_clock_mono_ns() >= deadline_ns)
-			return refuse(&j, err);
+			return refuse_jvm(&j, err);
 		if (poll(NULL, 0, 10) < 0)
 			return sp_err_set(err, -EINTR, "interrupted");
 	}

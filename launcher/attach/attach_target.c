@@ -1,6 +1,7 @@
 /* The target as /proc shows it: see attach_target.h. */
 #include "attach_target.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,17 +21,12 @@
 
 static int read_text(pid_t pid, const char *name, char *ret, size_t cap)
 {
-	SP_AUTO_CLOSE int fd = -1;
 	char path[64];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, ret, cap - 1);
-	if (n < 0)
-		return -errno;
-	ret[n] = '\0';
-	return n > 0 ? 0 : -ESRCH;
+	n = sp_io_read_text(AT_FDCWD, path, ret, cap);
+	return n < 0 ? (int)n : n > 0 ? 0 : -ESRCH;
 }
 
 /* The text behind "@key:" at the start of a line, or NULL. */

@@ -20,7 +20,8 @@ struct sp_attach_target {
 };
 
 /* Fills *ret. 0, or -ESRCH with a sentence. */
-int sp_attach_target_read(pid_t pid, struct sp_attach_target *ret, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_attach_target_read(
+	pid_t pid, struct sp_attach_target *ret, struct sp_err *err);
 
 /* Reads state and signal mask again. 0, or -ESRCH if the process is gone or is another one now. */
 int sp_attach_target_refresh(struct sp_attach_target *t);

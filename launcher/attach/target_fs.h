@@ -1,6 +1,6 @@
-/* The target's file system, seen through /proc/PID/root by descriptors only. Nothing outside that
- * root can be reached (openat2 RESOLVE_IN_ROOT; before Linux 5.6 a walk that refuses symbolic
- * links), and nothing that belongs to another user is opened.
+/* The target's file system, seen through /proc/PID/root by descriptors only, by the rules of
+ * base/rootfs.h: nothing outside that root can be reached, and nothing that belongs to another user
+ * is opened.
  * Context: the attach child; single-threaded. */
 #ifndef SP_LAUNCHER_ATTACH_TARGET_FS_H
 #define SP_LAUNCHER_ATTACH_TARGET_FS_H
@@ -18,10 +18,12 @@ struct sp_target_fs_place {
 	const char *path; /* as the JVM says it; "." is its working directory */
 	int fd;		  /* O_PATH, -1: cannot be reached */
 	bool writable, noexec;
+	bool anybodys; /* anybody may replace what is put there: no place for a library */
 	char why[160]; /* why not, where it is not usable */
 };
 
 struct sp_target_fs {
+	pid_t pid;
 	uid_t uid;
 	int root, cwd, maps; /* O_PATH, O_PATH, O_RDONLY; -1 where not to be had */
 	int root_errno;	     /* why root is -1 */
@@ -34,15 +36,7 @@ struct sp_target_fs {
 void sp_target_fs_open_early(struct sp_target_fs *fs, const struct sp_attach_target *t);
 
 /* Opens and judges the places, with the target's uid. 0, or -errno with a sentence. */
-int sp_target_fs_open(
+__attribute__((warn_unused_result)) int sp_target_fs_open(
 	struct sp_target_fs *fs, const struct sp_attach_target *t, struct sp_err *err);
-
-/* Opens @path below @root with @flags. -errno. */
-int sp_target_fs_at(int root, const char *path, int flags);
-
-/* Opens @name in @dir for @flags if it is a @type (S_IFREG, S_IFSOCK) of @uid with one link. O_PATH
- * first, looked at, then opened: a FIFO or device of somebody is never opened.
- * Returns a descriptor; -ENOENT; -EPERM if it is something else or another's; or -errno. */
-int sp_target_fs_open_own(int dir, const char *name, uid_t uid, unsigned type, int flags);
 
 #endif

@@ -15,11 +15,12 @@ enum sp_exit {
 };
 
 int sp_cmd_collect(const struct sp_call *call);
-int sp_cmd_start(const struct sp_call *call);
+__attribute__((warn_unused_result)) int sp_cmd_start(const struct sp_call *call);
 int sp_cmd_stop(const struct sp_call *call);
 int sp_cmd_dump(const struct sp_call *call);
 int sp_cmd_resume(const struct sp_call *call);
 int sp_cmd_status(const struct sp_call *call);
+int sp_cmd_metrics(const struct sp_call *call);
 int sp_cmd_list(const struct sp_call *call);
 int sp_cmd_ps(const struct sp_call *call);
 int sp_cmd_stack(const struct sp_call *call);

@@ -3,10 +3,12 @@
 #include "event_names.h"
 
 #include "base/cleanup.h"
+#include "base/descriptor.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #define EVENT(name, group, built, unit, help) \
 	{name, SP_EVENT_##group, built, SP_EVENT_##unit, help},
@@ -46,9 +48,11 @@ bool sp_event_is_hook(const char *name)
 /* Whatever a Java name may hold but what this or the agent's options have a use for. */
 bool sp_event_is_method(const char *name)
 {
-	const char *dot = strrchr(name, '.');
+	size_t len = strcspn(name, "(");
+	const char *dot = memrchr(name, '.', len);
 
-	return dot && dot > name && dot[1] && !strpbrk(name, " ,;:/\\[]()");
+	return dot && dot > name && dot + 1 < name + len && strcspn(name, " ,;:/\\[])") >= len &&
+	       sp_descriptor_length(name + len) == strlen(name + len);
 }
 
 /* Length of the run of letters, digits and @more at @s. */
@@ -64,7 +68,12 @@ static size_t word(const char *s, const char *more)
 /* A symbol or 0x…, each with an optional +offset. */
 static size_t place(const char *s)
 {
-	return word(s, "_.$@+");
+	size_t n = word(s, "_.$@+~");
+
+	/* of a C++ function */
+	if (n && s[n] == ':' && s[n + 1] == ':')
+		return n + 2 + place(s + n + 2);
+	return n;
 }
 
 /* mem:ADDR[/LEN][:rwx] behind the colon */
@@ -76,7 +85,9 @@ static bool is_breakpoint(const char *s)
 		return false;
 	s += n;
 	if (*s == '/') {
-		n = strspn(++s, "0123456789");
+		s++;
+		s += strncmp(s, "0x", 2) == 0 ? 2 : 0;
+		n = strspn(s, "0123456789");
 		if (n != 1 || !strchr("1248", *s))
 			return false;
 		s += n;
@@ -113,7 +124,7 @@ static int check_colon(const char *name, const char *colon, struct sp_err *err)
 		if (strncmp(events[i].name, name, (size_t)(colon - name)) == 0 &&
 			!events[i].name[colon - name])
 			return sp_err_set(err, -EINVAL,
-				"'%s': letters behind an event are not built yet; write %s", name,
+				"'%s': letters after an event are not supported; write %s", name,
 				events[i].name);
 	}
 
@@ -126,6 +137,34 @@ static int check_colon(const char *name, const char *colon, struct sp_err *err)
 			*s == '/' && strpbrk(s, ":+") && s[strlen(s) - 1] != ':', err);
 	return check_form(name, "SUBSYSTEM:TRACEPOINT",
 		name + word(name, "_-") == colon && colon > name && n && !s[n], err);
+}
+
+/* malloc, G1CollectedHeap::collect, _ZN4Unit3runEv. Whether there is one is known in the target. */
+static bool is_function(const char *name)
+{
+	return *name && !isdigit((unsigned char)*name) && !strpbrk(name, ".+@") &&
+	       !name[place(name)] && name[strlen(name) - 1] != ':';
+}
+
+/* Is one letter of @a another one in @b, missing or too many? */
+static bool slipped(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return strcmp(*a ? a + 1 : a, *b ? b + 1 : b) == 0 || strcmp(a, *b ? b + 1 : b) == 0 ||
+	       strcmp(*a ? a + 1 : a, b) == 0;
+}
+
+/* An event that @name, which may be that of a function, is probably meant to be. */
+static const char *meant(const char *name)
+{
+	for (size_t i = 0; i < SP_COUNT(events); i++)
+		if (strcasecmp(name, events[i].name) == 0 ||
+			(name[0] == events[i].name[0] && slipped(name, events[i].name)))
+			return events[i].name;
+	return NULL;
 }
 
 /* Letters in common at the start, for "did you mean". */
@@ -153,19 +192,26 @@ int sp_event_check(const char *name, struct sp_err *err)
 	const struct sp_event_info *e = find(name);
 	const char *colon = strchr(name, ':'), *near;
 
-	if (e && e->built)
+	if ((e && e->built) || is_raw(name))
 		return 0;
 	if (e)
 		return sp_err_set(err, -EINVAL, "'%s' is not built yet", name);
+	if (is_function(name)) {
+		near = meant(name);
+		return near ? sp_err_set(err, -EINVAL,
+				      "'%s' is not an event; did you mean %s? A function of that "
+				      "name is mem:%s:x",
+				      name, near, name)
+			    : 0;
+	}
 	if (colon)
 		return check_colon(name, colon, err);
-	if (is_raw(name))
-		return 0;
 	if (sp_event_is_method(name))
 		return 0;
-	if (strchr(name, '.') && !strpbrk(name, " /"))
+	if (strchr(name, '.') && (strchr(name, '(') || !strpbrk(name, " /")))
 		return sp_err_set(err, -EINVAL,
-			"'%s' is not a Java method; write java.util.HashMap.put or org.acme.*.run*",
+			"'%s' is not a Java method; write java.util.HashMap.put, org.acme.*.run* "
+			"or a.B.c(ILjava/lang/String;)V",
 			name);
 	near = nearest(name);
 	if (near)

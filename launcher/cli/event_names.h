@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 enum sp_event_group {
-	SP_EVENT_ENGINE,   /* cpu, ctimer, itimer, wall */
-	SP_EVENT_HOOK,	   /* alloc, live, lock, nativemem: reported where they happen */
+	SP_EVENT_ENGINE, /* cpu, ctimer, itimer, wall */
+	SP_EVENT_HOOK,	 /* alloc, live, lock, nativelock, nativemem: reported where they happen */
 	SP_EVENT_SOFTWARE, /* perf software events */
 	SP_EVENT_HARDWARE, /* perf hardware events */
 	SP_EVENT_CACHE,	   /* perf cache events: L1-dcache-load-misses */
@@ -30,7 +30,7 @@ struct sp_event_info {
 const struct sp_event_info *sp_event_names_table(size_t *ret_n);
 
 /* Checks a name: one of the table, sys:tracepoint, mem:ADDR[/LEN][:rwx], rNNN, kprobe:…, uprobe:…,
- * or a Java method. Returns 0, or -EINVAL with a sentence. */
+ * a Java method or a native function. Returns 0, or -EINVAL with a sentence. */
 int sp_event_check(const char *name, struct sp_err *err);
 
 /* What the event's -i is: a time (cpu, ctimer, itimer, wall, cpu-clock, task-clock, lock), bytes

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INDENT = 28, WIDTH = 96 };
+enum { INDENT = 28, WIDTH = 96, HEAD = 160 };
 
 static const char usage[] = "Usage: sparkprof [ACTION] [OPTIONS] TARGET…\n";
 
@@ -39,6 +39,8 @@ static const struct {
 			"sparkprof resume --timeout 10m -f /tmp/out.jfr driver"}},
 	[SP_ACTION_STATUS] = {"status [OPTIONS] TARGET…",
 		{"sparkprof status executors", "sparkprof status --json driver"}},
+	[SP_ACTION_METRICS] = {"metrics [OPTIONS] TARGET…",
+		{"sparkprof metrics executors", "sparkprof metrics -q driver"}},
 	[SP_ACTION_LIST] = {"list [OPTIONS] [TARGET]",
 		{"sparkprof list", "sparkprof list executor:3"}},
 	[SP_ACTION_PS] = {"ps [OPTIONS]", {"sparkprof ps", "sparkprof ps --json"}},
@@ -80,11 +82,26 @@ static void add_wrapped(struct sp_buf *b, const char *text, size_t at)
 	sp_buf_addc(b, '\n');
 }
 
+/* What is too wide goes on below, behind a |. Returns the last line's width. */
+static size_t add_head(struct sp_buf *b, const char *head)
+{
+	size_t at = strlen(head), n = WIDTH;
+
+	if (at <= WIDTH)
+		sp_buf_adds(b, head);
+	while (at > WIDTH && n > 0 && head[n - 1] != '|')
+		n--;
+	if (at <= WIDTH || n == 0)
+		return at;
+	sp_buf_add(b, head, n);
+	sp_buf_addf(b, "\n%*s%s", INDENT, "", head + n);
+	return INDENT + at - n;
+}
+
 static void add_row(struct sp_buf *b, const char *head, const char *text)
 {
-	size_t at = strlen(head);
+	size_t at = add_head(b, head);
 
-	sp_buf_adds(b, head);
 	if (at + 2 > INDENT) {
 		sp_buf_addc(b, '\n');
 		at = 0;
@@ -105,12 +122,12 @@ static void option_head(const struct sp_option *o, char *buf, size_t len)
 
 static void add_option(struct sp_buf *b, const struct sp_option *o)
 {
-	char head[96], text[320];
-	bool tell = o->fallback[0] && o->kind != SP_OPTION_KIND_FILE;
+	char head[HEAD], text[320];
+	bool show = o->fallback[0] && o->kind != SP_OPTION_KIND_FILE;
 
 	option_head(o, head, sizeof(head));
-	snprintf(text, sizeof(text), "%s%s%s%s", o->help, tell ? " (default " : "",
-		tell ? o->fallback : "", tell ? ")" : "");
+	snprintf(text, sizeof(text), "%s%s%s%s", o->help, show ? " (default " : "",
+		show ? o->fallback : "", show ? ")" : "");
 	add_row(b, head, text);
 }
 
@@ -182,7 +199,7 @@ static void add_taken_by(struct sp_buf *b, const struct sp_option *o)
 static int write_one(const char *topic, struct sp_buf *b, struct sp_err *err)
 {
 	const struct sp_option *o = find_topic(topic), *near;
-	char head[96];
+	char head[HEAD];
 
 	if (!o) {
 		near = sp_option_nearest(topic, strlen(topic));
@@ -193,9 +210,12 @@ static int write_one(const char *topic, struct sp_buf *b, struct sp_err *err)
 		sp_buf_addf(b, "--%s is not an option of sparkprof: %s\n", o->name, o->help);
 		return 0;
 	}
+	if (o->state == SP_OPTION_ALWAYS) {
+		sp_buf_addf(b, "--%s is taken, but not needed: %s\n", o->name, o->help);
+		return 0;
+	}
 	option_head(o, head, sizeof(head));
-	sp_buf_addf(b, "%s\n  %s%s.\n", head, o->help,
-		o->state == SP_OPTION_LATER ? "; not built yet" : "");
+	sp_buf_addf(b, "%s\n  %s.\n", head, o->help);
 	if (o->least[0])
 		sp_buf_addf(b, "  From %s to %s.\n", o->least, o->most);
 	if (o->fallback[0])

@@ -22,7 +22,7 @@ void sp_message_set_quiet(bool on)
 	quiet = on;
 }
 
-static void say(const char *name, const char *fmt, va_list ap)
+static void print_message(const char *name, const char *fmt, va_list ap)
 {
 	SP_AUTO_BUF struct sp_buf safe = {0};
 	char line[LINE];
@@ -35,7 +35,7 @@ static void say(const char *name, const char *fmt, va_list ap)
 	sp_buf_addc(&safe, '\n');
 	fflush(stdout);
 	if (write(STDERR_FILENO, sp_buf_str(&safe), safe.len) < 0)
-		return; /* there is nobody left to tell */
+		return; /* no place is left to write to */
 }
 
 void sp_message_error(const char *fmt, ...)
@@ -43,7 +43,7 @@ void sp_message_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("sparkprof: ", fmt, ap);
+	print_message("sparkprof: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -83,6 +83,6 @@ void sp_message_note(const char *fmt, ...)
 	if (quiet)
 		return;
 	va_start(ap, fmt);
-	say("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 }

@@ -20,9 +20,12 @@ enum {
 	REPORT = 1u << SP_ACTION_REPORT,
 	DIFF = 1u << SP_ACTION_DIFF,
 	PRINTING = COLLECT | STOP | DUMP | REPORT | DIFF,
+	SHOWING = COLLECT | STOP | DUMP | REPORT,
+	METRICS = 1u << SP_ACTION_METRICS,
 	RECORDING = COLLECT | START | RESUME,
 	WRITING = PRINTING | RECORDING,
-	ATTACHING = COLLECT | START | STOP | DUMP | RESUME | STATUS | LIST | STACK,
+	REMOTE = COLLECT | START | STOP | DUMP | STATUS | LIST | PS | STACK,
+	ATTACHING = COLLECT | START | STOP | DUMP | RESUME | STATUS | METRICS | LIST | STACK,
 };
 #define SHAPES SP_OPTION_SHAPES
 
@@ -38,9 +41,9 @@ enum {
 #define OPTION(name, letter, kind, field, least, most, fallback, actions, value, help)          \
 	{SP_OPTION_BUILT, name, letter, SP_OPTION_KIND_##kind, offsetof(struct sp_call, field), \
 		least, most, fallback, actions, value, help},
-#define LATER(name, letter, kind, field, least, most, fallback, actions, value, help)             \
-	{SP_OPTION_LATER, name, letter, SP_OPTION_KIND_##kind, 0, least, most, fallback, actions, \
-		value, help},
+#define ALWAYS(name, letter, takes, words, why)                                                  \
+	{SP_OPTION_ALWAYS, name, letter, (enum sp_option_kind)FOREIGN_##takes, 0, "", "", "", 0, \
+		words, why},
 #define FOREIGN(name, letter, takes, instead)                                                     \
 	{SP_OPTION_FOREIGN, name, letter, (enum sp_option_kind)FOREIGN_##takes, 0, "", "", "", 0, \
 		"", instead},
@@ -52,12 +55,12 @@ static const struct sp_option options[] = {
 #undef ELSEWHERE
 #undef GROUP
 #undef OPTION
-#undef LATER
+#undef ALWAYS
 #undef FOREIGN
 
 #define GROUP(heading)
 #define OPTION(...)
-#define LATER(...)
+#define ALWAYS(...)
 #define FOREIGN(...)
 #define ELSEWHERE(name, actions, instead)
 #define ACTION(id, name, least, most, help) [SP_ACTION_##id] = {name, least, most, help, NULL},

@@ -11,12 +11,13 @@ enum sp_option_kind {
 	SP_OPTION_KIND_DURATION, /* a bare number is seconds */
 	SP_OPTION_KIND_SIZE,
 	SP_OPTION_KIND_COUNT,
+	SP_OPTION_KIND_DEPTH, /* a count, or two: 200/40 */
 	SP_OPTION_KIND_TEXT,
 	SP_OPTION_KIND_WHEN,
 	SP_OPTION_KIND_STATES,
 	SP_OPTION_KIND_IDS,
 	SP_OPTION_KIND_DOTTED, /* a number; of a stage, one and its attempt: 5.1 */
-	SP_OPTION_KIND_ENUM,   /* the words stand in the value column */
+	SP_OPTION_KIND_ENUM,   /* the words are in the value column */
 	SP_OPTION_KIND_EVENT,
 	SP_OPTION_KIND_INTERVAL,    /* a bare number is nanoseconds, or a number of events */
 	SP_OPTION_KIND_BESIDE_TIME, /* one more event, of the option's name, with its interval */
@@ -24,6 +25,9 @@ enum sp_option_kind {
 	SP_OPTION_KIND_FILE,
 	SP_OPTION_KIND_FORMAT,
 	SP_OPTION_KIND_PATTERN,
+	SP_OPTION_KIND_PERCENT,
+	SP_OPTION_KIND_FRACTION,
+	SP_OPTION_KIND_LOOP,   /* a duration, or a time of day: 1h, 00:00:00 */
 	SP_OPTION_KIND_METHOD, /* Class.method[:TIME] */
 	SP_OPTION_KIND_HELP,   /* its value is optional and only taken behind '=' */
 	SP_OPTION_KIND_VERSION,
@@ -31,7 +35,7 @@ enum sp_option_kind {
 
 enum sp_option_state {
 	SP_OPTION_BUILT,
-	SP_OPTION_LATER,
+	SP_OPTION_ALWAYS,
 	SP_OPTION_FOREIGN,
 	SP_OPTION_GROUP,
 };
@@ -47,8 +51,8 @@ struct sp_option {
 	size_t offset; /* of the field in struct sp_call */
 	const char *least, *most, *fallback;
 	unsigned actions;
-	const char *value; /* "" for a flag */
-	const char *help;  /* SP_OPTION_FOREIGN: what to do instead */
+	const char *value; /* "" for a flag; SP_OPTION_ALWAYS: the words that are taken, "" any */
+	const char *help;  /* SP_OPTION_FOREIGN: what to do instead; SP_OPTION_ALWAYS: why not */
 };
 
 struct sp_action_info {
@@ -65,7 +69,7 @@ const struct sp_option *sp_option_table(size_t *ret_n);
 const struct sp_option *sp_option_find(const char *name, size_t len);
 const struct sp_option *sp_option_find_letter(char letter);
 
-/* The option whose name is nearest to a wrong one: begins with it, or differs by few typing
+/* The option with the name nearest to a wrong one: begins with it, or differs by few typing
  * errors; NULL where none is near. */
 const struct sp_option *sp_option_nearest(const char *name, size_t len);
 
@@ -79,7 +83,8 @@ bool sp_option_is_beside(const struct sp_option *o);
 
 /* @action's row; static. sp_action_find: 0 and the action, or -ENOENT. */
 const struct sp_action_info *sp_action_info(enum sp_action action);
-int sp_action_find(const char *word, enum sp_action *ret_action);
+__attribute__((warn_unused_result)) int sp_action_find(
+	const char *word, enum sp_action *ret_action);
 
 /* The action that a wrong word may mean: it begins with it, or differs by one typing error. NULL
  * where none is near. */

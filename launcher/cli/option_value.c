@@ -8,8 +8,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const struct {
 	const char *what, *examples;
@@ -17,6 +19,7 @@ static const struct {
 	[SP_OPTION_KIND_DURATION] = {"a duration", "30, 30s, 2m, 0.5s"},
 	[SP_OPTION_KIND_SIZE] = {"a size", "512k, 2m"},
 	[SP_OPTION_KIND_COUNT] = {"a whole number", "2048"},
+	[SP_OPTION_KIND_DEPTH] = {"a whole number", "2048, or 200/40"},
 	[SP_OPTION_KIND_INTERVAL] = {"an interval", "10ms, 500us"},
 	[SP_OPTION_KIND_BESIDE_TIME] = {"an interval", "50ms, 1s"},
 	[SP_OPTION_KIND_BESIDE_SIZE] = {"a size", "512k, 2m"},
@@ -38,11 +41,39 @@ static int parse_number(enum sp_option_kind kind, const char *text, uint64_t *re
 	}
 }
 
+/* "23:30:00": the time until then, by the local clock. Returns 0 or -EINVAL. */
+static int until(const char *text, uint64_t *ret)
+{
+	time_t now = time(NULL), then;
+	struct tm day;
+	unsigned h, m, s;
+	int end = 0;
+
+	if (sscanf(text, "%2u:%2u:%2u%n", &h, &m, &s, &end) != 3 || text[end] || h > 23 || m > 59 ||
+		s > 59 || !localtime_r(&now, &day))
+		return -EINVAL;
+	day.tm_hour = (int)h;
+	day.tm_min = (int)m;
+	day.tm_sec = (int)s;
+	day.tm_isdst = -1;
+	then = mktime(&day);
+	if (then <= now) {
+		day.tm_mday++;
+		day.tm_isdst = -1;
+		then = mktime(&day);
+	}
+	*ret = (uint64_t)(then - now) * 1000000000;
+	return then > now ? 0 : -EINVAL;
+}
+
 static int number(const struct sp_option *o, const char *spelled, const char *text, uint64_t *ret,
 	struct sp_err *err)
 {
 	uint64_t value, least = 0, most = UINT64_MAX;
 	int r = parse_number(o->kind, text, &value);
+
+	if (r == -EINVAL && strcmp(o->name, "timeout") == 0)
+		r = until(text, &value);
 
 	if (r == -EINVAL)
 		return sp_err_set(err, -EINVAL, "%s: '%s' is not %s; write %s", spelled, text,
@@ -54,6 +85,20 @@ static int number(const struct sp_option *o, const char *spelled, const char *te
 			text, o->least, o->most);
 	*ret = value;
 	return 0;
+}
+
+/* "2048", or "200/40": of more than 200 only 40. */
+static int depth(const struct sp_option *o, const char *spelled, const char *text,
+	struct sp_call_depth *ret, struct sp_err *err)
+{
+	const char *slash = strchr(text, '/');
+	char most[32];
+	int r;
+
+	snprintf(most, sizeof(most), "%.*s", slash ? (int)(slash - text) : 31, text);
+	r = number(o, spelled, most, &ret->most, err);
+	ret->left = ret->most;
+	return r < 0 || !slash ? r : number(o, spelled, slash + 1, &ret->left, err);
 }
 
 int sp_option_value_interval(const struct sp_option *o, const char *spelled, const char *text,
@@ -78,7 +123,7 @@ int sp_option_value_interval(const struct sp_option *o, const char *spelled, con
 	return 0;
 }
 
-/* Counts words of "a|b|c"; the first is 1, as in the enums, whose 0 means that none was given. */
+/* Counts words of "a|b|c"; the first is 1, as in the enums, where 0 means none was given. */
 static int enum_word(const struct sp_option *o, const char *spelled, const char *text, int *ret,
 	struct sp_err *err)
 {
@@ -190,6 +235,44 @@ static int traced(const char *spelled, const char *text, struct sp_err *err)
 	return 0;
 }
 
+static int percent(const char *spelled, const char *text, double *ret, struct sp_err *err)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0 && value < 100))
+		return sp_err_set(
+			err, -EINVAL, "%s: '%s' is not a percentage; write 0.5", spelled, text);
+	*ret = value;
+	return 0;
+}
+
+static int fraction(const char *spelled, const char *text, double *ret, struct sp_err *err)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value > 0 && value <= 1))
+		return sp_err_set(err, -EINVAL,
+			"%s: '%s' is not a part of one; write 0.1 for one of ten", spelled, text);
+	*ret = value;
+	return 0;
+}
+
+/* "1h", or "00:00:00" with letters for any, as the agent reads it. */
+static int loop_time(const char *spelled, const char *text, struct sp_err *err)
+{
+	const char *colon = strchr(text, ':');
+	uint64_t ns;
+
+	if (colon ? strspn(text, "0123456789hms:") == strlen(text) && strlen(text) <= 8 &&
+				strchr(colon + 1, ':')
+		  : sp_duration_parse(text, 1000000000, &ns) == 0 && ns >= 1000000000)
+		return 0;
+	return sp_err_set(err, -EINVAL,
+		"%s: '%s' is not a time; write 1h, or 00:00:00 for each midnight", spelled, text);
+}
+
 static int add_pattern(
 	struct sp_call_patterns *list, const char *spelled, const char *text, struct sp_err *err)
 {
@@ -203,8 +286,10 @@ static int add_pattern(
 /* A value that passed its check, by the type of its field. */
 union field {
 	uint64_t number;
+	struct sp_call_depth depth;
 	struct sp_time_spec when;
 	int word;
+	double share;
 };
 
 static int check(const struct sp_option *o, const char *spelled, const char *text,
@@ -215,6 +300,8 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 	case SP_OPTION_KIND_SIZE:
 	case SP_OPTION_KIND_COUNT:
 		return number(o, spelled, text, &ret_value->number, err);
+	case SP_OPTION_KIND_DEPTH:
+		return depth(o, spelled, text, &ret_value->depth, err);
 	case SP_OPTION_KIND_ENUM:
 		return enum_word(o, spelled, text, &ret_value->word, err);
 	case SP_OPTION_KIND_IDS:
@@ -232,6 +319,12 @@ static int check(const struct sp_option *o, const char *spelled, const char *tex
 		return thread_states(spelled, text, err);
 	case SP_OPTION_KIND_METHOD:
 		return traced(spelled, text, err);
+	case SP_OPTION_KIND_PERCENT:
+		return percent(spelled, text, &ret_value->share, err);
+	case SP_OPTION_KIND_FRACTION:
+		return fraction(spelled, text, &ret_value->share, err);
+	case SP_OPTION_KIND_LOOP:
+		return loop_time(spelled, text, err);
 	case SP_OPTION_KIND_TEXT:
 	case SP_OPTION_KIND_PATTERN:
 		if (!*text)
@@ -261,12 +354,20 @@ int sp_option_value_set(const struct sp_option *o, const char *spelled, const ch
 	case SP_OPTION_KIND_COUNT:
 		*(uint64_t *)to = value.number;
 		return 0;
+	case SP_OPTION_KIND_DEPTH:
+		*(struct sp_call_depth *)to = value.depth;
+		return 0;
 	case SP_OPTION_KIND_ENUM:
 		*(int *)to = value.word;
 		return 0;
 	case SP_OPTION_KIND_WHEN:
 		*(struct sp_time_spec *)to = value.when;
 		return 0;
+	case SP_OPTION_KIND_PERCENT:
+	case SP_OPTION_KIND_FRACTION:
+		*(double *)to = value.share;
+		return 0;
+	case SP_OPTION_KIND_LOOP:
 	case SP_OPTION_KIND_TEXT:
 	case SP_OPTION_KIND_IDS:
 	case SP_OPTION_KIND_DOTTED:

@@ -88,17 +88,6 @@ static int add_file(struct sp_parser *p, const char *spelled, const char *path)
 	return 0;
 }
 
-static int set_format(struct sp_parser *p, const char *spelled, const char *text)
-{
-	enum sp_format format;
-	int r = sp_output_format_parse(text, &format, p->err);
-
-	if (r < 0)
-		return sp_err_prefix(p->err, r, "%s", spelled);
-	remember(&p->format, spelled, text);
-	return 0;
-}
-
 static int set_help(struct sp_parser *p, const char *spelled, const char *topic)
 {
 	p->done = true;
@@ -113,12 +102,29 @@ static int set_help(struct sp_parser *p, const char *spelled, const char *topic)
 	return 0;
 }
 
-/* One option with its value (NULL for flags), as the user spelled it. */
-static int take(
+/* The last of the two counts. */
+static void set_weight(struct sp_parser *p, const struct sp_option *o)
+{
+	if (strcmp(o->name, "total") == 0)
+		p->call->samples = false;
+	else if (strcmp(o->name, "samples") == 0)
+		p->call->total = false;
+}
+
+static bool is_for_reports(const struct sp_option *o)
+{
+	return o->actions & (1u << SP_ACTION_REPORT | SP_OPTION_SHAPES) &&
+	       !(o->actions & 1u << SP_ACTION_START);
+}
+
+static int take_option(
 	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
 {
 	const char *text = value ? value : "";
 
+	if (p->call->n_given < SP_CALL_MAX_GIVEN)
+		p->call->given[p->call->n_given++] = (struct sp_call_given){
+			o->name, sp_option_takes_value(o) ? text : NULL, is_for_reports(o)};
 	snprintf(p->spelled[o - p->rows], SP_PARSER_SPELLED, "%s", spelled);
 	switch (o->kind) {
 	case SP_OPTION_KIND_EVENT:
@@ -133,7 +139,7 @@ static int take(
 	case SP_OPTION_KIND_FILE:
 		return add_file(p, spelled, text);
 	case SP_OPTION_KIND_FORMAT:
-		return set_format(p, spelled, text);
+		return sp_parser_set_format(p, spelled, text);
 	case SP_OPTION_KIND_HELP:
 		return set_help(p, spelled, value);
 	case SP_OPTION_KIND_VERSION:
@@ -141,25 +147,69 @@ static int take(
 		p->done = true;
 		return 0;
 	default:
+		set_weight(p, o);
 		return sp_option_value_set(o, spelled, text, p->call, p->err);
 	}
 }
 
-/* Whether an option may be taken at all; its value, where known, is checked before "not built". */
+/* Whether an option may be taken at all. */
 static int admit(
 	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
 {
-	int r;
-
 	if (o->state == SP_OPTION_FOREIGN)
 		return sp_err_set(
 			p->err, -EINVAL, "%s is not an option of sparkprof: %s", spelled, o->help);
 	if (!value && sp_option_takes_value(o))
-		return sp_err_set(p->err, -EINVAL, "%s: needs a value: %s", spelled, o->value);
-	if (o->state != SP_OPTION_LATER)
-		return 0;
-	r = value ? sp_option_value_set(o, spelled, value, p->call, p->err) : 0;
-	return r < 0 ? r : sp_err_set(p->err, -EINVAL, "%s is not built yet", spelled);
+		return sp_err_set(p->err, -EINVAL, "%s: needs a value%s%s", spelled,
+			o->value[0] ? ": " : "", o->value);
+	return 0;
+}
+
+/* Is each word of @text, parted by commas or plus signs, among @known? */
+static bool all_known(const char *text, const char *known)
+{
+	for (;; text++) {
+		size_t len = strcspn(text, ",+");
+		const char *at = known;
+
+		while (*at && (strcspn(at, " ") != len || strncmp(at, text, len) != 0))
+			at += strcspn(at, " ") + (at[strcspn(at, " ")] == ' ');
+		if (!*at)
+			return false;
+		text += len;
+		if (!*text)
+			return true;
+	}
+}
+
+/* What async-profiler has a word for and sparkprof does in any case. */
+static int take_always(
+	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
+{
+	struct sp_call *call = p->call;
+
+	if (o->value[0] && !all_known(value, o->value))
+		return sp_err_set(p->err, -EINVAL,
+			"%s: '%s' is not what sparkprof does; of these it does all: %s", spelled,
+			value, o->value);
+	for (size_t i = 0; i < call->n_notes; i++)
+		if (call->notes[i].name == o->name)
+			return 0;
+	if (call->n_notes < SP_CALL_MAX_NOTES)
+		call->notes[call->n_notes++] = (struct sp_call_note){o->name, o->help};
+	return 0;
+}
+
+int sp_parser_take(
+	struct sp_parser *p, const struct sp_option *o, const char *spelled, const char *value)
+{
+	int r = admit(p, o, spelled, value);
+
+	if (r < 0)
+		return r;
+	if (o->state == SP_OPTION_ALWAYS)
+		return take_always(p, o, spelled, value);
+	return take_option(p, o, spelled, value);
 }
 
 static int unknown_long(struct sp_parser *p, const char *name, size_t len)
@@ -180,7 +230,6 @@ static int parse_long(struct sp_parser *p, int argc, char *const argv[], int *i)
 	size_t len = value ? (size_t)(value - name) : strlen(name);
 	const struct sp_option *o = sp_option_find(name, len);
 	char spelled[SP_PARSER_SPELLED];
-	int r;
 
 	if (!o)
 		return unknown_long(p, name, len);
@@ -189,12 +238,10 @@ static int parse_long(struct sp_parser *p, int argc, char *const argv[], int *i)
 		value++;
 	else if (sp_option_takes_value(o) && *i + 1 < argc)
 		value = argv[++*i];
-	r = admit(p, o, spelled, value);
-	if (r < 0)
-		return r;
-	if (value && !sp_option_takes_value(o) && o->kind != SP_OPTION_KIND_HELP)
+	if (o->state != SP_OPTION_FOREIGN && value && !sp_option_takes_value(o) &&
+		o->kind != SP_OPTION_KIND_HELP)
 		return sp_err_set(p->err, -EINVAL, "%s: takes no value; write it alone", spelled);
-	return take(p, o, spelled, value);
+	return sp_parser_take(p, o, spelled, value);
 }
 
 static int unknown_letter(struct sp_parser *p, char letter)
@@ -208,11 +255,17 @@ static int unknown_letter(struct sp_parser *p, char letter)
 	return sp_err_set(p->err, -EINVAL, "-%c: no such option; -h lists them", letter);
 }
 
+static const struct sp_option *find_letter(const struct sp_parser *p, char letter)
+{
+	return p->kubectl && letter == 'n' ? sp_option_find("namespace", 9)
+					   : sp_option_find_letter(letter);
+}
+
 /* "-abc", "-d30" or "-d 30" at argv[*i]. */
 static int parse_letters(struct sp_parser *p, int argc, char *const argv[], int *i)
 {
 	for (const char *s = argv[*i] + 1; *s && !p->done; s++) {
-		const struct sp_option *o = sp_option_find_letter(*s);
+		const struct sp_option *o = find_letter(p, *s);
 		char spelled[] = {'-', *s, '\0'};
 		const char *value = NULL;
 		bool wants;
@@ -225,9 +278,7 @@ static int parse_letters(struct sp_parser *p, int argc, char *const argv[], int 
 			value = s + 1;
 		else if (wants && *i + 1 < argc)
 			value = argv[++*i];
-		r = admit(p, o, spelled, value);
-		if (r == 0)
-			r = take(p, o, spelled, value);
+		r = sp_parser_take(p, o, spelled, value);
 		if (r < 0 || wants)
 			return r;
 	}
@@ -250,6 +301,17 @@ static int add_word(struct sp_parser *p, const char *word)
 		return sp_err_set(p->err, -EINVAL, "at most %d targets", SP_CALL_MAX_TARGETS);
 	call->targets[call->n_targets++] = word;
 	return 0;
+}
+
+/* Is --via kubectl among the words, wherever? */
+static bool has_kubectl(int argc, char *const argv[])
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--via=kubectl") == 0 ||
+			(strcmp(argv[i], "--via") == 0 && i + 1 < argc &&
+				strcmp(argv[i + 1], "kubectl") == 0))
+			return true;
+	return false;
 }
 
 static int walk(struct sp_parser *p, int argc, char *const argv[])
@@ -297,6 +359,7 @@ int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, str
 	if (p.n_rows > SP_PARSER_ROWS)
 		return sp_err_set(err, -EINVAL, "the table of options is too long");
 	set_defaults(&p);
+	p.kubectl = has_kubectl(argc, argv);
 	r = walk(&p, argc, argv);
 	return r < 0 || p.done ? r : sp_options_validate(&p);
 }

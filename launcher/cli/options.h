@@ -1,5 +1,5 @@
 /* The command line: what a user asked for, as one plain struct.
- * The options stand in options.def; parser, help and checks come from there. main.c calls
+ * The options are in options.def; parser, help and checks come from there. main.c calls
  * sp_options_parse once and hands the result to one sp_cmd_<name> (command.h). */
 #ifndef SP_LAUNCHER_CLI_OPTIONS_H
 #define SP_LAUNCHER_CLI_OPTIONS_H
@@ -27,7 +27,32 @@ enum sp_action {
 	SP_ACTION_DIFF,
 	SP_ACTION_VERSION,
 	SP_ACTION_METRICS,
+	SP_ACTION_CHECK, /* from here on kept words of async-profiler, refused */
+	SP_ACTION_MEMINFO,
+	SP_ACTION_LOAD,
+	SP_ACTION_JCMD,
+	SP_ACTION_THREADDUMP,
+	SP_ACTION_DUMPHEAP,
+	SP_ACTION_INSPECTHEAP,
 	SP_ACTION_COUNT,
+};
+
+/* --cstack. */
+enum sp_cstack_words {
+	SP_CSTACK_WORD_NONE,
+	SP_CSTACK_WORD_NO,
+	SP_CSTACK_WORD_FP,
+	SP_CSTACK_WORD_DWARF,
+	SP_CSTACK_WORD_LBR,
+	SP_CSTACK_WORD_VM,
+	SP_CSTACK_WORD_VMX,
+};
+
+/* --kernel. */
+enum sp_kernel_frames {
+	SP_KERNEL_DEFAULT,
+	SP_KERNEL_ON,
+	SP_KERNEL_OFF,
 };
 
 enum sp_capture_by {
@@ -56,7 +81,31 @@ enum {
 	SP_CALL_MAX_OUTPUTS = 16,
 	SP_CALL_MAX_PATTERNS = 32,
 	SP_CALL_MAX_TARGETS = 1024,
+	SP_CALL_MAX_NOTES = 16,
+	SP_CALL_WORDS = 1024,
+	SP_CALL_MAX_GIVEN = 64,
 	SP_EVENT_NAME_LEN = 128,
+};
+
+/* --via. */
+enum sp_via {
+	SP_VIA_DEFAULT,
+	SP_VIA_LOCAL,
+	SP_VIA_SSH,
+	SP_VIA_KUBECTL,
+};
+
+/* --driver. */
+enum sp_with_driver {
+	SP_WITH_DRIVER_DEFAULT,
+	SP_WITH_DRIVER_ON,
+	SP_WITH_DRIVER_OFF,
+};
+
+/* An option as it was given: for those who pass a call on. */
+struct sp_call_given {
+	const char *name, *value; /* without dashes; NULL: takes none. Static, borrowed from argv */
+	bool shapes;		  /* it is about what is printed, not about what is recorded */
 };
 
 /* One -e, --wall, --alloc … */
@@ -66,11 +115,31 @@ struct sp_call_event {
 	uint64_t interval;	      /* in its unit (sp_event_unit); 0 where not given */
 };
 
+/* -j: most frames of a stack, and how many are left of one with more. */
+struct sp_call_depth {
+	uint64_t most, left;
+};
+
 /* One -f; or stdout where none was given. */
 struct sp_call_output {
 	const char
 		*path; /* pattern as written (name_template.h), "-" is stdout; borrowed from argv */
 	enum sp_format format;
+};
+
+/* --log. */
+enum sp_log_level {
+	SP_LOG_DEFAULT,
+	SP_LOG_DEBUG,
+	SP_LOG_INFO,
+	SP_LOG_WARN,
+	SP_LOG_ERROR,
+	SP_LOG_NONE,
+};
+
+/* An option that was taken though nothing has to be done for it, and why. Static. */
+struct sp_call_note {
+	const char *name, *why;
 };
 
 /* -I and -X, in any number: glob patterns over frames, borrowed from argv. */
@@ -88,7 +157,7 @@ struct sp_call {
 	struct sp_call_event events[SP_CALL_MAX_EVENTS]; /* at least one, or a trace; at most one is
 							    neither wall nor a hook's */
 	size_t n_events;
-	uint64_t depth;		       /* -j: frames per stack, 2048 */
+	struct sp_call_depth depth;    /* -j */
 	struct sp_call_patterns trace; /* --trace: Class.method[:TIME] each */
 	bool live;		       /* --live */
 	bool nofree;		       /* --nofree */
@@ -96,6 +165,13 @@ struct sp_call {
 	bool all;		       /* --all; also of stack */
 	const char *filter;	       /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
+	bool all_user;		       /* --all-user */
+	bool ttsp;		       /* --ttsp */
+	uint64_t proc_ns;	       /* --proc; 0: not */
+	const char *target_cpu;	       /* --target-cpu; NULL: any */
+	const char *begin, *end;       /* --begin, --end: native functions; NULL: none */
+	enum sp_cstack_words cstack;
+	enum sp_kernel_frames kernel;
 	enum sp_capture_by capture;
 	enum sp_python python;
 	bool native;	      /* --native: native frames of Python too */
@@ -108,13 +184,24 @@ struct sp_call {
 	uint64_t duration_ns;	    /* -d, collect only, 60 s */
 	uint64_t timeout_ns;	    /* --timeout, start and resume, 1 h */
 	uint64_t attach_timeout_ns; /* --attach-timeout, 10 s */
+	const char *loop;	    /* --loop as written: a checked time; NULL: none */
 
 	/* where to and how it looks: collect, start, stop, dump */
 	struct sp_call_output outputs[SP_CALL_MAX_OUTPUTS];
 	size_t n_outputs; /* collect: at least one; else 0 where -f was not given */
 	struct sp_call_patterns include, exclude;
-	bool threads;	    /* -t */
-	bool simple;	    /* -s */
+	bool threads;	   /* -t */
+	bool simple;	   /* -s */
+	bool signatures;   /* -g */
+	bool normalize;	   /* -n */
+	bool dotted;	   /* --dot */
+	bool samples;	   /* --samples; the same as no --total */
+	const char *title; /* --title; NULL: what the recording is of */
+	double minwidth;   /* --minwidth, in percent; 0: as narrow as can be drawn */
+	bool reverse;	   /* --reverse */
+	bool inverted;	   /* --inverted */
+	bool text_parts;   /* -o flat or traces: these parts of text alone, this many lines each */
+	unsigned flat, traces;
 	bool annotate;	    /* -a */
 	bool libs;	    /* -l */
 	bool lines;	    /* --lines */
@@ -135,9 +222,32 @@ struct sp_call {
 	const char *areas; /* --areas; NULL: the built-in ones */
 	bool absolute;	   /* --absolute */
 
+	/* other hosts */
+	enum sp_via via;
+	const char *hosts;		     /* --hosts as written; NULL: none */
+	const char *rm;			     /* --rm: an address; NULL: see HADOOP_CONF_DIR */
+	const char *ssh_user;		     /* --user; NULL: ssh's own */
+	struct sp_call_patterns ssh_options; /* --ssh-option */
+	uint64_t parallel;		     /* --parallel, 32 */
+	const char *kube_namespace;	     /* --namespace; NULL: kubectl's own, as are */
+	const char *kube_context;	     /* --context */
+	const char *container;		     /* --container; NULL: Spark's */
+	const char *executors;		     /* --executors: a checked list; NULL: all */
+	double fraction;		     /* --fraction; 0: all */
+	uint64_t slowest;		     /* --slowest; 0: all */
+	enum sp_with_driver with_driver;     /* --driver */
+	bool sudo, strict, dry_run;
+	struct sp_call_given given[SP_CALL_MAX_GIVEN];
+	size_t n_given;
+
 	bool force; /* --force */
 	bool json;  /* --json */
 	bool quiet; /* -q */
+	enum sp_log_level log;
+	struct sp_call_note notes[SP_CALL_MAX_NOTES];
+	size_t n_notes;
+	char words[SP_CALL_WORDS]; /* what -o had between commas */
+	size_t words_len;
 
 	/* targets as written, or files of report and diff; target.h resolves the former. Borrowed
 	 * from argv. */
@@ -154,8 +264,8 @@ struct sp_call {
  * to be used. */
 int sp_options_parse(int argc, char *const argv[], struct sp_call *ret_call, struct sp_err *err);
 
-/* Whether each output of @call gets its own name with so many targets. The parser asks this for the
- * targets as written; whoever resolves `executors` asks again. Returns 0, or -EINVAL and a
+/* Whether each output of @call gets its own name with that many targets. The parser asks this for
+ * the targets as written; whoever resolves `executors` asks again. Returns 0, or -EINVAL and a
  * sentence. */
 int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err);
 

@@ -14,6 +14,21 @@ static bool reads_files(const struct sp_call *call)
 	return call->action == SP_ACTION_REPORT || call->action == SP_ACTION_DIFF;
 }
 
+bool sp_parser_given(const struct sp_parser *p, const char *name)
+{
+	return p->spelled[sp_option_find(name, strlen(name)) - p->rows][0];
+}
+
+/* Without an action, --timeout and --loop mean start, as with async-profiler. */
+static void settle_action(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+
+	if (!p->action_given && (sp_parser_given(p, "timeout") || sp_parser_given(p, "loop")))
+		call->action = SP_ACTION_START;
+	call->quiet |= call->log >= SP_LOG_ERROR;
+}
+
 static int check_action(struct sp_parser *p)
 {
 	enum sp_action action = p->call->action;
@@ -60,7 +75,7 @@ static bool has_event(const struct sp_call *call, const char *name)
 	return false;
 }
 
-/* --live alone is an event; beside alloc it says which of them to tell. */
+/* --live alone is an event; with alloc it says which of them to report. */
 static int finish_live(struct sp_parser *p)
 {
 	struct sp_call *call = p->call;
@@ -73,7 +88,8 @@ static int finish_live(struct sp_parser *p)
 /* --all is what one would write to have everything. */
 static int finish_all(struct sp_parser *p)
 {
-	static const char *const names[] = {"cpu", "wall", "alloc", "live", "lock", "nativemem"};
+	static const char *const names[] = {
+		"cpu", "wall", "alloc", "live", "lock", "nativelock", "nativemem"};
 	const struct sp_option *o = sp_option_find("event", strlen("event"));
 	int r = 0;
 
@@ -121,6 +137,57 @@ static bool starts(const struct sp_call *call)
 	return call->action == SP_ACTION_START || call->action == SP_ACTION_RESUME;
 }
 
+/* Only samples that the timers of threads make can be picked by the moment. */
+static int finish_gate(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+	const char *option = call->begin ? "--begin" : "--ttsp";
+	const char *event = call->events[0].name;
+	bool ok =
+		call->n_events == 1 && (strcmp(event, "cpu") == 0 || strcmp(event, "ctimer") == 0);
+
+	if (call->end && !call->begin)
+		return sp_err_set(p->err, -EINVAL, "--end: needs --begin");
+	if (call->ttsp && call->begin)
+		return sp_err_set(p->err, -EINVAL,
+			"--ttsp and --begin: take one; --ttsp has a begin and an end of its own");
+	if (!call->ttsp && !call->begin)
+		return 0;
+	if (!ok || call->capture == SP_CAPTURE_RING)
+		return sp_err_set(p->err, -EINVAL,
+			"%s: works with -e cpu or ctimer alone, by signals; leave %s out", option,
+			ok ? "--capture=ring" : "other events");
+	/* What is in no JVM stops at none of its safepoints, and calls none of its functions. */
+	call->python = SP_PYTHON_OFF;
+	return 0;
+}
+
+/* Only events of the kernel's can be of one CPU. */
+static int finish_cpu(struct sp_parser *p)
+{
+	static const char *const not [] = {"ctimer", "itimer", "wall"};
+	struct sp_call *call = p->call;
+
+	if (!call->target_cpu)
+		return 0;
+	if (strspn(call->target_cpu, "0123456789") != strlen(call->target_cpu))
+		return sp_err_set(p->err, -EINVAL, "--target-cpu: '%s' is not the number of a CPU",
+			call->target_cpu);
+	if (call->capture == SP_CAPTURE_RING || call->ttsp || call->begin)
+		return sp_err_set(p->err, -EINVAL,
+			"--target-cpu: leave --capture=ring, --ttsp and --begin out");
+	for (size_t i = 0; i < call->n_events; i++)
+		for (size_t k = 0; k < SP_COUNT(not ); k++)
+			if (strcmp(call->events[i].name, not [k]) == 0)
+				return sp_err_set(p->err, -EINVAL,
+					"--target-cpu: works with perf events, cpu among them; "
+					"leave %s out",
+					not [k]);
+	/* What is in no JVM is not looked at by CPUs. */
+	call->python = SP_PYTHON_OFF;
+	return 0;
+}
+
 static int finish_events(struct sp_parser *p)
 {
 	const struct sp_option *o = sp_option_find("event", strlen("event"));
@@ -155,16 +222,14 @@ static int finish_events(struct sp_parser *p)
 				first, name);
 		first = name;
 	}
-	return finish_intervals(p);
+	r = finish_intervals(p);
+	r = r < 0 ? r : finish_gate(p);
+	return r < 0 ? r : finish_cpu(p);
 }
 
 static enum sp_format format_or_text(const struct sp_parser *p)
 {
-	enum sp_format format = SP_FORMAT_TEXT;
-
-	if (p->format.text)
-		sp_output_format_parse(p->format.text, &format, NULL);
-	return format;
+	return p->format.text ? p->format_is : SP_FORMAT_TEXT;
 }
 
 /* Gives each -f its format: by extension, else by -o. */
@@ -197,6 +262,13 @@ static int finish_files(struct sp_parser *p)
 	return 0;
 }
 
+/* What other hosts have recorded is written here, and not where the start said. */
+static bool writes_here(const struct sp_call *call)
+{
+	return call->via > SP_VIA_LOCAL &&
+	       (call->action == SP_ACTION_STOP || call->action == SP_ACTION_DUMP);
+}
+
 /* Where no -f was given: collect, report and diff write to stdout, and so do stop and dump with -o.
  */
 static int finish_stdout(struct sp_parser *p)
@@ -204,8 +276,8 @@ static int finish_stdout(struct sp_parser *p)
 	struct sp_call *call = p->call;
 	enum sp_format format = format_or_text(p);
 
-	if (call->n_outputs ||
-		(call->action != SP_ACTION_COLLECT && !reads_files(call) && !p->format.text))
+	if (call->n_outputs || (call->action != SP_ACTION_COLLECT && !reads_files(call) &&
+				       !p->format.text && !writes_here(call)))
 		return 0;
 	if (starts(call) || format == SP_FORMAT_JFR)
 		return sp_err_set(p->err, -EINVAL, "%s %s: needs -f FILE%s", p->format.spelled,
@@ -297,7 +369,10 @@ static int check_targets(struct sp_parser *p)
 			call->targets[0]);
 	if (call->n_targets > info->most)
 		return sp_err_set(p->err, -EINVAL, "%s: takes %zu target", info->name, info->most);
-	return reads_files(call) ? 0 : sp_options_check_outputs(call, call->n_targets, p->err);
+	/* what comes from other hosts becomes one report */
+	return reads_files(call) || call->via > SP_VIA_LOCAL
+		       ? 0
+		       : sp_options_check_outputs(call, call->n_targets, p->err);
 }
 
 int sp_options_check_outputs(const struct sp_call *call, size_t n_targets, struct sp_err *err)
@@ -324,6 +399,23 @@ static int check_driver_ui(struct sp_parser *p)
 		"--driver-ui: '%s' is not an address; write http://host:4040, or none", ui);
 }
 
+/* Files of a loop are the target's own: it writes recordings and nothing else. */
+static int check_loop(struct sp_parser *p)
+{
+	struct sp_call *call = p->call;
+
+	if (!call->loop)
+		return 0;
+	if (!sp_parser_given(p, "timeout"))
+		call->timeout_ns = 0;
+	if (call->n_outputs == 1 && call->outputs[0].format == SP_FORMAT_JFR &&
+		strcmp(call->outputs[0].path, "-") != 0)
+		return 0;
+	return sp_err_set(p->err, -EINVAL,
+		"--loop: needs one -f FILE.jfr, best with %%t in its name; 'report' makes the "
+		"rest");
+}
+
 /* What is only of Python's threads wants Python. */
 static int check_python(struct sp_parser *p)
 {
@@ -340,10 +432,11 @@ static int check_python(struct sp_parser *p)
 int sp_options_validate(struct sp_parser *p)
 {
 	static int (*const checks[])(struct sp_parser *) = {check_action, finish_events,
-		finish_files, finish_stdout, check_shapes, check_driver_ui, check_python,
-		check_targets};
+		finish_files, finish_stdout, check_shapes, check_driver_ui, check_loop,
+		check_python, sp_options_check_via, check_targets};
 	int r = 0;
 
+	settle_action(p);
 	for (size_t i = 0; i < SP_COUNT(checks) && r == 0; i++)
 		r = checks[i](p);
 	return r;

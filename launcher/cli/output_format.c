@@ -3,21 +3,21 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Words of async-profiler. */
+/* What async-profiler calls them. */
 static const struct {
-	const char *name, *ours;
+	const char *name;
+	enum sp_format format;
 } other_names[] = {
-	{"flat", "text"},
-	{"traces", "text"},
-	{"flamegraph", "html"},
-	{"tree", "html"},
-	{"heatmap", "html"},
-	{"otlp", "pprof"},
+	{"flat", SP_FORMAT_TEXT},
+	{"traces", SP_FORMAT_TEXT},
+	{"flamegraph", SP_FORMAT_HTML},
+	{"tree", SP_FORMAT_HTML},
 };
 
 /* "text, html, …", or their extensions: ".txt, .html, …", the first of each. */
@@ -48,9 +48,10 @@ int sp_output_format_parse(const char *name, enum sp_format *ret_format, struct 
 		return 0;
 	}
 	for (size_t i = 0; i < SP_COUNT(other_names); i++) {
-		if (strcmp(other_names[i].name, name) == 0)
-			return sp_err_set(err, -EINVAL, "'%s' is not a format here; use %s", name,
-				other_names[i].ours);
+		if (strcmp(other_names[i].name, name) != 0)
+			continue;
+		*ret_format = other_names[i].format;
+		return 0;
 	}
 	return sp_err_set(
 		err, -EINVAL, "'%s' is not a format; there are %s", name, choices(&b, false));
@@ -59,7 +60,7 @@ int sp_output_format_parse(const char *name, enum sp_format *ret_format, struct 
 /* ".pdf" of "dir/x.pdf"; NULL for names without, or with nothing before or behind the dot. */
 static const char *extension(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = sp_path_base(path);
 	const char *dot = strrchr(base, '.');
 
 	return dot && dot > base && dot[1] ? dot : NULL;

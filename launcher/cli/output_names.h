@@ -5,8 +5,9 @@
 #include "options.h"
 
 /* Replaces what name_template.h knows in the outputs of @call; %p and Spark's ids need a target and
- * are refused. Owner:   names in *@call are @names' until sp_output_names_done. Returns: 0, or
- * -errno with a sentence that names the output. */
+ * are refused.
+ * Owner:   names in *@call are @names' until sp_output_names_done.
+ * Returns: 0, or -errno with a sentence that names the output. */
 struct sp_output_names {
 	char *text[SP_CALL_MAX_OUTPUTS];
 };

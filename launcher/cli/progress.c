@@ -4,16 +4,20 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BAR = 30, WIDTH_MAX = 120 };
-static const uint64_t redraw_ns = 100000000;
+static const uint64_t redraw_ns = 100000000, tell_ns = 1000000000;
 
 void sp_progress_start(struct sp_progress *p, uint64_t duration_ns, bool quiet)
 {
-	*p = (struct sp_progress){.on = !quiet && isatty(STDERR_FILENO),
+	bool told = getenv(SP_PROGRESS_TOLD) != NULL;
+
+	*p = (struct sp_progress){.on = !quiet && (told || isatty(STDERR_FILENO)),
+		.told = told,
 		.start_ns = sp_clock_mono_ns(),
 		.duration_ns = duration_ns};
 }
@@ -54,9 +58,14 @@ void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost, co
 	uint64_t now = sp_clock_mono_ns();
 	char line[WIDTH_MAX + 1];
 
-	if (!p->on || (p->drawn_ns && now - p->drawn_ns < redraw_ns))
+	if (!p->on || (p->drawn_ns && now - p->drawn_ns < (p->told ? tell_ns : redraw_ns)))
 		return;
 	p->drawn_ns = now;
+	if (p->told) {
+		fprintf(stderr, SP_PROGRESS_MARK "%llu %llu\n", (unsigned long long)samples,
+			(unsigned long long)lost);
+		return;
+	}
 	fprintf(stderr, "\r%s\033[K",
 		sp_progress_line(now - p->start_ns, p->duration_ns, samples, lost, stages,
 			terminal_width(), line, sizeof(line)));
@@ -65,7 +74,7 @@ void sp_progress_draw(struct sp_progress *p, uint64_t samples, uint64_t lost, co
 
 void sp_progress_end(struct sp_progress *p)
 {
-	if (p->on && p->drawn_ns)
+	if (p->on && p->drawn_ns && !p->told)
 		fputs("\r\033[K", stderr);
 	p->drawn_ns = 0;
 }

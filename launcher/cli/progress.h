@@ -7,8 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A launcher on another host that has started us draws the line: it sets this in our environment,
+ * and once a second gets a line of stderr with this before samples and lost. */
+#define SP_PROGRESS_TOLD "SPARKPROF_PROGRESS_TOLD"
+#define SP_PROGRESS_MARK "sparkprof-progress "
+
 struct sp_progress {
-	bool on;
+	bool on, told;
 	uint64_t start_ns, duration_ns, drawn_ns;
 };
 

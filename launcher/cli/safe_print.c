@@ -16,7 +16,7 @@ static size_t next_char(const char *s, size_t n, uint32_t *ret)
 	return 1;
 }
 
-static size_t count(const char *s, size_t n)
+static size_t count_chars(const char *s, size_t n)
 {
 	size_t chars = 0, len;
 	uint32_t c;
@@ -29,7 +29,7 @@ static size_t count(const char *s, size_t n)
 size_t sp_safe_print_text(struct sp_buf *b, const char *s, size_t width)
 {
 	size_t n = strlen(s), chars = 0, len;
-	bool cut = width && count(s, n) > width;
+	bool cut = width && count_chars(s, n) > width;
 
 	for (; n; s += len, n -= len, chars++) {
 		uint32_t c;

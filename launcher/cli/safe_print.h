@@ -1,4 +1,4 @@
-/* Text of strangers (command lines, names) made safe to show: for terminals and for JSON. */
+/* Text that is not ours (command lines, names) made safe to show: for terminals and for JSON. */
 #ifndef SP_LAUNCHER_CLI_SAFE_PRINT_H
 #define SP_LAUNCHER_CLI_SAFE_PRINT_H
 

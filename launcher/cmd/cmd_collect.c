@@ -31,9 +31,9 @@ static bool any_recording(const struct collect *c)
 	return false;
 }
 
-static void draw(struct collect *c)
+static void draw_progress(struct collect *c)
 {
-	const char *stages = ""; /* of the first that tells some */
+	const char *stages = ""; /* of the first that reports some */
 	uint64_t samples = 0, lost = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
@@ -69,13 +69,13 @@ static void look_for_halted(struct collect *c)
 	}
 }
 
-static void follow(struct collect *c)
+static void follow_recordings(struct collect *c)
 {
 	while (any_recording(c) && !sp_interrupted() && sp_clock_mono_ns() < c->end_ns) {
 		for (size_t i = 0; i < c->n; i++)
 			c->polls[i] = (struct pollfd){c->runs[i].link.chan.fd, POLLIN, 0};
 		c->polls[c->n] = (struct pollfd){STDOUT_FILENO, 0, 0};
-		draw(c);
+		draw_progress(c);
 		look_for_halted(c);
 		if (poll(c->polls, c->n + c->runs[0].outputs.stream, wait_ms(c->end_ns)) < 0)
 			continue; /* a signal: the loop's condition looks at it */
@@ -97,7 +97,7 @@ static void record(struct collect *c, const struct sp_call *call)
 		sp_target_run_start(&c->runs[i], call);
 	sp_progress_start(&c->progress, call->duration_ns, call->quiet);
 	c->end_ns = sp_clock_mono_ns() + call->duration_ns;
-	follow(c);
+	follow_recordings(c);
 	sp_progress_end(&c->progress);
 	for (size_t i = 0; i < c->n; i++)
 		sp_target_run_finish(&c->runs[i], call);

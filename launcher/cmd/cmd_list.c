@@ -2,6 +2,7 @@
  * in this process; with one inside the target, by the agent, with the target's own permissions. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "cli/command.h"
 #include "cli/event_names.h"
 #include "cli/message.h"
@@ -166,15 +167,8 @@ static int add_row(void *ctx, const struct sp_probe_row *row)
 	struct kept *k;
 	bool built;
 
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-
-		k = reallocarray(t->rows, cap, sizeof(*k));
-		if (!k)
-			return -ENOMEM;
-		t->rows = k;
-		t->cap = cap;
-	}
+	if (sp_grow(&t->rows, &t->cap, t->n, sizeof(*t->rows), 64) < 0)
+		return -ENOMEM;
 	k = &t->rows[t->n++];
 	*k = (struct kept){.group = row->group, .state = row->state};
 	keep_text(row->name, k->name, sizeof(k->name));

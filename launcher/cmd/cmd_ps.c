@@ -11,18 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-
-enum { WIDTH_NARROW = 80, WIDTH_DEFAULT = 120 };
-
-static size_t terminal_width(void)
-{
-	struct winsize ws;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) < 0 || ws.ws_col == 0)
-		return WIDTH_DEFAULT;
-	return ws.ws_col < WIDTH_NARROW ? WIDTH_NARROW : ws.ws_col;
-}
 
 static int print(struct sp_buf *text)
 {
@@ -54,7 +42,7 @@ int sp_cmd_ps(const struct sp_call *call)
 	if (call->json)
 		sp_ps_json(list, n, &text);
 	else if (n)
-		sp_ps_table(list, n, terminal_width(), &text);
+		sp_ps_table(list, n, sp_ps_width(), &text);
 	else
 		sp_message_note("no JVM that this user can see runs here");
 	return print(&text);

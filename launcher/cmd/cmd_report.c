@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void tell(const struct sp_call *call, const struct sp_profile *p)
+static void print_outputs(const struct sp_call *call, const struct sp_profile *p)
 {
 	SP_AUTO_BUF struct sp_buf line;
 
@@ -22,7 +22,7 @@ static void tell(const struct sp_call *call, const struct sp_profile *p)
 	if (p)
 		sp_out_summary(p, &line);
 	for (size_t i = 0; i < call->n_outputs; i++)
-		sp_report_tell(call->outputs[i].path, p, &line);
+		sp_report_describe(call->outputs[i].path, p, &line);
 	if (line.len)
 		sp_message_note("%s", sp_buf_str(&line));
 }
@@ -147,7 +147,7 @@ static int check_found(const struct sp_call *call, const struct sp_report_inputs
 	for (size_t i = 0; i < call->n_events && there.len; i++) {
 		if (has_event(p, call->events[i].name))
 			continue;
-		sp_err_set(err, -ENODATA, "-e %s: no samples of it; there are %s",
+		sp_err_set(err, -ENODATA, "-e %s: no samples of it, only of %s",
 			call->events[i].name, sp_buf_str(&there));
 		if (p->samples == 0)
 			return -ENODATA;
@@ -183,7 +183,7 @@ static int write_all(
 			r = sp_report_write(o->path, o->format, call, p, err);
 	}
 	if (r == 0)
-		tell(call, p);
+		print_outputs(call, p);
 	sp_profile_free(p);
 	return r;
 }

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/redact.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
@@ -12,8 +13,9 @@
 #include "elf/demangle.h"
 #include "proc/proc.h"
 #include "proc/stopped_target.h"
+#include "pysample/driver_python.h"
 #include "python/py_native.h"
-#include "python/py_worker.h"
+#include "pysample/py_worker.h"
 #include "run/jvm_stacks.h"
 
 #include <errno.h>
@@ -43,7 +45,7 @@ static pid_t host_tid(const struct sp_pyworker *w, uint32_t tid)
 
 static const char *state_of(const struct sp_pyworker *w, pid_t host)
 {
-	struct sp_pyproc_look look;
+	struct sp_pyproc_look look = {0};
 	int fds[2] = {-1, -1}, r;
 
 	r = host ? sp_pyproc_look(w->pid, host, fds, &look) : -ESRCH;
@@ -217,7 +219,7 @@ static void add_thread(struct sp_buf *b, struct sp_pyworker *w, size_t number, s
 {
 	const struct sp_pythread *t = &w->reader.threads[number];
 	pid_t host = host_tid(w, t->tid);
-	const char *state = state_of(w, host); /* first: who slept then stands there now */
+	const char *state = state_of(w, host); /* first: a thread that slept then is still there */
 	struct sp_pystack *stack = &room->stack;
 	int r;
 
@@ -264,7 +266,7 @@ static void add_process(
 /* A Python process, in words, and the task it works on; -1: none. */
 struct piece {
 	int64_t task;
-	bool placed; /* it stands below its task's thread */
+	bool placed; /* it is shown below its task's thread */
 	struct sp_buf text;
 };
 
@@ -272,6 +274,7 @@ struct dump {
 	struct room *room;
 	bool native;
 	struct sp_jvm_stacks *jvm; /* of the target, NULL: it is none */
+	pid_t driver;		   /* its application's own Python; 0: none */
 	struct piece *pieces;	   /* owned */
 	size_t count;
 	struct sp_err why; /* the first that could not be read */
@@ -280,15 +283,14 @@ struct dump {
 
 static void add_piece(struct dump *d, struct sp_pyworker *w)
 {
-	struct piece *list = reallocarray(d->pieces, d->count + 1, sizeof(*list));
 	struct sp_err err = {""};
+	struct piece *list;
 
-	if (!list) {
+	if (sp_grow_one(&d->pieces, d->count, sizeof(*d->pieces)) < 0) {
 		d->error = sp_err_set(&d->why, -ENOMEM, "out of memory");
 		return;
 	}
-	d->pieces = list;
-	list += d->count++;
+	list = &d->pieces[d->count++];
 	*list = (struct piece){.task = -1};
 	sp_buf_init(&list->text);
 	if (d->native && sp_pynative_new(&d->room->native, w->pid, &err) < 0)
@@ -302,7 +304,8 @@ static void add_piece(struct dump *d, struct sp_pyworker *w)
 static int look_into(struct dump *d, struct sp_pyworker *w, pid_t pid,
 	const struct sp_pyworker *like, struct sp_err *err)
 {
-	int r = sp_pyworker_init(w, pid, like, -1, err), fd;
+	struct sp_pymem_process process = {.pid = pid};
+	int r = sp_pyworker_init(w, &process, like, err), fd;
 
 	if (r != -EPERM || !d->jvm)
 		return r;
@@ -310,7 +313,9 @@ static int look_into(struct dump *d, struct sp_pyworker *w, pid_t pid,
 	if (fd < 0)
 		return r;
 	sp_pyworker_done(w);
-	return sp_pyworker_init(w, pid, like, fd, err);
+	process.has_file = true;
+	process.file = fd;
+	return sp_pyworker_init(w, &process, like, err);
 }
 
 /* @like: its parent, NULL: it has none that is Python. */
@@ -327,10 +332,31 @@ static void dump_tree(
 		d->error = r;
 		sp_err_set(&d->why, r, "pid %d: %s", (int)pid, err.text);
 	}
-	if (w.python)
+	if (w.python && (depth == 0 || pid != d->driver))
 		add_piece(d, &w);
+	n = w.jvm && d->jvm ? 0 : n; /* below another JVM they are that one's */
 	for (size_t i = 0; i < n && depth < 32; i++)
 		dump_tree(d, children[i], w.python ? &w : NULL, false, depth + 1);
+	sp_pyworker_done(&w);
+}
+
+/* The Python of a driver's application may be the JVM's parent: what is below it is not. */
+static void dump_driver(struct dump *d, const struct sp_jvm *t)
+{
+	struct sp_pyworker w = {0};
+	struct sp_err err = {""};
+	int r;
+
+	d->driver = t->role == SP_ROLE_DRIVER ? sp_driver_python(t->pid) : 0;
+	if (!d->driver)
+		return;
+	r = look_into(d, &w, d->driver, NULL, &err);
+	if (r < 0)
+		d->error = sp_err_set(&d->why, r, "pid %d: %s", (int)d->driver, err.text);
+	if (w.python) {
+		sp_pyworker_is_drivers(&w);
+		add_piece(d, &w);
+	}
 	sp_pyworker_done(&w);
 }
 
@@ -434,6 +460,8 @@ static int dump(const struct sp_call *call, const struct sp_jvm *t)
 	d.jvm = jvm;
 	if (d.room)
 		d.room->no_redact = call->no_redact;
+	if (d.room && is_jvm)
+		dump_driver(&d, t);
 	if (d.room)
 		dump_tree(&d, t->pid, NULL, is_jvm, 0);
 	if (is_jvm)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* stdout goes away with the launcher. */
-static int check(const struct sp_call *call)
+static int refuse_stdout(const struct sp_call *call)
 {
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		if (strcmp(call->outputs[i].path, "-") == 0) {
@@ -41,7 +41,13 @@ static void detach(struct sp_target_run *run, const struct sp_call *call)
 		return;
 	}
 	sp_duration_format(call->timeout_ns, limit, sizeof(limit));
-	if (run->outputs.recording)
+	if (call->loop)
+		sp_message_note(
+			"pid %d: recording in a loop to %s, which the JVM writes itself; %s%s",
+			(int)run->target->pid, call->outputs[0].path,
+			call->timeout_ns ? "it ends by itself after " : "'stop' ends it",
+			call->timeout_ns ? limit : "");
+	else if (run->outputs.recording)
 		sp_message_note("pid %d: recording to %s; it ends by itself after %s",
 			(int)run->target->pid, run->outputs.recording, limit);
 	else
@@ -54,7 +60,7 @@ static int start(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
 	struct sp_target_run *runs = NULL;
-	int code = check(call);
+	int code = refuse_stdout(call);
 
 	sp_interrupt_install();
 	if (code == SP_EXIT_DONE)

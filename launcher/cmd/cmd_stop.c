@@ -6,7 +6,8 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "in/tmpfile.h"
-#include "report/join_jfr.h"
+#include "jfr/concat.h"
+#include "run/last_recording.h"
 #include "run/target_run.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ static int take_recording(struct sp_chan *chan)
 	}
 	all = sp_tmpfile_open();
 	for (int i = 1; i <= n && all >= 0 && r == 0; i++) /* the one in hand last */
-		r = sp_join_append(chan->fds[i % n], all);
+		r = sp_jfr_concat_append(chan->fds[i % n], all);
 	if (all < 0 || r < 0)
 		return all < 0 ? all : r;
 	sp_chan_drop_fds(chan);
@@ -70,7 +71,27 @@ static bool is_recording(const struct sp_chan *chan)
 	return true;
 }
 
-static int ask(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
+/* Nothing is recorded any more: what was recorded last, @fd, is shown again. */
+static int show_last(
+	struct sp_target_run *run, const struct sp_call *call, int fd, struct sp_err *err)
+{
+	struct sp_outputs *o = &run->outputs;
+	int r;
+
+	o->fd = fd;
+	r = sp_outputs_name(o, call, run->target, err);
+	if (r == 0 && o->n == 0)
+		r = sp_outputs_parse(o, "text -\n");
+	if (r < 0)
+		return r;
+	sp_message_note("pid %d: nothing is being recorded; this is the last recording",
+		(int)run->target->pid);
+	return sp_outputs_write(o, call, run->target, false, err);
+}
+
+/* @ret_none: the agent has nothing; a file that cannot be made is -ENOENT, too. */
+static int ask_agent(
+	struct sp_target_run *run, const struct sp_call *call, bool *ret_none, struct sp_err *err)
 {
 	bool stop = call->action == SP_ACTION_STOP;
 	struct sp_msg request = {.type = stop ? SP_MSG_STOP : SP_MSG_FLUSH}, m;
@@ -78,6 +99,7 @@ static int ask(struct sp_target_run *run, const struct sp_call *call, struct sp_
 
 	if (r == 0)
 		r = sp_link_ask(&run->link, &request, NULL, 0, &m, err);
+	*ret_none = r == -ENOENT;
 	if (r < 0)
 		return r;
 	if (!is_recording(&run->link.chan))
@@ -104,6 +126,20 @@ static int ask(struct sp_target_run *run, const struct sp_call *call, struct sp_
 	return r;
 }
 
+static int ask_or_show(
+	struct sp_target_run *run, const struct sp_call *call, bool *ret_none, struct sp_err *err)
+{
+	int r = ask_agent(run, call, ret_none, err), last;
+
+	if (!*ret_none)
+		return r;
+	last = sp_last_recording_open(run->target);
+	if (last < 0)
+		return r;
+	*ret_none = false;
+	return show_last(run, call, last, err);
+}
+
 static int each(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
@@ -116,13 +152,14 @@ static int each(const struct sp_call *call)
 		return code;
 	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
 		struct sp_err err = {""};
+		bool none;
 		int r;
 
 		sp_guest_lower_priority(runs[i].target->pid);
-		r = ask(&runs[i], call, &err);
+		r = ask_or_show(&runs[i], call, &none, &err);
 		if (r < 0) {
 			sp_message_error("%s", err.text);
-			runs[i].code = r == -ENOENT ? SP_EXIT_TARGET : sp_link_exit_code(r);
+			runs[i].code = none ? SP_EXIT_TARGET : sp_link_exit_code(r);
 		}
 	}
 	code = sp_target_runs_code(runs, targets.n);

@@ -4,8 +4,15 @@
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/std_streams.h"
+#include "via/far.h"
+#include "via/via.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* An action without a function is refused as not built yet. */
 static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
@@ -13,6 +20,7 @@ static int (*const commands[SP_ACTION_COUNT])(const struct sp_call *) = {
 	[SP_ACTION_DIFF] = sp_cmd_diff,
 	[SP_ACTION_DUMP] = sp_cmd_dump,
 	[SP_ACTION_LIST] = sp_cmd_list,
+	[SP_ACTION_METRICS] = sp_cmd_metrics,
 	[SP_ACTION_PS] = sp_cmd_ps,
 	[SP_ACTION_RESUME] = sp_cmd_resume,
 	[SP_ACTION_START] = sp_cmd_start,
@@ -40,13 +48,29 @@ static int help(const struct sp_call *call)
 	return SP_EXIT_DONE;
 }
 
+/* An agent that makes a report starts us with the descriptors of its host: they are not ours. */
+static void leave_host(void)
+{
+	int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (none >= 0) {
+		dup2(none, STDIN_FILENO);
+		dup2(none, STDOUT_FILENO);
+	}
+	syscall(SYS_close_range, 3u, ~0u, 0u);
+}
+
 int main(int argc, char **argv)
 {
 	static struct sp_call call; /* large: 1,024 targets */
 	struct sp_err err;
 
+	if (getenv("SPARKPROF_CHILD"))
+		leave_host();
 	if (sp_std_streams_fill() < 0)
 		return SP_EXIT_FAILED; /* a message might end up in a file */
+	if (argc > 1 && strcmp(argv[1], SP_FAR_WORD) == 0)
+		return sp_via_far(argc, argv);
 	if (sp_options_parse(argc, argv, &call, &err) < 0) {
 		sp_message_error("%s", err.text);
 		return SP_EXIT_USAGE;
@@ -54,9 +78,11 @@ int main(int argc, char **argv)
 	if (call.help != SP_HELP_NONE)
 		return help(&call);
 	sp_message_set_quiet(call.quiet);
+	for (size_t i = 0; i < call.n_notes; i++)
+		sp_message_warn("--%s: not needed: %s", call.notes[i].name, call.notes[i].why);
 	if (!commands[call.action]) {
 		sp_message_error("%s is not built yet", sp_action_name(call.action));
 		return SP_EXIT_USAGE;
 	}
-	return commands[call.action](&call);
+	return call.via > SP_VIA_LOCAL ? sp_via_call(&call) : commands[call.action](&call);
 }

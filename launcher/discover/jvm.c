@@ -1,8 +1,9 @@
 /* Looking at processes: see jvm.h. The steps are in jvm_kind.c, jvm_spark.c and jvm_attach.c. */
 #include "jvm_internal.h"
 
+#include "base/cgroup.h"
 #include "base/cleanup.h"
-#include "proc/cgroup.h"
+#include "base/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +76,7 @@ static int read_first(struct sp_jvm_look *l, struct sp_jvm *j)
 	return r;
 }
 
-static int look(struct sp_jvm_look *l, struct sp_jvm *j)
+static int look_at_process(struct sp_jvm_look *l, struct sp_jvm *j)
 {
 	int r = read_first(l, j);
 
@@ -92,7 +93,7 @@ static int look(struct sp_jvm_look *l, struct sp_jvm *j)
 		if (j->kind == SP_JVM_HOTSPOT)
 			l->has_perf =
 				sp_hsperf_read(&l->proc, j->nspid, j->uid, j->user, &l->perf) == 0;
-		sp_cgroup_path(&l->proc, j->cgroup, sizeof(j->cgroup));
+		sp_cgroup_path(l->proc.dir, j->cgroup, sizeof(j->cgroup));
 		set_main_class(l, j);
 		sp_jvm_look_version(l, j);
 		sp_jvm_look_spark(l, j);
@@ -108,7 +109,7 @@ int sp_jvm_inspect(int procfd, pid_t pid, struct sp_jvm *ret)
 	int r = sp_proc_open(procfd, pid, &l.proc);
 
 	if (r == 0)
-		r = look(&l, &j);
+		r = look_at_process(&l, &j);
 	look_done(&l);
 	if (r == 0)
 		*ret = j;
@@ -185,16 +186,10 @@ static void share_names(struct sp_jvm *list, size_t n)
 				take_name(&list[i], &list[k]);
 }
 
-static int add(struct sp_jvm **list, size_t *n, size_t *cap, const struct sp_jvm *j)
+static int add_jvm(struct sp_jvm **list, size_t *n, size_t *cap, const struct sp_jvm *j)
 {
-	if (*n == *cap) {
-		size_t want = *cap ? *cap * 2 : 16;
-		struct sp_jvm *more = reallocarray(*list, want, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		*list = more;
-		*cap = want;
-	}
+	if (sp_grow(list, cap, *n, sizeof(**list), 16) < 0)
+		return -ENOMEM;
 	(*list)[(*n)++] = *j;
 	return 0;
 }
@@ -221,7 +216,7 @@ int sp_jvm_list(int procfd, struct sp_jvm **ret, size_t *ret_n)
 		if (*end || pid <= 0 || pid > INT_MAX)
 			continue;
 		if (sp_jvm_inspect(procfd, (pid_t)pid, &j) == 0 && j.kind != SP_JVM_NONE)
-			r = add(&list, &n, &cap, &j);
+			r = add_jvm(&list, &n, &cap, &j);
 	}
 	closedir(dir);
 	if (r < 0)

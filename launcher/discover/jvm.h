@@ -1,7 +1,7 @@
-/* What a process is: a JVM or not, of which kind, whose, which part of which Spark application,
- * and whether sparkprof can get in. Decided from /proc and the target's own files alone: nothing is
- * sent to the process and nothing is loaded into it. `ps` shows the answer, `target.h` searches in
- * it, and an attach asks it first. */
+/* What a process is: a JVM or not, of which kind, of which user, which part of which Spark
+ * application, and whether sparkprof can get in. Decided from /proc and the target's own files
+ * alone: nothing is sent to the process and nothing is loaded into it. `ps` shows the answer,
+ * `target.h` searches in it, and an attach asks it first. */
 #ifndef SP_LAUNCHER_DISCOVER_JVM_H
 #define SP_LAUNCHER_DISCOVER_JVM_H
 
@@ -95,6 +95,8 @@ struct sp_jvm {
 	pid_t python_workers[64];
 	unsigned python_worker_count;
 	pid_t python_driver; /* of a driver: the Python of its application; 0: none */
+
+	bool elsewhere; /* on the host that hostname names, and not on this one */
 
 	enum sp_jvm_attach attach;
 	enum sp_jvm_block block;

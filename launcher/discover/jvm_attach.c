@@ -18,7 +18,7 @@ enum { JDK_OLDEST = 11, JDK_NEWEST = 25 };
 
 static const uint64_t XRS_START_NS = 10000000000; /* younger ones may be starting */
 
-__attribute__((format(printf, 4, 5))) static bool answer(
+__attribute__((format(printf, 4, 5))) static bool set_attach(
 	struct sp_jvm *j, enum sp_jvm_attach attach, enum sp_jvm_block block, const char *fmt, ...)
 {
 	va_list ap;
@@ -31,7 +31,7 @@ __attribute__((format(printf, 4, 5))) static bool answer(
 	return true;
 }
 
-#define REFUSE(j, block, ...) answer((j), SP_ATTACH_NO, (block), __VA_ARGS__)
+#define REFUSE(j, block, ...) set_attach((j), SP_ATTACH_NO, (block), __VA_ARGS__)
 
 /* What HotSpot ends up with: its own word where it gives one, else the sources in the order in
  * which it reads them; a later one wins. */
@@ -96,7 +96,7 @@ static bool refuse_by_user(struct sp_jvm_look *l, struct sp_jvm *j)
 				"CAP_SYS_PTRACE): "
 				"run sparkprof as that user",
 				j->user);
-		return answer(j, SP_ATTACH_UNKNOWN, SP_BLOCK_UNSEEN,
+		return set_attach(j, SP_ATTACH_UNKNOWN, SP_BLOCK_UNSEEN,
 			"the kernel hides it from its own user (it changed its rights at start): "
 			"use sudo");
 	}
@@ -132,7 +132,7 @@ static bool refuse_by_flags(struct sp_jvm_look *l, struct sp_jvm *j)
 			"attach is switched off there: -XX:+DisableAttachMechanism");
 	if (!flag(l, "EnableDynamicAgentLoading", 1))
 		return REFUSE(j, SP_BLOCK_AGENTS_OFF,
-			"agent loading is switched off there: -XX:-EnableDynamicAgentLoading");
+			"agent loading is disabled there: -XX:-EnableDynamicAgentLoading");
 	return false;
 }
 
@@ -165,7 +165,7 @@ static bool refuse_by_state(struct sp_jvm_look *l, struct sp_jvm *j)
 	return REFUSE(j, SP_BLOCK_STARTING, "is still starting: try again in a moment");
 }
 
-/* The attach socket is there once somebody attached, or with -XX:+StartAttachListener. */
+/* The attach socket is there once a tool attached, or with -XX:+StartAttachListener. */
 static bool is_listening(const struct sp_jvm_look *l, const struct sp_jvm *j)
 {
 	SP_AUTO_CLOSE int tmp = sp_proc_open_dir(&l->proc, "/tmp");
@@ -184,11 +184,11 @@ void sp_jvm_look_attach(struct sp_jvm_look *l, struct sp_jvm *j)
 		refuse_by_flags(l, j) || refuse_by_state(l, j))
 		return;
 	if (!j->jdk)
-		answer(j, SP_ATTACH_UNKNOWN, SP_BLOCK_VERSION, "its JDK version cannot be told");
+		set_attach(j, SP_ATTACH_UNKNOWN, SP_BLOCK_VERSION, "its JDK version is unknown");
 	else if (j->jdk > JDK_NEWEST)
-		answer(j, SP_ATTACH_UNKNOWN, SP_BLOCK_VERSION,
+		set_attach(j, SP_ATTACH_UNKNOWN, SP_BLOCK_VERSION,
 			"runs JDK %d; sparkprof was made for JDK %d to %d", j->jdk, JDK_OLDEST,
 			JDK_NEWEST);
 	else
-		answer(j, SP_ATTACH_YES, SP_BLOCK_NONE, "%s", "");
+		set_attach(j, SP_ATTACH_YES, SP_BLOCK_NONE, "%s", "");
 }

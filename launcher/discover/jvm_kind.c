@@ -4,6 +4,7 @@
 #include "jvm_internal.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "proc/elf_header.h"
 
 #include <ctype.h>
@@ -15,13 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 struct seen {
 	struct sp_jvm_look *look;
 	struct sp_jvm *jvm;
@@ -30,7 +24,7 @@ struct seen {
 static int see_map(const struct sp_proc_map *m, void *arg)
 {
 	struct seen *s = arg;
-	const char *name = base_name(m->path);
+	const char *name = sp_path_base(m->path);
 
 	if (*m->path != '/')
 		return 0;
@@ -97,7 +91,7 @@ void sp_jvm_look_kind(struct sp_jvm_look *l, struct sp_jvm *j)
 
 	l->maps_error = sp_proc_each_map(&l->proc, see_map, &seen);
 	if (l->maps_error < 0) {
-		if (argv0 && strcmp(base_name(argv0), "java") == 0)
+		if (argv0 && strcmp(sp_path_base(argv0), "java") == 0)
 			j->kind = SP_JVM_UNSEEN;
 		return;
 	}

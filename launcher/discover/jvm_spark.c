@@ -62,10 +62,13 @@ bool sp_jvm_look_spark_jar(const char *text, struct sp_jvm *j)
 	return false;
 }
 
-/* A class path of wildcards says nothing; the jars that the JVM has opened do. */
-static bool version_from_fds(const struct sp_jvm_look *l, struct sp_jvm *j)
+typedef bool look_at_entry(int dir, const char *name, struct sp_jvm *j);
+
+/* Whether @look finds what it looks for in one of the entries of /proc/PID/@name. */
+static bool any_entry(
+	const struct sp_jvm_look *l, const char *name, look_at_entry *look, struct sp_jvm *j)
 {
-	int fd = openat(l->proc.dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(l->proc.dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	bool found = false;
 
@@ -75,19 +78,25 @@ static bool version_from_fds(const struct sp_jvm_look *l, struct sp_jvm *j)
 	}
 	for (int i = 0; i < MAX_ENTRIES && !found; i++) {
 		const struct dirent *d = readdir(dir);
-		char target[PATH_MAX];
-		ssize_t n;
 
 		if (!d)
 			break;
-		n = readlinkat(dirfd(dir), d->d_name, target, sizeof(target) - 1);
-		if (n > 0) {
-			target[n] = '\0';
-			found = sp_jvm_look_spark_jar(target, j);
-		}
+		found = look(dirfd(dir), d->d_name, j);
 	}
 	closedir(dir);
 	return found;
+}
+
+/* A class path of wildcards says nothing; the jars that the JVM has opened do. */
+static bool version_from_fd(int dir, const char *name, struct sp_jvm *j)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	return sp_jvm_look_spark_jar(target, j);
 }
 
 static void find_version(const struct sp_jvm_look *l, struct sp_jvm *j)
@@ -98,34 +107,19 @@ static void find_version(const struct sp_jvm_look *l, struct sp_jvm *j)
 		(env && sp_jvm_look_spark_jar(env, j)) ||
 		(l->has_perf && sp_jvm_look_spark_jar(l->perf.class_path, j)))
 		return;
-	version_from_fds(l, j);
+	any_entry(l, "fd", version_from_fd, j);
 }
 
 /* A local-mode driver may have any main class, but it has Spark's scheduler thread. Its name is
  * dag-scheduler-event-loop, which the kernel cuts to 15 bytes. */
-static bool has_scheduler_thread(const struct sp_jvm_look *l)
+static bool is_scheduler_thread(int dir, const char *name, struct sp_jvm *j)
 {
-	int fd = openat(l->proc.dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	bool found = false;
+	char path[NAME_MAX + 8], comm[16] = "";
 
-	if (!dir) {
-		sp_cleanup_close(&fd);
-		return false;
-	}
-	for (int i = 0; i < MAX_ENTRIES && !found; i++) {
-		const struct dirent *d = readdir(dir);
-		char path[NAME_MAX + 8], comm[16] = "";
-		SP_AUTO_CLOSE int c = -1;
+	snprintf(path, sizeof(path), "%s/comm", name);
+	SP_AUTO_CLOSE int c = name[0] == '.' ? -1 : openat(dir, path, O_RDONLY | O_CLOEXEC);
 
-		if (!d)
-			break;
-		snprintf(path, sizeof(path), "%s/comm", d->d_name);
-		c = d->d_name[0] == '.' ? -1 : openat(dirfd(dir), path, O_RDONLY | O_CLOEXEC);
-		found = c >= 0 && read(c, comm, 15) == 15 && strcmp(comm, "dag-scheduler-e") == 0;
-	}
-	closedir(dir);
-	return found;
+	return c >= 0 && read(c, comm, 15) == 15 && strcmp(comm, "dag-scheduler-e") == 0;
 }
 
 /* The value of a key in a Java properties text; Spark writes "key=value" with \: \= escaped. */
@@ -304,7 +298,7 @@ static void look_role(const struct sp_jvm_look *l, struct sp_jvm *j)
 	} else if (is_main(j, "org.apache.spark.deploy.yarn.ApplicationMaster") ||
 		   is_main(j, "org.apache.spark.deploy.worker.DriverWrapper")) {
 		j->role = SP_ROLE_DRIVER;
-	} else if (j->spark_version[0] && has_scheduler_thread(l)) {
+	} else if (j->spark_version[0] && any_entry(l, "task", is_scheduler_thread, j)) {
 		j->role = SP_ROLE_DRIVER;
 	}
 }

@@ -6,8 +6,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 enum {
+	HOST,
 	PID,
 	ROLE,
 	ID,
@@ -22,10 +25,21 @@ enum {
 };
 
 static const char *const heads[COLUMNS] = {
-	"PID", "ROLE", "ID", "APPLICATION", "NAME", "USER", "JDK", "SPARK", "UP", "ATTACH"};
+	"HOST", "PID", "ROLE", "ID", "APPLICATION", "NAME", "USER", "JDK", "SPARK", "UP", "ATTACH"};
 
 /* The least width to which a column is cut when the table is too wide; 0: never cut. */
-static const size_t least[COLUMNS] = {[NAME] = 8, [USER] = 8, [JDK] = 7, [SPARK] = 7};
+static const size_t least[COLUMNS] = {[HOST] = 8, [NAME] = 8, [USER] = 8, [JDK] = 7, [SPARK] = 7};
+
+enum { WIDTH_NARROW = 80, WIDTH_DEFAULT = 120 };
+
+size_t sp_ps_width(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) < 0 || ws.ws_col == 0)
+		return WIDTH_DEFAULT;
+	return ws.ws_col < WIDTH_NARROW ? WIDTH_NARROW : ws.ws_col;
+}
 
 struct cells {
 	char text[COLUMNS][512];
@@ -65,10 +79,11 @@ static const char *short_main(const struct sp_jvm *j)
 	return or_dash(j->main_class);
 }
 
-static void fill(const struct sp_jvm *j, struct cells *c)
+static void fill_cells(const struct sp_jvm *j, struct cells *c)
 {
 	char up[16], from[sizeof(j->app_name) + 2];
 	const char *values[COLUMNS] = {
+		[HOST] = j->hostname,
 		[ROLE] = sp_jvm_role_name(j->role),
 		[ID] = j->role == SP_ROLE_EXECUTOR ? or_dash(j->executor_id) : "-",
 		[APPLICATION] = or_dash(j->app_id),
@@ -84,8 +99,9 @@ static void fill(const struct sp_jvm *j, struct cells *c)
 
 	snprintf(from, sizeof(from), "(%s)", j->app_name);
 	snprintf(c->text[PID], sizeof(c->text[PID]), "%d", (int)j->pid);
-	for (int i = ROLE; i < COLUMNS; i++)
-		snprintf(c->text[i], sizeof(c->text[i]), "%s", values[i]);
+	for (int i = 0; i < COLUMNS; i++)
+		if (values[i])
+			snprintf(c->text[i], sizeof(c->text[i]), "%s", values[i]);
 }
 
 static size_t chars(const char *s)
@@ -105,7 +121,7 @@ static size_t total(const size_t widths[COLUMNS])
 }
 
 /* Makes the table fit: the column that has most to give first. What still does not fit loses the
- * application's column; its id then stands in the line below. */
+ * application's column; its id is then in the line below. */
 static void shrink(size_t widths[COLUMNS], size_t width)
 {
 	while (total(widths) > width) {
@@ -173,7 +189,7 @@ static void add_workers(struct sp_buf *b, size_t indent, const struct sp_jvm *j)
 /* Below a row: what identifies it elsewhere, and why it cannot be attached to. */
 static void add_notes(struct sp_buf *b, const struct sp_jvm *j, const size_t widths[COLUMNS])
 {
-	size_t indent = widths[PID] + 2;
+	size_t indent = (widths[HOST] ? widths[HOST] + 2 : 0) + widths[PID] + 2;
 
 	if (!widths[APPLICATION])
 		add_note(b, indent, "", j->app_id);
@@ -192,11 +208,13 @@ void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_bu
 
 	for (int i = 0; i < COLUMNS; i++)
 		widths[i] = strlen(heads[i]);
+	if (!list[0].elsewhere)
+		widths[HOST] = 0;
 	for (size_t k = 0; k < n; k++) {
-		fill(&list[k], &c);
+		fill_cells(&list[k], &c);
 		for (int i = 0; i < COLUMNS; i++) {
 			size_t w = chars(c.text[i]);
-			widths[i] = w > widths[i] ? w : widths[i];
+			widths[i] = widths[i] && w > widths[i] ? w : widths[i];
 		}
 	}
 	shrink(widths, width);
@@ -204,7 +222,7 @@ void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_bu
 		snprintf(c.text[i], sizeof(c.text[i]), "%s", heads[i]);
 	add_row(ret, &c, widths);
 	for (size_t k = 0; k < n; k++) {
-		fill(&list[k], &c);
+		fill_cells(&list[k], &c);
 		add_row(ret, &c, widths);
 		add_notes(ret, &list[k], widths);
 	}

@@ -7,8 +7,11 @@
 
 /* Appends a table for people, at most @width columns where the words allow it: one line for each
  * JVM, and a line below it for container, pod, Python workers and the reason why an attach would
- * fail. */
+ * fail. Of JVMs of other hosts the first column is the host. */
 void sp_ps_table(const struct sp_jvm *list, size_t n, size_t width, struct sp_buf *ret);
+
+/* How wide a table on standard output may be. */
+size_t sp_ps_width(void);
 
 /* Appends an array of objects for scripts. Keys are stable; a value that is not known is null. */
 void sp_ps_json(const struct sp_jvm *list, size_t n, struct sp_buf *ret);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/name_template.h"
 #include "base/units.h"
 #include "cli/safe_print.h"
@@ -20,18 +21,14 @@ void sp_targets_done(struct sp_targets *t)
 	t->n = 0;
 }
 
-static int add(struct sp_targets *t, const struct sp_jvm *j)
+static int add_target(struct sp_targets *t, const struct sp_jvm *j)
 {
-	struct sp_jvm *more;
-
 	for (size_t i = 0; i < t->n; i++) {
 		if (t->list[i].pid == j->pid)
 			return 0;
 	}
-	more = reallocarray(t->list, t->n + 1, sizeof(*more));
-	if (!more)
+	if (sp_grow_one(&t->list, t->n, sizeof(*t->list)) < 0)
 		return -ENOMEM;
-	t->list = more;
 	t->list[t->n++] = *j;
 	return 0;
 }
@@ -45,7 +42,7 @@ struct question {
 	const char *class_part;
 };
 
-static bool fits(const struct question *q, const struct sp_jvm *j)
+static bool is_meant(const struct question *q, const struct sp_jvm *j)
 {
 	switch (q->by) {
 	case BY_DRIVER:
@@ -78,7 +75,7 @@ static bool looks_like_app(const char *word)
 	       strncmp(word, "spark-application-", 18) == 0;
 }
 
-static void ask(const struct sp_jvm *all, size_t n, const char *word, struct question *q)
+static void parse_question(const struct sp_jvm *all, size_t n, const char *word, struct question *q)
 {
 	const char *slash = strchr(word, '/');
 	size_t app_len = strcspn(word, "/");
@@ -168,10 +165,21 @@ static bool drop_driver(const struct sp_jvm *all, size_t n, const struct questio
 	if (q->by != BY_APPLICATION || q->id)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (fits(q, &all[i]) && all[i].role == SP_ROLE_EXECUTOR)
+		if (is_meant(q, &all[i]) && all[i].role == SP_ROLE_EXECUTOR)
 			return true;
 	}
 	return false;
+}
+
+/* async-profiler's word for the JVM that was started last. */
+static int add_youngest(const struct sp_jvm *all, size_t n, struct sp_targets *ret)
+{
+	const struct sp_jvm *j = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (!j || all[i].start_ticks > j->start_ticks)
+			j = &all[i];
+	return j ? add_target(ret, j) : 0;
 }
 
 int sp_target_match(const struct sp_jvm *all, size_t n, const char *word, struct sp_targets *ret,
@@ -184,16 +192,18 @@ int sp_target_match(const struct sp_jvm *all, size_t n, const char *word, struct
 
 	if (!*word)
 		return sp_err_set(err, -EINVAL, "an empty word names no target");
-	ask(all, n, word, &q);
+	parse_question(all, n, word, &q);
 	no_driver = drop_driver(all, n, &q);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (fits(&q, &all[i]) && !(no_driver && all[i].role == SP_ROLE_DRIVER))
-			r = add(&found, &all[i]);
+	if (strcmp(word, "jps") == 0)
+		r = add_youngest(all, n, &found);
+	for (size_t i = 0; i < n && r == 0 && strcmp(word, "jps") != 0; i++) {
+		if (is_meant(&q, &all[i]) && !(no_driver && all[i].role == SP_ROLE_DRIVER))
+			r = add_target(&found, &all[i]);
 	}
 	if (r == 0 && found.n == 0)
 		return say_none(all, n, word, &q, err);
 	for (size_t i = 0; i < found.n && r == 0; i++)
-		r = add(ret, &found.list[i]);
+		r = add_target(ret, &found.list[i]);
 	if (r < 0)
 		return sp_err_set(err, r, "%s: out of memory", word);
 	return found.n > 1 && !q.many ? say_many(word, &found, err) : 0;
@@ -218,7 +228,7 @@ static int add_pid(int procfd, const char *word, struct sp_targets *ret, struct 
 		return sp_err_set(
 			err, -ESRCH, "%s: is a thread of pid %d: name that", word, (int)j.tgid);
 	if (r == 0)
-		r = add(ret, &j);
+		r = add_target(ret, &j);
 	if (r == -ESRCH || r == -ERANGE)
 		return sp_err_set(err, -ESRCH,
 			"%s: no such process that this user can see: look with 'sparkprof ps'",

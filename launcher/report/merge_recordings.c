@@ -1,4 +1,4 @@
-/* Merging recordings: see merge_recordings.h. JFR files are chunks that stand by themselves, so
+/* Merging recordings: see merge_recordings.h. JFR files are chunks that can be read alone, so
  * merging is joining; naming is the rewriter's (jfr/rewrite.h). */
 #include "merge_recordings.h"
 
@@ -7,9 +7,9 @@
 #include "elf/symbols.h"
 #include "frame_names.h"
 #include "in/input.h"
+#include "jfr/concat.h"
 #include "jfr/reader.h"
 #include "jfr/rewrite.h"
-#include "join_jfr.h"
 #include "out/outfile.h"
 #include "python_sidecar.h"
 
@@ -35,7 +35,7 @@ static int want_module(void *ctx, const char *type)
 	return strcmp(type, "sparkprof.Module") == 0;
 }
 
-/* Modules that a recording tells of: where names may be found. */
+/* Modules that a recording lists: where names may be found. */
 static int take_module(void *ctx, const struct sp_jfr_event *e)
 {
 	const struct look *l = ctx;
@@ -55,7 +55,7 @@ static int take_module(void *ctx, const struct sp_jfr_event *e)
 	return path[0] && l->symbols ? sp_symbols_add_module(l->symbols, path, device, inode) : 0;
 }
 
-static void look_at(int fd, struct look *l)
+static void read_modules(int fd, struct look *l)
 {
 	struct sp_jfr_visitor v = {.ctx = l, .want = want_module, .event = take_module};
 	struct sp_dict *dict;
@@ -82,14 +82,14 @@ static int add_file(const char *path, int to, unsigned flags, uint64_t *ret_type
 	if (r < 0)
 		return r;
 	if (kind != SP_INPUT_JFR)
-		return sp_err_set(err, -EINVAL, "is no recording: only recordings become one");
+		return sp_err_set(err, -EINVAL, "not a JFR file; only JFR files can be merged");
 	if (named < 0)
 		named = memfd_create("sparkprof", MFD_CLOEXEC);
 	if (sp_symbols_new(&look.symbols, root, NULL) < 0)
 		look.symbols = NULL;
 	else
 		sp_symbols_elsewhere(look.symbols);
-	look_at(fd, &look);
+	read_modules(fd, &look);
 	*ret_types = look.types;
 	names.symbols = look.symbols;
 	r = sp_jfr_rewrite(fd, named, flags, sp_frame_names_find, &names, NULL, err);
@@ -100,7 +100,7 @@ static int add_file(const char *path, int to, unsigned flags, uint64_t *ret_type
 		r = 0;
 	}
 	if (r == 0) {
-		r = sp_join_append(named, to);
+		r = sp_jfr_concat_append(named, to);
 		*ret_written = true;
 		if (r < 0)
 			sp_err_set(err, r, "cannot be written: %s", strerror(-r));

@@ -2,7 +2,7 @@
 #include "python_sidecar.h"
 
 #include "base/cleanup.h"
-#include "join_jfr.h"
+#include "jfr/concat.h"
 #include "prof/load/load.h"
 
 #include <errno.h>
@@ -57,14 +57,14 @@ static int open_half(const char *path, int whole)
 }
 
 /* Both behind one another in @to. */
-static int join(int fd, int half, int to)
+static int join_files(int fd, int half, int to)
 {
-	int r = to < 0 ? -errno : sp_join_append(fd, to);
+	int r = to < 0 ? -errno : sp_jfr_concat_append(fd, to);
 
 	if (r == 0)
-		r = sp_join_write_separator(to, half);
+		r = sp_jfr_concat_separator(to, half);
 	if (r == 0)
-		r = sp_join_append(half, to);
+		r = sp_jfr_concat_append(half, to);
 	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
 		r = -errno;
 	if (r < 0 && to >= 0)
@@ -81,9 +81,9 @@ int sp_python_sidecar_open(const char *path)
 		return -errno;
 	if (half < 0)
 		return fd;
-	r = join(fd, half, open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+	r = join_files(fd, half, open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 	if (r < 0)
-		r = join(fd, half, memfd_create("sparkprof", MFD_CLOEXEC));
+		r = join_files(fd, half, memfd_create("sparkprof", MFD_CLOEXEC));
 	close(fd);
 	return r;
 }

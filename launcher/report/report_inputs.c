@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file_error.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "cli/message.h"
 #include "python_sidecar.h"
@@ -78,21 +79,14 @@ static int add_path(struct sp_report_inputs *in, const char *path, const struct 
 
 	if (r < 0)
 		return r;
-	if (in->n == in->cap) {
-		size_t cap = in->cap ? in->cap * 2 : 16;
-		char **p = reallocarray(in->paths, cap, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		in->paths = p;
-		in->cap = cap;
-	}
+	if (sp_grow(&in->paths, &in->cap, in->n, sizeof(*in->paths), 16) < 0)
+		return -ENOMEM;
 	in->paths[in->n] = strdup(path);
 	if (!in->paths[in->n])
 		return -ENOMEM;
 	in->n++;
 	in->bytes += (uint64_t)st->st_size;
-	in->halves += ends_with(path, SP_HALF_PYTHON);
+	in->sidecars += ends_with(path, SP_HALF_PYTHON);
 	if (S_ISREG(st->st_mode)) {
 		*place(in->known, in->known_cap, st->st_dev, st->st_ino) =
 			(struct sp_input_file){st->st_dev, st->st_ino, true};
@@ -164,7 +158,7 @@ static int add_entry(struct sp_report_inputs *in, const char *path, const char *
 	return r < 0 ? r : 1;
 }
 
-static void tell_left_out(const char *path, size_t n)
+static void warn_left_out(const char *path, size_t n)
 {
 	if (n)
 		sp_message_warn("%s: %zu file%s of other formats left out: where a directory has "
@@ -174,7 +168,7 @@ static void tell_left_out(const char *path, size_t n)
 
 /* A file is begun before its first piece is in it, and a JVM may be killed between. They tell
  * nothing of an application but this. */
-static int tell_empty(
+static int refuse_empty(
 	const char *path, const char *first, size_t empty, size_t found, struct sp_err *err)
 {
 	char more[32] = "";
@@ -218,9 +212,9 @@ static int add_files(
 	free(names);
 	if (r < 0 && r != -ENODATA)
 		return sp_err_set(err, r, "out of memory");
-	tell_left_out(path, left_out);
+	warn_left_out(path, left_out);
 	*ret_found = found;
-	return tell_empty(path, first, empty, found, err);
+	return refuse_empty(path, first, empty, found, err);
 }
 
 static int is_visible(const struct dirent *d)
@@ -318,11 +312,11 @@ static int add_directory(struct sp_report_inputs *in, const char *given, struct 
 }
 
 /* What is read with another file is not read by itself too. */
-static void drop_halves(struct sp_report_inputs *in)
+static void drop_sidecars(struct sp_report_inputs *in)
 {
 	size_t n = 0;
 
-	if (!in->halves)
+	if (!in->sidecars)
 		return;
 	for (size_t i = 0; i < in->n; i++) {
 		size_t k = ends_with(in->paths[i], SP_HALF_PYTHON) ? 0 : in->n;
@@ -333,7 +327,7 @@ static void drop_halves(struct sp_report_inputs *in)
 		if (k < in->n) {
 			free(in->paths[i]);
 			in->paths[i] = NULL;
-			in->halves--;
+			in->sidecars--;
 		}
 	}
 	for (size_t i = 0; i < in->n; i++)
@@ -362,7 +356,7 @@ int sp_report_inputs_add(struct sp_report_inputs *in, const char *path, struct s
 		if (r < 0)
 			sp_err_set(err, r, "out of memory");
 	}
-	drop_halves(in);
+	drop_sidecars(in);
 	return r;
 }
 

@@ -13,12 +13,12 @@ struct sp_report_inputs {
 	uint64_t bytes;		     /* of all */
 	struct sp_input_file *known; /* a hash table of those that were added */
 	size_t n_known, known_cap;
-	size_t halves; /* paths that may be read with another */
+	size_t sidecars; /* paths that may be read with another */
 };
 
 /* Adds a file, or every recording in a directory (in the order of their names; where there are JFR
  * files, these only, with a warning about the others). A directory with nothing but one directory
- * of recordings stands for that one. Returns 0, or -errno with a sentence that names it. */
+ * of recordings is taken as that one. Returns 0, or -errno with a sentence that names it. */
 int sp_report_inputs_add(struct sp_report_inputs *in, const char *path, struct sp_err *err);
 void sp_report_inputs_done(struct sp_report_inputs *in);
 
@@ -26,7 +26,7 @@ void sp_report_inputs_done(struct sp_report_inputs *in);
  * has the cores for it. What is damaged is said on stderr, and what could be read of it is there.
  * Owner:   *ret belongs to the caller.
  * Returns: 0; -errno with a sentence where nothing could be read. */
-int sp_report_inputs_load(const struct sp_report_inputs *in, const struct sp_call *call,
-	struct sp_profile **ret, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_report_inputs_load(const struct sp_report_inputs *in,
+	const struct sp_call *call, struct sp_profile **ret, struct sp_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/message.h"
 #include "cli/read_progress.h"
 #include "elf/symbols.h"
@@ -79,7 +80,7 @@ static int open_input(const char *path, int *ret_fd, enum sp_input_kind *ret_kin
  * "profile-driver.jfr" the driver; else the file's name without what is behind its first dot. */
 static void name_executor(const char *path, char *buf, size_t size)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = sp_path_base(path);
 	static const char plugin[] = "profile-", word[] = "-exec-";
 	const char *at = NULL, *next = base;
 	size_t n;
@@ -106,7 +107,7 @@ struct said {
 };
 
 /* Kept until all is read: the same is said once, of however many files. */
-static void say(struct worker *w, const char *path, const char *text, size_t more)
+static void note_sentence(struct worker *w, const char *path, const char *text, size_t more)
 {
 	struct said *s;
 
@@ -129,7 +130,7 @@ static void say(struct worker *w, const char *path, const char *text, size_t mor
 static void say_notes(struct worker *w, const char *path, const struct sp_profile *p)
 {
 	for (unsigned i = 0; i < p->note_count; i++)
-		say(w, path, sp_dict_get_string(p->dict, p->notes[i].text_id, NULL), 0);
+		note_sentence(w, path, sp_dict_get_string(p->dict, p->notes[i].text_id, NULL), 0);
 }
 
 /* A dictionary with room for what one more file has, else NULL. */
@@ -200,7 +201,7 @@ static void add_result(
 		r = add_profile(&w->sum, p, w->j->most_rows);
 		w->read += r == 0;
 	} else if (w->j->in->n > 1 && !quiet) {
-		say(w, path, err->text, 0);
+		note_sentence(w, path, err->text, 0);
 	}
 	if (r < 0 && w->result == 0) {
 		w->result = r;
@@ -239,7 +240,7 @@ static void gather(struct job *j, struct worker *w, struct worker *first)
 	int r = 0;
 
 	for (size_t i = 0; i < w->said_count && w != first; i++)
-		say(first, w->said[i].path, w->said[i].text, w->said[i].more);
+		note_sentence(first, w->said[i].path, w->said[i].text, w->said[i].more);
 	if (w->sum)
 		r = add_profile(&j->sum, w->sum, j->most_rows);
 	if (w->result < 0 && j->result == 0) {
@@ -254,7 +255,7 @@ static void gather(struct job *j, struct worker *w, struct worker *first)
 		free(w->said);
 }
 
-static void tell_said(struct worker *w)
+static void say_messages(struct worker *w)
 {
 	for (size_t i = 0; i < w->said_count; i++) {
 		const struct said *s = &w->said[i];
@@ -267,7 +268,7 @@ static void tell_said(struct worker *w)
 	free(w->said);
 }
 
-/* The time that all recordings cover, as far as headers tell it: rows are then summed in the page's
+/* The time that all recordings cover, as far as headers say it: rows are then summed in the page's
  * buckets from the first sample on. */
 static void set_range(struct job *j)
 {
@@ -327,7 +328,7 @@ static int set_times(struct job *j, const struct sp_call *call)
 	return 0;
 }
 
-/* Tables tell the gaps of a driver by times, which cost rows; whether it is one is not known before
+/* Tables show the gaps of a driver by times, which cost rows; whether it is one is not known before
  * it is read. */
 static const uint64_t timed_bytes = 64u << 20;
 
@@ -368,11 +369,11 @@ static void set_options(struct job *j, const struct sp_call *call, unsigned core
 	};
 }
 
-static void tell_fold(struct job *j)
+static void print_fold(struct job *j)
 {
 	char text[400];
 
-	sp_profile_tell_coarsened(j->sum, text, sizeof(text));
+	sp_profile_describe_coarsened(j->sum, text, sizeof(text));
 	if (!text[0])
 		return;
 	sp_profile_note(j->sum, text);
@@ -388,6 +389,8 @@ static int settle_sum(struct job *j)
 
 	if (r == 0 && j->opts.several)
 		r = sp_profile_leave_idle(j->sum);
+	if (r == 0 && !j->opts.from_ns && !j->opts.to_ns)
+		sp_profile_note_unmeasured(j->sum);
 	if (r == 0)
 		r = sp_profile_fold_rare(j->sum, SP_STACKS_MOST);
 	sp_profile_note_saturated(j->sum);
@@ -397,7 +400,7 @@ static int settle_sum(struct job *j)
 	return r;
 }
 
-/* Threads that are asked for are told apart however many there are. */
+/* Threads that are asked for are kept apart however many there are. */
 static size_t rows_of(const struct sp_call *call, size_t files, bool guest, unsigned cores)
 {
 	size_t rows = guest ? guest_rows : files > MANY ? many_rows : most_rows;
@@ -428,7 +431,7 @@ static void run_workers(struct job *j, unsigned cores)
 			work(&workers[i]);
 		gather(j, &workers[i], &workers[0]);
 	}
-	tell_said(&workers[0]);
+	say_messages(&workers[0]);
 }
 
 int sp_report_inputs_load(const struct sp_report_inputs *in, const struct sp_call *call,
@@ -463,7 +466,7 @@ int sp_report_inputs_load(const struct sp_report_inputs *in, const struct sp_cal
 		*err = j.err;
 		return j.result < 0 ? j.result : -EBADMSG;
 	}
-	tell_fold(&j);
+	print_fold(&j);
 	if (settle_sum(&j) < 0) {
 		sp_profile_free(j.sum);
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recordings");

@@ -45,12 +45,21 @@ void sp_report_style(struct sp_out_opts *o, const struct sp_call *call, int fd)
 			.exclude = call->exclude.text,
 			.exclude_count = call->exclude.n,
 			.style = {.simple = call->simple,
+				.signatures = call->signatures,
+				.stable = call->normalize,
+				.dotted = call->dotted,
 				.annotate = call->annotate,
 				.readable = call->names == SP_NAMES_SHORT,
 				.libraries = call->libs}},
 		.colour = terminal && !getenv("NO_COLOR"),
 		.utf8 = terminal && is_utf8(),
 		.source = call->source,
+		.minwidth = call->minwidth,
+		.reverse = call->reverse,
+		.inverted = call->inverted,
+		.parts = call->text_parts,
+		.methods = call->flat,
+		.traces = call->traces,
 	};
 	if (terminal && ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 60)
 		o->width = ws.ws_col;
@@ -119,7 +128,7 @@ int sp_report_no_stage(const struct sp_call *call, const struct sp_profile *all,
 	if (!there.len)
 		return sp_err_set(err, -ENODATA, "--stage %s: no samples of it, nor of any stage",
 			call->stage);
-	return sp_err_set(err, -ENODATA, "--stage %s: no samples of it; there are %s", call->stage,
+	return sp_err_set(err, -ENODATA, "--stage %s: no samples of it, only of %s", call->stage,
 		sp_buf_str(&there));
 }
 
@@ -132,6 +141,7 @@ static int write_one(const char *path, const struct sp_out_format *format, const
 	const struct sp_call *call, const struct sp_profile *p, struct sp_err *err)
 {
 	__attribute__((cleanup(free_areas))) struct sp_areas *areas = NULL;
+	struct sp_profile titled = *p;
 	struct sp_out_opts opts;
 	struct sp_outfile file;
 	struct sp_sink sink;
@@ -143,11 +153,14 @@ static int write_one(const char *path, const struct sp_out_format *format, const
 		r = sp_outfile_open(&file, path, SP_OUTFILE_REPORT, err);
 	if (r < 0)
 		return r;
+	if (call->title)
+		titled.title_id = sp_dict_string(p->dict, call->title, strlen(call->title));
 	sp_report_style(&opts, call, file.fd);
 	opts.view.areas = areas;
 	opts.view.event = event;
+	opts.view.style.stable = p->several;
 	sp_sink_init(&sink, file.fd);
-	r = format->write(p, &opts, &sink);
+	r = format->write(&titled, &opts, &sink);
 	e = sp_sink_done(&sink);
 	r = r < 0 ? r : e;
 	return sp_report_close(&file, path, r, err);
@@ -228,7 +241,7 @@ int sp_report_write(const char *path, enum sp_format type, const struct sp_call 
 	return r;
 }
 
-void sp_report_tell(const char *path, const struct sp_profile *p, struct sp_buf *line)
+void sp_report_describe(const char *path, const struct sp_profile *p, struct sp_buf *line)
 {
 	int more = strcmp(path, "-") != 0;
 

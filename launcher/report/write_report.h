@@ -31,6 +31,6 @@ int sp_report_no_stage(
 int sp_report_close(struct sp_outfile *file, const char *path, int result, struct sp_err *err);
 
 /* Appends "path (size)" for what was written to @path, each file behind a semicolon. */
-void sp_report_tell(const char *path, const struct sp_profile *p, struct sp_buf *line);
+void sp_report_describe(const char *path, const struct sp_profile *p, struct sp_buf *line);
 
 #endif

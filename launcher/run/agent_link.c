@@ -25,7 +25,7 @@ enum {
 	PROGRESSES = 10000 /* before one answer: more than any agent sends */
 };
 
-static void note(void *ctx, const char *sentence)
+static void warn(void *ctx, const char *sentence)
 {
 	sp_message_warn("%s", sentence);
 }
@@ -92,13 +92,13 @@ static void hand_on(struct sp_link *l, const struct sp_msg *m)
 
 	if (l->memory && m->num[0] <= INT32_MAX) {
 		l->chan.n_fds = 0;
-		l->memory(l->memory_ctx, (pid_t)m->num[0], fd >= 0 ? 0 : EPERM, fd);
+		l->memory(l->python_ctx, (pid_t)m->num[0], fd >= 0 ? 0 : EPERM, fd);
 	}
 	sp_chan_drop_fds(&l->chan);
 }
 
 /* A sentence of the agent's. One that never ends is not listened to for ever. */
-static void show(struct sp_link *l, const char *text)
+static void show_sentence(struct sp_link *l, const char *text)
 {
 	struct sp_err said;
 
@@ -123,8 +123,12 @@ static int serve(struct sp_link *l, const struct sp_msg *m)
 	case SP_MSG_MEMORY:
 		hand_on(l, m);
 		return 1;
+	case SP_MSG_PYTHON_REFUSED:
+		if (l->refused && m->num[0] <= INT32_MAX)
+			l->refused(l->python_ctx, (pid_t)m->num[0]);
+		return 1;
 	case SP_MSG_LOG:
-		show(l, m->text[0]);
+		show_sentence(l, m->text[0]);
 		return 1;
 	default:
 		return 0;
@@ -165,7 +169,7 @@ static bool answers(enum sp_msg_type request, const struct sp_msg *m)
 	       (request == SP_MSG_PROBE && m->type == SP_MSG_PROBED);
 }
 
-static int judge(
+static int judge_reply(
 	struct sp_link *l, enum sp_msg_type request, const struct sp_msg *m, struct sp_err *err)
 {
 	char when[40], text[400];
@@ -246,7 +250,7 @@ int sp_link_ask(struct sp_link *l, const struct sp_msg *request, const int *fds,
 	do
 		r = next_or_halted(l, ret, &w, err);
 	while (r == 0 && ret->type == SP_MSG_PROGRESS && n++ < PROGRESSES);
-	return r < 0 ? r : judge(l, request->type, ret, err);
+	return r < 0 ? r : judge_reply(l, request->type, ret, err);
 }
 
 int sp_link_send(struct sp_link *l, const struct sp_msg *m, struct sp_err *err)
@@ -286,7 +290,7 @@ int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struc
 	l->sentences = 0;
 	l->answer_ns = answer_ns;
 	l->memory = NULL;
-	r = sp_attach_run(pid, attach_timeout_ns, note, NULL, &l->chan.fd, err);
+	r = sp_attach_run(pid, attach_timeout_ns, warn, NULL, &l->chan.fd, err);
 	if (r == 0)
 		r = read_hello(l, err);
 	if (r < 0)

@@ -18,21 +18,24 @@ struct sp_link {
 	/* Takes what the agent opened (ownership of @fd passes; -1 with an @error); NULL: nobody
 	 * asks */
 	void (*memory)(void *ctx, pid_t pid, int error, int fd);
-	void *memory_ctx;
+	/* Hears of a Python process that the agent may not read; NULL: nobody does */
+	void (*refused)(void *ctx, pid_t pid);
+	void *python_ctx;
 	int sentences;	    /* that it said unasked */
 	bool patient;	    /* a Ctrl-C before does not end the wait for a stopped target */
 	uint64_t answer_ns; /* that an answer may take; ten times as long from who works on it */
 };
 
 /* Gets into @pid and reads the agent's HELLO. 0, or -errno with a sentence (attach_run.h). */
-int sp_link_open(struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_link_open(
+	struct sp_link *l, pid_t pid, uint64_t attach_timeout_ns, struct sp_err *err);
 
-/* Lets go: an agent that was not told to go on alone stops and frees everything. */
+/* Closes the link: an agent that may not go on alone stops and frees everything. */
 void sp_link_close(struct sp_link *l);
 
 /* Receives the next message that is not a LOG (those are shown as warnings), a PERF_WANTED
- * (those are served) or a MEMORY (that is handed on), until @deadline_ns. 0; -ETIMEDOUT; -EINTR;
- * -ESRCH once the target has ended; -ECONNRESET; with a sentence. */
+ * (those are served) or of Python processes (those are handed on), until @deadline_ns. 0;
+ * -ETIMEDOUT; -EINTR; -ESRCH once the target has ended; -ECONNRESET; with a sentence. */
 int sp_link_next(struct sp_link *l, struct sp_msg *ret, uint64_t deadline_ns, struct sp_err *err);
 
 /* Sends what has no answer. 0, or -errno with a sentence. */

@@ -1,7 +1,7 @@
 /* The launcher as a guest in the target's cgroup: see agent_link.h. */
 #include "agent_link.h"
 #include "base/units.h"
-#include "proc/cgroup.h"
+#include "base/cgroup.h"
 
 #include <errno.h>
 #include <sched.h>

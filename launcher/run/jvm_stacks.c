@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A thread that stands still is seen at the first look, one that runs when it next has a core. */
+/* A blocked thread is seen at the first look, one that runs when it next has a core. */
 static const uint64_t interval_ns = 10000000, duration_ns = 100000000;
 /* Of a recording that goes on: it was flushed a moment ago, and every second before. */
 static const uint64_t last_ns = 1500000000;
@@ -148,7 +148,7 @@ int sp_jvm_stacks_memory(struct sp_jvm_stacks *s, pid_t pid)
 	if (r < 0)
 		return r;
 	l->memory = take_memory;
-	l->memory_ctx = &answer;
+	l->python_ctx = &answer;
 	sp_py_memory_request_init(&ask, l->chan.fd);
 	r = sp_py_memory_request(&ask, pid);
 	while (r > 0 && !answer.came && sp_clock_mono_ns() < end)
@@ -252,7 +252,7 @@ static void add_frame(struct sp_buf *b, const struct sp_profile *p, const struct
 	sp_buf_addc(b, '\n');
 }
 
-/* The threads that are shown, and who of them waits for whom. */
+/* The threads that are shown, and which of them wait for which. */
 struct shown {
 	const struct line *lines;
 	size_t count;
@@ -348,7 +348,7 @@ static void add_head(struct sp_buf *b, const struct sp_jvm *t, size_t seen, size
 	}
 	sp_buf_adds(b, "JDK ");
 	sp_safe_print_text(b, t->jdk_version[0] ? t->jdk_version : "unknown", 0);
-	sp_buf_addf(b, ": %zu threads", seen);
+	sp_buf_addf(b, ": %zu thread%s", seen, seen == 1 ? "" : "s");
 	if (left)
 		sp_buf_addf(b, ", %zu of them work for no %s: --all shows them", left,
 			t->role == SP_ROLE_DRIVER ? "query" : "task");

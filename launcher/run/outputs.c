@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file_error.h"
+#include "base/io.h"
 #include "base/name_template.h"
 
 #include <errno.h>
@@ -84,10 +85,18 @@ int sp_outputs_name(struct sp_outputs *o, const struct sp_call *call, const stru
 		.round = 1,
 		.app_id = target->app_id,
 		.executor_id = target->executor_id};
+	bool kept = call->action == SP_ACTION_START || call->action == SP_ACTION_RESUME;
 	int r = 0;
 
 	for (size_t i = 0; i < call->n_outputs && r == 0; i++)
 		r = name_one(o, &call->outputs[i], &vars, err);
+	/* What a later `stop` writes is kept a name in a line. */
+	for (size_t i = 0; kept && i < o->n && r == 0; i++)
+		if (strchr(o->list[i].path, '\n'))
+			r = sp_err_set(err, -EINVAL,
+				"-f %s: a recording that goes on cannot have a name with a line "
+				"break; give it another",
+				o->list[i].path);
 	return r;
 }
 
@@ -272,19 +281,19 @@ void sp_outputs_adopt(struct sp_outputs *o, int fd)
 static int copy_all(int from, int to, const char *path, struct sp_err *err)
 {
 	static char block[1 << 16];
-	ssize_t n = 0, done;
+	ssize_t n = 0;
+	int r;
 
 	while ((n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
 		;
 	if (n == 0)
 		return 0;
 	/* Not between these file systems, or not in this kernel (4.5): where it stopped. */
-	while ((n = read(from, block, sizeof(block))) > 0)
-		for (ssize_t at = 0; at < n; at += done) {
-			done = write(to, block + at, (size_t)(n - at));
-			if (done < 0)
-				return sp_err_write(err, -errno, path);
-		}
+	while ((n = read(from, block, sizeof(block))) > 0) {
+		r = sp_io_write_all(to, block, (size_t)n);
+		if (r < 0)
+			return sp_err_write(err, r, path);
+	}
 	return n < 0 ? sp_err_read(err, -errno, path) : 0;
 }
 

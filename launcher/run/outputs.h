@@ -50,7 +50,7 @@ int sp_outputs_parse(struct sp_outputs *o, const char *text);
 int sp_outputs_check(const struct sp_outputs *o, struct sp_err *err);
 
 /* Creates the recording: o->fd, o->stream. An earlier file of that name is replaced, not written
- * over: whoever has it open keeps what he sees. Returns 0 or -errno with a sentence. */
+ * over: a reader that has it open keeps what it sees. Returns 0 or -errno with a sentence. */
 int sp_outputs_record(struct sp_outputs *o, struct sp_err *err);
 
 /* The same for a recording that goes on: a copy of the one that is there, under another name until
@@ -65,8 +65,9 @@ void sp_outputs_adopt(struct sp_outputs *o, int fd);
 /* Reads the recording as reports would show it; of one that goes on what was flushed, and of any
  * the last @last_ns alone, where that is not 0. Returns 0, and *ret_profile belongs to the caller;
  * or -errno with a sentence. */
-int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
-	uint64_t last_ns, struct sp_profile **ret_profile, struct sp_err *err);
+__attribute__((warn_unused_result)) int sp_outputs_load(struct sp_outputs *o,
+	const struct sp_call *call, const struct sp_jvm *target, uint64_t last_ns,
+	struct sp_profile **ret_profile, struct sp_err *err);
 
 /* Writes every output from the recording, each under a temporary name and then renamed. With
  * @complete the recording itself is named (symbols) or, if no output, removed; without it (dump) it

@@ -10,7 +10,7 @@
 
 enum { COMMAND_MAX = 4096 };
 
-static uint32_t keep(struct sp_profile *p, struct sp_buf *text, uint32_t otherwise)
+static uint32_t keep_text(struct sp_profile *p, struct sp_buf *text, uint32_t otherwise)
 {
 	uint32_t id = text->len ? sp_dict_string(p->dict, text->data, text->len) : 0;
 
@@ -47,7 +47,7 @@ static void add_runtime(struct sp_buf *b, const struct sp_profile *p, const stru
 		sp_buf_adds(b, sp_dict_get_string(p->dict, p->runtime_id, NULL));
 	else if (t->jdk_version[0])
 		sp_buf_addf(b, "JDK %s", t->jdk_version);
-	if (t->spark_version[0] && !p->spark_id) /* else the recording has told it */
+	if (t->spark_version[0] && !p->spark_id) /* else the recording says it */
 		sp_buf_addf(b, "%sSpark %s", b->len ? ", " : "", t->spark_version);
 }
 
@@ -77,14 +77,14 @@ void sp_outputs_describe(struct sp_profile *p, const struct sp_jvm *target)
 	sp_buf_init(&b);
 	if (target->pid > 0)
 		add_target(&b, p, target);
-	p->target_id = keep(p, &b, p->target_id);
+	p->target_id = keep_text(p, &b, p->target_id);
 	add_runtime(&b, p, target);
-	p->runtime_id = keep(p, &b, p->runtime_id);
+	p->runtime_id = keep_text(p, &b, p->runtime_id);
 	if (target->hostname[0])
 		sp_buf_adds(&b, target->hostname);
 	else if (gethostname(host, sizeof(host) - 1) == 0)
 		sp_buf_adds(&b, host);
-	p->host_id = keep(p, &b, p->host_id);
+	p->host_id = keep_text(p, &b, p->host_id);
 	add_command(&b);
-	p->command_id = keep(p, &b, p->command_id);
+	p->command_id = keep_text(p, &b, p->command_id);
 }

@@ -1,5 +1,6 @@
 /* What is made of a recording at the end: reports, and the recording itself with native functions
  * named. See outputs.h. */
+#include "last_recording.h"
 #include "outputs.h"
 
 #include "base/buf.h"
@@ -112,7 +113,7 @@ static int write_recording(
 	return sp_outfile_commit(&file, err);
 }
 
-static void tell(const struct sp_outputs *o, const struct sp_profile *p)
+static void print_written(const struct sp_outputs *o, const struct sp_profile *p)
 {
 	SP_AUTO_BUF struct sp_buf line;
 	struct sp_profile shown = *p;
@@ -131,7 +132,7 @@ static void tell(const struct sp_outputs *o, const struct sp_profile *p)
 		return;
 	sp_out_summary(&shown, &line);
 	for (size_t i = 0; i < o->n; i++)
-		sp_report_tell(o->list[i].path, p, &line);
+		sp_report_describe(o->list[i].path, p, &line);
 	if (line.len)
 		sp_message_note("%s", sp_buf_str(&line));
 }
@@ -219,8 +220,10 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 		return o->recording
 			       ? sp_err_prefix(err, r, "the recording is kept in %s", o->recording)
 			       : r;
+	if (complete)
+		sp_last_recording_keep(target, o->fd);
 	if (complete && o->recording && !o->keep)
 		sp_outputs_remove(o);
-	tell(o, profile);
+	print_written(o, profile);
 	return 0;
 }

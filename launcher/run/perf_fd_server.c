@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "proc/proc.h"
 #include "wire/perf_attr.h"
 
@@ -53,15 +54,8 @@ static pid_t look_up(const struct sp_perf_fd_server *p, pid_t inner)
 
 static int add_pair(struct sp_perf_fd_server *p, pid_t inner, pid_t outer)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 256;
-		struct sp_perf_pair *more = reallocarray(p->pairs, cap, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->pairs = more;
-		p->cap = cap;
-	}
+	if (sp_grow(&p->pairs, &p->cap, p->n, sizeof(*p->pairs), 256) < 0)
+		return -ENOMEM;
 	p->pairs[p->n++] = (struct sp_perf_pair){inner, outer};
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* Perf events for a target that may not open them itself: the agent asks, the launcher opens one
  * per thread and CPU, of the target's own threads only and never system-wide, and passes the
  * descriptors. What is opened is this side's choice (CPU time, as the user asked); the agent only
- * says for whom, how often and how much stack. */
+ * says for which threads, how often and how much stack. */
 #ifndef SP_LAUNCHER_RUN_PERF_FD_SERVER_H
 #define SP_LAUNCHER_RUN_PERF_FD_SERVER_H
 

@@ -4,13 +4,14 @@
 #include "agent_link.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "jfr/concat.h"
 #include "proc/stopped_target.h"
 #include "py/find_runtime.h"
-#include "python/driver_python.h"
-#include "python/py_proc.h"
+#include "pysample/driver_python.h"
+#include "pysample/py_proc.h"
 #include "python/py_sampler.h"
-#include "report/join_jfr.h"
-#include "report/python_sidecar.h"
+#include "record_request.h"
+#include "wire/record_options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const uint64_t cpu_default_ns = 10000000, wall_default_ns = 50000000;
 
 /* What of the call's events can be had of Python. Returns false where it is nothing. */
 static bool intervals(const struct sp_call *call, struct sp_pysampler_cfg *c)
@@ -32,9 +31,9 @@ static bool intervals(const struct sp_call *call, struct sp_pysampler_cfg *c)
 			   strcmp(e->name, "itimer") == 0;
 
 		if (wall)
-			c->wall_ns = e->given ? e->interval : wall_default_ns;
+			c->wall_ns = e->given ? e->interval : SP_DEFAULT_WALL_NS;
 		else if (cpu)
-			c->cpu_ns = e->given ? e->interval : cpu_default_ns;
+			c->cpu_ns = e->given ? e->interval : SP_DEFAULT_INTERVAL_NS;
 	}
 	c->event = c->cpu_ns ? "cpu" : "wall";
 	return c->cpu_ns || c->wall_ns;
@@ -80,7 +79,8 @@ static void configure(
 	c->root = run->target->pid;
 	c->chunk_bytes = call->chunk_bytes;
 	c->chunk_ns = call->chunk_ns;
-	c->depth = (uint32_t)call->depth;
+	c->depth = (uint32_t)call->depth.most;
+	c->depth_left = (uint32_t)call->depth.left;
 	c->thread = call->thread;
 	c->native = call->native;
 	c->no_redact = call->no_redact;
@@ -98,40 +98,15 @@ int sp_pyrun_start(struct sp_target_run *run, const struct sp_call *call, struct
 	return r < 0 ? sp_err_prefix(err, r, "pid %d", (int)run->target->pid) : 0;
 }
 
-static int create_beside(struct sp_target_run *run, struct sp_err *err)
+/* What the launcher samples lies in a file without a name until it is put behind the JVM's
+ * recording: of a run that is killed nothing is left beside it. In memory only where the file
+ * system has no such files. */
+static int open_beside(const struct sp_outputs *o)
 {
-	struct sp_place *p = &run->python_place;
-	int r = sp_place_find(p, run->python_path, err);
+	int fd =
+		o->recording ? openat(o->place.dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
 
-	if (r < 0)
-		return r;
-	if (p->exists)
-		unlinkat(p->dir, p->name, 0);
-	r = sp_place_create(p, true);
-	if (r < 0)
-		return sp_err_set(
-			err, r, "%s: cannot be created: %s", run->python_path, strerror(-r));
-	run->python_fd = r;
-	return 0;
-}
-
-/* Beside the JVM's recording, or without a name. */
-static int open_beside(struct sp_target_run *run, struct sp_err *err)
-{
-	const char *recording = run->outputs.recording;
-
-	if (!recording) {
-		run->python_fd = memfd_create("sparkprof", MFD_CLOEXEC);
-		return run->python_fd < 0 ? sp_err_set(err, -errno,
-						    "a recording in memory cannot be created: %s",
-						    strerror(errno))
-					  : 0;
-	}
-	if (asprintf(&run->python_path, "%s" SP_HALF_PYTHON, recording) < 0) {
-		run->python_path = NULL;
-		return sp_err_set(err, -ENOMEM, "out of memory");
-	}
-	return create_beside(run, err);
+	return fd < 0 ? memfd_create("sparkprof", MFD_CLOEXEC) : fd;
 }
 
 static bool wanted(const struct sp_target_run *run, const struct sp_call *call)
@@ -152,59 +127,53 @@ static void give(void *ctx, pid_t pid, int error, int fd)
 		close(fd);
 }
 
-static bool has_workers(pid_t pid)
+static void start_sampler(struct sp_target_run *run, pid_t refused)
 {
-	enum { CHILDREN = 256 };
-	pid_t children[CHILDREN];
-	size_t n = sp_pyproc_children(pid, false, children, CHILDREN);
-	char command[4096];
+	const struct sp_call *call = run->python_call;
+	struct sp_pysampler_cfg c = {.beside = true,
+		.refused = refused,
+		.fd = run->python_fd,
+		.agent = run->link.chan.fd};
+	struct sp_err err = {""};
 
-	for (size_t i = 0; i < n; i++) {
-		sp_pyproc_command(children[i], command, sizeof(command));
-		if (sp_pyproc_is_worker(command) || sp_pyproc_is_daemon(children[i], command))
-			return true;
-	}
-	return false;
+	configure(run, call, &c);
+	intervals(call, &c);
+	c.driver = run->target->role == SP_ROLE_DRIVER ? sp_driver_python(run->target->pid) : 0;
+	if (sp_pysampler_start(&run->python, &c, &err) < 0)
+		sp_message_warn("Python workers are not sampled: %s", err.text);
 }
 
-/* Nobody stays who could sample them. */
-static void tell_unsampled(const struct sp_target_run *run)
+/* The kernel may let us read what it does not let the JVM: root, or its user. */
+static void try_refused(void *ctx, pid_t pid)
 {
-	if (sp_jvm_is_spark(run->target) && has_workers(run->target->pid))
-		sp_message_note("pid %d: its Python workers are not sampled: only 'collect' does",
-			(int)run->target->pid);
+	struct sp_target_run *run = ctx;
+
+	if (run->python)
+		sp_pysampler_refused(run->python, pid);
+	else
+		start_sampler(run, pid);
+}
+
+/* The agent may be refused some before it has answered that it has started. */
+void sp_pyrun_prepare(struct sp_target_run *run, const struct sp_call *call)
+{
+	struct sp_pysampler_cfg c = {0};
+
+	if (!wanted(run, call) || !intervals(call, &c))
+		return;
+	run->python_fd = open_beside(&run->outputs);
+	run->python_call = call;
+	run->link.python_ctx = run;
+	if (run->python_fd >= 0 && !sp_call_samples_python(call))
+		run->link.refused = try_refused;
 }
 
 void sp_pyrun_start_beside(struct sp_target_run *run, const struct sp_call *call)
 {
-	struct sp_pysampler_cfg c = {.beside = true, .agent = run->link.chan.fd};
-	struct sp_err err = {""};
-	int r;
-
-	if (call->action != SP_ACTION_COLLECT)
-		tell_unsampled(run);
-	if (!wanted(run, call) || !intervals(call, &c))
+	if (run->python_fd < 0 || !sp_call_samples_python(call))
 		return;
-	configure(run, call, &c);
-	c.driver = sp_driver_python(run->target);
-	r = open_beside(run, &err);
-	c.fd = run->python_fd;
-	if (r == 0)
-		r = sp_pysampler_start(&run->python, &c, &err);
 	run->link.memory = give;
-	run->link.memory_ctx = run;
-	if (r < 0)
-		sp_message_warn("Python workers are not sampled: %s", err.text);
-}
-
-static int append(int from, int to, bool stream)
-{
-	int r = sp_join_zero_durations(from);
-
-	if (r == 0 && !stream && lseek(to, 0, SEEK_END) < 0)
-		return -errno;
-	r = r < 0 ? r : sp_join_write_separator(to, from);
-	return r < 0 ? r : sp_join_append(from, to);
+	start_sampler(run, 0);
 }
 
 void sp_pyrun_join(struct sp_target_run *run, const struct sp_call *call)
@@ -213,34 +182,26 @@ void sp_pyrun_join(struct sp_target_run *run, const struct sp_call *call)
 
 	if (run->python_fd < 0)
 		return;
-	if (run->python_workers)
-		r = append(run->python_fd, run->outputs.fd, run->outputs.stream);
-	else if (call->python == SP_PYTHON_ON)
+	if (run->python_workers || run->python_said)
+		r = sp_jfr_concat_join(run->python_fd, run->outputs.fd);
+	else if (call->python == SP_PYTHON_ON && sp_call_samples_python(call))
 		sp_message_warn(
 			"pid %d: no Python process that could be sampled was seen below it, or "
 			"above it",
 			(int)run->target->pid);
-	if (r == 0)
-		sp_pyrun_done(run);
-	else
-		sp_message_warn("Python workers are not in the recording: %s%s%s", strerror(-r),
-			run->python_path ? "; they are in " : "",
-			run->python_path ? run->python_path : "");
+	if (r < 0)
+		sp_message_warn("Python workers are not in the recording: %s", strerror(-r));
+	sp_pyrun_done(run);
 }
 
 void sp_pyrun_done(struct sp_target_run *run)
 {
-	if (run->python_path && run->python_fd >= 0)
-		unlinkat(run->python_place.dir, run->python_place.name, 0);
 	if (run->python_fd >= 0)
 		close(run->python_fd);
 	run->python_fd = -1;
-	sp_place_done(&run->python_place);
-	free(run->python_path);
-	run->python_path = NULL;
 }
 
-static void take(struct sp_target_run *run, const struct sp_pysampler_state *state)
+static void take_state(struct sp_target_run *run, const struct sp_pysampler_state *state)
 {
 	run->python_workers = state->workers;
 	run->python_counts[0] = state->samples;
@@ -252,10 +213,10 @@ void sp_pyrun_look(struct sp_target_run *run)
 	struct sp_pysampler_state state;
 
 	sp_pysampler_look(run->python, &state);
-	take(run, &state);
+	take_state(run, &state);
 	if (run->is_python && run->recording)
 		sp_stopped_target_look(
-			&run->link.halted, run->target->pid, "its threads only stand there");
+			&run->link.halted, run->target->pid, "its threads only wait");
 	if (!state.ended || !run->recording || !run->is_python)
 		return;
 	run->recording = false;
@@ -273,8 +234,9 @@ void sp_pyrun_stop(struct sp_target_run *run)
 
 	run->python = NULL;
 	run->recording = run->recording && !run->is_python;
-	take(run, &state);
-	if (said.text[0])
+	take_state(run, &state);
+	run->python_said = said.text[0] != 0;
+	if (run->python_said)
 		sp_message_warn("%s", said.text);
 	if (r < 0 && !run->is_python) {
 		sp_message_warn("%s", err.text);

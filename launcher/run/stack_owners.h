@@ -23,7 +23,8 @@ struct sp_stack_owners {
 
 /* Takes the agent's lines apart (agent/vm/lock_owners.h); what is no such line is left out. Returns
  * 0 or -ENOMEM. sp_stack_owners_done in any case. */
-int sp_stack_owners_init(struct sp_stack_owners *o, const char *text);
+__attribute__((warn_unused_result)) int sp_stack_owners_init(
+	struct sp_stack_owners *o, const char *text);
 void sp_stack_owners_done(struct sp_stack_owners *o);
 
 /* What the thread waits for; NULL: for no lock. */

@@ -5,13 +5,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/event_names.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/safe_print.h"
+#include "cpu_sum.h"
 #include "proc/proc.h"
 #include "proc/whoami.h"
 #include "py_run.h"
+#include "record_request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,6 @@ void sp_target_run_init(struct sp_target_run *run, const struct sp_jvm *target)
 	run->link.chan.fd = -1;
 	run->python_fd = -1;
 	sp_outputs_init(&run->outputs);
-	run->python_place = SP_PLACE_NONE;
 }
 
 void sp_target_run_done(struct sp_target_run *run)
@@ -37,7 +37,7 @@ void sp_target_run_done(struct sp_target_run *run)
 	sp_outputs_done(&run->outputs);
 }
 
-static void fail(struct sp_target_run *run, int error, const struct sp_err *err)
+static void fail_run(struct sp_target_run *run, int error, const struct sp_err *err)
 {
 	if (error == -EBUSY && run->minds_busy) {
 		run->busy = *err;
@@ -48,160 +48,37 @@ static void fail(struct sp_target_run *run, int error, const struct sp_err *err)
 	run->code = sp_link_exit_code(error);
 }
 
-/* A value may hold commas and backslashes: agent/options/args.h takes "\," for a comma. */
-static void add_text(struct sp_buf *b, const char *word, const char *value)
-{
-	sp_buf_addf(b, ",%s=", word);
-	for (; *value; value++) {
-		if (*value == ',')
-			sp_buf_addc(b, '\\');
-		sp_buf_addc(b, *value);
-	}
-}
-
-static void add_number(struct sp_buf *b, const char *word, uint64_t value, const char *unit)
-{
-	sp_buf_addf(b, ",%s=%llu%s", word, (unsigned long long)value, unit);
-}
-
-/* One that hooks report: its amount, in the agent's word for it. */
-static void add_hook(struct sp_buf *b, const struct sp_call_event *e, const struct sp_call *call)
-{
-	static const struct {
-		const char *event, *word;
-		uint64_t amount;
-		const char *unit;
-	} hooks[] = {
-		{"alloc", "alloc", 524287, ""},
-		{"live", "alloc", 524287, ""},
-		{"lock", "lock", 10000, "ns"},
-		{"nativemem", "nativemem", 524288, ""},
-	};
-
-	for (size_t i = 0; i < SP_COUNT(hooks); i++)
-		if (strcmp(hooks[i].event, e->name) == 0)
-			add_number(b, hooks[i].word, e->given ? e->interval : hooks[i].amount,
-				hooks[i].unit);
-}
-
-/* Java methods, of -e with how many calls one stands for, and of --trace. */
-static void add_methods(struct sp_buf *b, const struct sp_call *call)
-{
-	const char *before = ",methods=";
-
-	for (size_t i = 0; i < call->n_events; i++) {
-		const struct sp_call_event *e = &call->events[i];
-
-		if (!sp_event_is_method(e->name))
-			continue;
-		sp_buf_addf(b, "%s%s:%llu", before, e->name,
-			(unsigned long long)(e->given ? e->interval : 1));
-		before = ";";
-	}
-	before = ",trace=";
-	for (size_t i = 0; i < call->trace.n; i++) {
-		sp_buf_addf(b, "%s%s", before, call->trace.text[i]);
-		before = ";";
-	}
-}
-
-/* The agent's word for what is sampled where nothing but hooks reports. */
-static const char *hook_word(const struct sp_call_event *hook)
-{
-	if (!hook)
-		return "trace";
-	return sp_event_is_method(hook->name) ? "calls" : hook->name;
-}
-
-static void add_events(struct sp_buf *b, const struct sp_call *call)
-{
-	const struct sp_call_event *wall = NULL, *other = NULL, *hook = NULL;
-	bool alloc = false, live = false;
-
-	for (size_t i = 0; i < call->n_events; i++) {
-		const struct sp_call_event *e = &call->events[i];
-
-		alloc |= strcmp(e->name, "alloc") == 0;
-		live |= strcmp(e->name, "live") == 0;
-		if (strcmp(e->name, "wall") == 0) {
-			wall = e;
-		} else if (sp_event_is_hook(e->name)) {
-			hook = e;
-			add_hook(b, e, call);
-		} else {
-			other = e;
-		}
-	}
-	if (live || call->live)
-		sp_buf_adds(b, live && alloc && !call->live ? ",live,allocs" : ",live");
-	if (call->nofree)
-		sp_buf_adds(b, ",nofree");
-	if (call->no_redact)
-		sp_buf_adds(b, ",noredact");
-	if (other && wall)
-		add_number(b, "wall", wall->interval ? wall->interval : 50000000, "ns");
-	add_methods(b, call);
-	other = other ? other : wall;
-	add_text(b, "event", other ? other->name : hook_word(hook));
-	if (other && other->interval)
-		add_number(b, "interval", other->interval, "");
-}
-
-int sp_target_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret)
-{
-	static const char *const captures[] = {"", "ring", "signal"};
-
-	sp_buf_adds(ret, "start");
-	add_events(ret, call);
-	add_number(ret, "jstackdepth", call->depth, "");
-	add_number(ret, "memory", call->memory, "");
-	add_number(ret, "chunksize", call->chunk_bytes, "");
-	add_number(ret, "chunktime", call->chunk_ns, "ns");
-	if (call->action != SP_ACTION_COLLECT)
-		add_number(ret, "timeout", call->timeout_ns, "ns");
-	if (call->action == SP_ACTION_RESUME)
-		sp_buf_adds(ret, ",append");
-	if (call->capture != SP_CAPTURE_AUTO)
-		add_text(ret, "capture", captures[call->capture]);
-	if (call->filter)
-		add_text(ret, "filter", call->filter);
-	if (call->thread)
-		add_text(ret, "thread", call->thread);
-	if (call->driver_ui)
-		add_text(ret, "driver-ui", call->driver_ui);
-	if (stream)
-		sp_buf_adds(ret, ",stream");
-	return ret->failed ? -ENOMEM : 0;
-}
-
 /* Where the target may not open perf events and we may: while we stay, also for new threads. */
-static void add_perf(struct sp_target_run *run, const struct sp_call *call, struct sp_buf *options)
+static void add_perf(
+	struct sp_target_run *run, const struct sp_call *call, struct sp_record_options *fields)
 {
 	bool stay = call->action == SP_ACTION_COLLECT;
 
 	if (sp_perf_fd_server_init(&run->link.perf, run->target->pid))
-		add_text(options, "perf", stay ? "passed" : "leaves");
+		fields->text[SP_RECORD_PERF] = stay ? "passed" : "leaves";
 	run->link.perf.on = run->link.perf.on && stay;
 }
 
 static int ask_start(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
 {
-	SP_AUTO_BUF struct sp_buf options;
+	SP_AUTO_RECORD_REQUEST struct sp_record_request options;
 	SP_AUTO_BUF struct sp_buf outputs;
 	char who[SP_WHO_LEN];
 	struct sp_msg request = {.type = SP_MSG_START}, reply;
+	int fds[2];
 
-	sp_buf_init(&options);
 	sp_buf_init(&outputs);
 	sp_whoami(who);
-	if (sp_target_run_options(call, run->outputs.stream, &options) < 0 ||
+	if (sp_record_request_init(&options, call, run->outputs.stream) < 0 ||
 		sp_outputs_text(&run->outputs, &outputs) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	add_perf(run, call, &options);
-	request.text[0] = sp_buf_str(&options);
-	request.text[1] = who;
-	request.text[2] = sp_buf_str(&outputs);
-	return sp_link_ask(&run->link, &request, &run->outputs.fd, 1, &reply, err);
+	add_perf(run, call, &options.fields);
+	sp_record_options_put(&options.fields, &request);
+	request.text[0] = who;
+	request.text[1] = sp_buf_str(&outputs);
+	fds[0] = run->outputs.fd;
+	fds[1] = run->python_fd;
+	return sp_link_ask(&run->link, &request, fds, 1 + (fds[1] >= 0), &reply, err);
 }
 
 /* Nothing was recorded: there is nothing to finish. */
@@ -229,10 +106,10 @@ static void start_python(struct sp_target_run *run, const struct sp_call *call)
 	}
 	run->recording = r == 0;
 	if (r < 0)
-		fail(run, r, &err);
+		fail_run(run, r, &err);
 }
 
-static void tell_the_way(struct sp_err *err)
+static void explain_way(struct sp_err *err)
 {
 	struct sp_err busy = *err;
 
@@ -252,7 +129,7 @@ void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call)
 		start_python(run, call);
 		return;
 	}
-	r = sp_outputs_name(&run->outputs, call, t, &err);
+	r = call->loop ? 0 : sp_outputs_name(&run->outputs, call, t, &err);
 	if (r == 0 && call->action != SP_ACTION_RESUME)
 		r = sp_outputs_check(&run->outputs, &err);
 	sp_guest_lower_priority(t->pid);
@@ -261,7 +138,7 @@ void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call)
 	if (r == 0)
 		r = sp_link_open(&run->link, t->pid, call->attach_timeout_ns, &err);
 	if (r < 0) {
-		fail(run, r, &err);
+		fail_run(run, r, &err);
 		return;
 	}
 	if (call->action == SP_ACTION_RESUME)
@@ -269,6 +146,7 @@ void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call)
 	else
 		r = sp_outputs_record(&run->outputs, &err);
 	if (r == 0) {
+		sp_pyrun_prepare(run, call);
 		r = ask_start(run, call, &err);
 		if (r == 0)
 			r = sp_outputs_settle(&run->outputs, &err);
@@ -276,10 +154,12 @@ void sp_target_run_start(struct sp_target_run *run, const struct sp_call *call)
 			drop_outputs(run);
 	}
 	run->recording = r == 0;
+	run->began_ns = sp_clock_mono_ns();
+	run->cpu_ns = sp_cpu_sum_read(t->pid);
 	if (r == -EBUSY && !run->minds_busy)
-		tell_the_way(&err);
+		explain_way(&err);
 	if (r < 0)
-		fail(run, r, &err);
+		fail_run(run, r, &err);
 	else
 		sp_pyrun_start_beside(run, call);
 }
@@ -348,16 +228,18 @@ void sp_target_run_stop(struct sp_target_run *run)
 		run->code = run->died || r == -ETIMEDOUT ? SP_EXIT_PART : sp_link_exit_code(r);
 }
 
-/* An empty picture raises a question: cpu sees nothing of a process that waits. */
-static void explain_nothing(const struct sp_target_run *run, const struct sp_call *call)
+/* An empty picture raises a question, and so does half of one. */
+static void explain(const struct sp_target_run *run, const struct sp_call *call)
 {
-	uint64_t samples = run->counts[SP_PROGRESS_SAMPLES] + run->python_counts[0];
+	struct sp_cpu_sum sum = {.took_ns = sp_clock_mono_ns() - run->began_ns,
+		.samples = run->counts[SP_PROGRESS_SAMPLES] + run->counts[SP_PROGRESS_LOST],
+		.others = run->python_counts[0]};
+	uint64_t now = sp_cpu_sum_read(run->target->pid);
 
-	if (samples == 0 && !run->died && call->n_events == 1 &&
-		strcmp(call->events[0].name, "cpu") == 0)
-		sp_message_warn("pid %d: used so little CPU that there is no sample; -e wall shows "
-				"what its threads wait for",
-			(int)run->target->pid);
+	if (run->died)
+		return;
+	sum.used_ns = run->cpu_ns && now > run->cpu_ns ? now - run->cpu_ns : 0;
+	sp_cpu_sum_explain(run->target->pid, call, &sum);
 }
 
 void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call)
@@ -376,9 +258,9 @@ void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call)
 	sp_pyrun_join(run, call);
 	r = sp_outputs_write(&run->outputs, call, run->target, true, &err);
 	if (r < 0)
-		fail(run, r, &err);
+		fail_run(run, r, &err);
 	else
-		explain_nothing(run, call);
+		explain(run, call);
 }
 
 /* What is no JVM may be a Python. Returns an exit code. */
@@ -401,12 +283,12 @@ static bool is_no_jvm(const struct sp_jvm *t)
 	return t->kind == SP_JVM_NONE && t->block == SP_BLOCK_NOT_JVM;
 }
 
-static int refuse(const struct sp_jvm *t, const struct sp_call *call)
+static int check_target(const struct sp_jvm *t, const struct sp_call *call)
 {
 	if (is_no_jvm(t))
 		return check_python(t, call);
 
-	/* A JVM that starts or stands still may come round within the time that attaching has. */
+	/* A JVM that starts or is stopped may answer within the time that attaching has. */
 	if (t->block == SP_BLOCK_STOPPED)
 		sp_message_warn("pid %d: %s; waiting for that as long as --attach-timeout allows",
 			(int)t->pid, t->reason);
@@ -432,7 +314,7 @@ int sp_target_runs_new(
 		return sp_link_exit_code(r);
 	}
 	for (size_t i = 0; i < targets->n; i++) {
-		int code = refuse(&targets->list[i], call);
+		int code = check_target(&targets->list[i], call);
 
 		if (code != SP_EXIT_DONE)
 			return code;

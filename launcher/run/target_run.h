@@ -16,21 +16,22 @@ struct sp_target_run {
 	struct sp_link link;
 	struct sp_outputs outputs;
 	uint64_t counts[SP_PROGRESS_NUMS];
-	char stages[128]; /* Spark's that ran a moment ago; "" */
-	bool recording;	  /* the agent records for this run */
-	bool died;	  /* the target ended before the recording did */
-	int code;	  /* exit code of what went wrong; SP_EXIT_DONE so far */
-	bool minds_busy;  /* that another records the target is kept in busy, and no failure */
+	char stages[128];	   /* Spark's that ran a moment ago; "" */
+	bool recording;		   /* the agent records for this run */
+	uint64_t began_ns, cpu_ns; /* when it began to record, and its CPU time at that moment */
+	bool died;		   /* the target ended before the recording did */
+	int code;		   /* exit code of what went wrong; SP_EXIT_DONE so far */
+	bool minds_busy; /* that another records the target is kept in busy, and no failure */
 	struct sp_err busy;
 
 	bool is_python;		     /* the target is no JVM: nothing is loaded into it */
 	struct sp_pysampler *python; /* owned; NULL: no Python is sampled now */
-	/* Of Python workers below a JVM, until it is joined to the JVM's own: */
-	int python_fd;		      /* owned; -1: none */
-	char *python_path;	      /* owned; NULL: it has no name */
-	struct sp_place python_place; /* where @python_path is */
-	uint64_t python_counts[2];    /* samples, lost */
-	unsigned python_workers;      /* processes that were sampled */
+	/* Of Python processes below a JVM that we sample ourselves, until it is joined: */
+	const struct sp_call *python_call; /* borrowed */
+	int python_fd;			   /* owned; -1: none */
+	uint64_t python_counts[2];	   /* samples, lost */
+	unsigned python_workers;	   /* processes that were sampled */
+	bool python_said;		   /* why one was not is in it */
 };
 
 void sp_target_run_init(struct sp_target_run *run, const struct sp_jvm *target);
@@ -53,13 +54,10 @@ void sp_target_run_stop(struct sp_target_run *run);
  * Failures are reported and kept in code. */
 void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call);
 
-/* The option string that the agent understands (agent/options/args.h). Returns 0 or -ENOMEM. */
-int sp_target_run_options(const struct sp_call *call, bool stream, struct sp_buf *ret);
-
 /* Resolves the targets of @call, refuses those that cannot be entered before anything is attached,
  * and makes a run of each. Returns an exit code; with SP_EXIT_DONE *ret_runs (owned) has one per
  * target. */
-int sp_target_runs_new(
+__attribute__((warn_unused_result)) int sp_target_runs_new(
 	const struct sp_call *call, struct sp_targets *targets, struct sp_target_run **ret_runs);
 void sp_target_runs_free(struct sp_target_run *runs, size_t n);
 

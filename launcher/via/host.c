@@ -1,0 +1,376 @@
+/* One other host: see host.h. */
+#include "host.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "cli/message.h"
+#include "cli/safe_print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { JVMS_MAX = 4096, CLOCK_ID = 1 };
+
+#define CLOCK_OFF_NS 50000000ll
+
+#define PING_NS	  1000000000ull
+#define SILENT_NS 60000000000ull /* of a host that answers every ping, and of one that greets */
+
+int sp_via_image_read(struct sp_via_image *ret, struct sp_err *err)
+{
+	SP_AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct sp_buf all;
+	int r;
+
+	sp_buf_init(&all);
+	r = fd < 0 ? -errno : sp_buf_read_fd(&all, fd, 1u << 30);
+	if (r < 0) {
+		sp_buf_done(&all);
+		return sp_err_set(err, r, "cannot read this program to send it: %s", strerror(-r));
+	}
+	*ret = (struct sp_via_image){
+		(uint8_t *)all.data, all.len, sp_hash_bytes(all.data, all.len)};
+	return 0;
+}
+
+void sp_via_image_done(struct sp_via_image *image)
+{
+	free(image->data);
+}
+
+static void fail(struct sp_via_host *h, const char *what)
+{
+	const char *advice = sp_buf_str(&h->advice);
+
+	if (h->state == SP_VIA_FAILED)
+		return;
+	if (h->advice_alone)
+		sp_err_set(&h->err, -EIO, "%s: %s", h->name, advice);
+	else
+		sp_err_set(&h->err, -EIO, "%s: %s%s%s%s%s", h->name, what, h->last[0] ? ": " : "",
+			h->last, advice[0] ? "; " : "", advice);
+	h->state = SP_VIA_FAILED;
+}
+
+static void start_child(struct sp_via_host *h, struct sp_via_words *words)
+{
+	struct sp_via_child c;
+
+	if (words->failed || sp_via_child_start(&c, words->list) < 0) {
+		fail(h, "no more processes, descriptors or memory here");
+		return;
+	}
+	h->child = c.pid;
+	sp_packets_init(&h->packets, c.out, c.in);
+	h->errors = c.err;
+	fcntl(h->errors, F_SETFL, fcntl(h->errors, F_GETFL) | O_NONBLOCK);
+}
+
+void sp_via_host_connect(struct sp_via_host *h, const struct sp_via_place *place,
+	const struct sp_call *call, const struct sp_via_image *image)
+{
+	SP_AUTO_WORDS struct sp_via_words words = {0};
+	unsigned char bytes[8];
+
+	*h = (struct sp_via_host){.place = place,
+		.name = place->name,
+		.call = call,
+		.errors = -1,
+		.moved_ns = sp_clock_mono_ns()};
+	sp_packets_init(&h->packets, -1, -1);
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+		fail(h, "no random numbers");
+		return;
+	}
+	snprintf(h->marker, sizeof(h->marker), "sparkprof-%02x%02x%02x%02x%02x%02x%02x%02x",
+		bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
+	sp_via_place_words(place, call, h->marker, image->len, &words);
+	start_child(h, &words);
+}
+
+/* A line of ssh's, kubectl's or of the shell there; the last one is the reason where it fails. */
+static void take_error_line(struct sp_via_host *h, char *text)
+{
+	SP_AUTO_BUF struct sp_buf safe = {0};
+
+	text[strcspn(text, "\r")] = '\0';
+	sp_safe_print_text(&safe, text, sizeof(h->last) / 2);
+	if (safe.len)
+		snprintf(h->last, sizeof(h->last), "%s", sp_buf_str(&safe));
+	if (h->call->via == SP_VIA_KUBECTL && !h->advice.len)
+		sp_via_kubectl_advice(h->call, h->place, text, &h->advice, &h->advice_alone);
+}
+
+static void read_errors(struct sp_via_host *h)
+{
+	char data[4096], *end;
+	ssize_t n;
+
+	while (h->errors >= 0 && (n = read(h->errors, data, sizeof(data))) != 0) {
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (n < 0)
+			break;
+		sp_buf_add(&h->line, data, (size_t)n);
+		if (h->line.len > sizeof(data) * 4)
+			sp_buf_clear(&h->line);
+		while (h->line.len && (end = memchr(h->line.data, '\n', h->line.len))) {
+			*end = '\0';
+			take_error_line(h, h->line.data);
+			h->line.len -= (size_t)(end - h->line.data) + 1;
+			memmove(h->line.data, end + 1, h->line.len);
+		}
+	}
+}
+
+static void refuse_machine(struct sp_via_host *h, const char *machine)
+{
+	SP_AUTO_BUF struct sp_buf safe = {0};
+
+	sp_safe_print_text(&safe, machine, 60);
+	h->last[0] = '\0';
+	sp_err_set(&h->err, -ENOTSUP, "%s: is a %s; this sparkprof cannot run there", h->name,
+		sp_buf_str(&safe));
+	h->state = SP_VIA_FAILED;
+}
+
+static int64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* What the shell there says before our copy speaks. */
+static void take_line(struct sp_via_host *h, const char *line, const struct sp_via_image *image)
+{
+	size_t len = strlen(h->marker);
+
+	if (strncmp(line, h->marker, len) != 0 || line[len] != ' ')
+		return; /* of a startup file */
+	line += len + 1;
+	if (strcmp(line, "send") == 0 && h->state == SP_VIA_GREETING) {
+		sp_packets_send_raw(&h->packets, image->data, image->len);
+		h->state = SP_VIA_SENDING;
+	} else if (strcmp(line, "far") == 0 && h->state == SP_VIA_SENDING) {
+		h->state = SP_VIA_LISTING;
+		h->asked_ns = real_ns();
+		sp_packets_send(&h->packets, SP_PACKET_PING, CLOCK_ID, NULL, 0);
+		sp_packets_send(&h->packets, SP_PACKET_LIST, 0, NULL, 0);
+	} else if (strncmp(line, "machine ", 8) == 0) {
+		refuse_machine(h, line + 8);
+	} else if (strcmp(line, "sudo") == 0) {
+		fail(h, "sudo does not make this user root there without a password; log in as "
+			"root by --user, or leave --sudo out and see JVMs of your own");
+	} else if (strcmp(line, "cut") == 0) {
+		fail(h, "this program did not arrive whole; is the disk there full?");
+	} else if (strcmp(line, "nowhere") == 0) {
+		fail(h, "found no directory there (/tmp, /var/tmp, /dev/shm, the home, Spark's "
+			"first local one) in which a program can be written and run");
+	}
+}
+
+static void take_hello(
+	struct sp_via_host *h, const struct sp_packet *m, const struct sp_via_image *image)
+{
+	if (m->len != sizeof(h->hello)) {
+		fail(h, "answers with nonsense");
+		return;
+	}
+	memcpy(&h->hello, m->data, sizeof(h->hello));
+	h->hello.host[sizeof(h->hello.host) - 1] = '\0';
+	if (h->hello.size != image->len || h->hello.hash != image->hash)
+		fail(h, "what runs there is not what was sent");
+}
+
+int64_t sp_via_host_clock(int64_t asked_ns, int64_t far_ns, int64_t heard_ns)
+{
+	int64_t middle = asked_ns + (heard_ns - asked_ns) / 2;
+
+	if (far_ns < heard_ns + CLOCK_OFF_NS && far_ns > asked_ns - CLOCK_OFF_NS)
+		return 0;
+	return far_ns - middle;
+}
+
+/* Of a clock beyond a hundred years from ours nothing is believed. */
+static void take_clock(struct sp_via_host *h, const struct sp_packet *m)
+{
+	const int64_t most = 100ll * 366 * 86400 * 1000000000;
+	int64_t now = real_ns(), far;
+
+	if (m->id != CLOCK_ID || m->len != sizeof(far))
+		return;
+	memcpy(&far, m->data, sizeof(far));
+	if (far > now - most && far < now + most)
+		h->clock_ns = sp_via_host_clock(h->asked_ns, far, now);
+}
+
+/* Text of a stranger ends within its field. */
+static void close_texts(struct sp_jvm *j)
+{
+	char *const ends[] = {&j->user[sizeof(j->user) - 1],
+		&j->jdk_version[sizeof(j->jdk_version) - 1], &j->libjvm[sizeof(j->libjvm) - 1],
+		&j->exe[sizeof(j->exe) - 1], &j->main_class[sizeof(j->main_class) - 1],
+		&j->app_id[sizeof(j->app_id) - 1], &j->app_name[sizeof(j->app_name) - 1],
+		&j->executor_id[sizeof(j->executor_id) - 1],
+		&j->container_id[sizeof(j->container_id) - 1], &j->pod[sizeof(j->pod) - 1],
+		&j->hostname[sizeof(j->hostname) - 1], &j->driver_url[sizeof(j->driver_url) - 1],
+		&j->spark_version[sizeof(j->spark_version) - 1],
+		&j->scala_version[sizeof(j->scala_version) - 1], &j->cgroup[sizeof(j->cgroup) - 1],
+		&j->reason[sizeof(j->reason) - 1]};
+
+	for (size_t i = 0; i < SP_COUNT(ends); i++)
+		*ends[i] = '\0';
+	if (j->python_worker_count > SP_COUNT(j->python_workers))
+		j->python_worker_count = SP_COUNT(j->python_workers);
+}
+
+/* What the labels of its pod say and its command line does not. */
+static void add_labels(const struct sp_via_host *h, struct sp_jvm *j)
+{
+	if (h->call->via == SP_VIA_KUBECTL)
+		snprintf(j->pod, sizeof(j->pod), "%s", h->name);
+	if (h->place->role == SP_ROLE_OTHER || j->role != h->place->role)
+		return;
+	if (!j->app_id[0])
+		snprintf(j->app_id, sizeof(j->app_id), "%s", h->place->app);
+	if (!j->executor_id[0])
+		snprintf(j->executor_id, sizeof(j->executor_id), "%s", h->place->id);
+}
+
+static bool is_jvm(const struct sp_jvm *j)
+{
+	return j->pid > 0 && (unsigned)j->kind <= SP_JVM_UNSEEN &&
+	       (unsigned)j->libc <= SP_LIBC_MUSL && (unsigned)j->role <= SP_ROLE_EXECUTOR &&
+	       (unsigned)j->attach <= SP_ATTACH_NO && (unsigned)j->block <= SP_BLOCK_STARTING;
+}
+
+static void take_jvm(struct sp_via_host *h, const struct sp_packet *m)
+{
+	struct sp_jvm *more;
+
+	if (m->len != sizeof(*more) || h->n == JVMS_MAX) {
+		fail(h, "answers with nonsense");
+		return;
+	}
+	more = realloc(h->jvms, (h->n + 1) * sizeof(*more));
+	if (!more) {
+		fail(h, "out of memory");
+		return;
+	}
+	h->jvms = more;
+	memcpy(&more[h->n], m->data, sizeof(*more));
+	close_texts(&more[h->n]);
+	add_labels(h, &more[h->n]);
+	h->n += is_jvm(&more[h->n]);
+}
+
+static void take_listing(struct sp_via_host *h, const struct sp_via_image *image)
+{
+	struct sp_packet m;
+
+	while (h->state == SP_VIA_LISTING && sp_packets_next(&h->packets, &m)) {
+		if (m.type == SP_PACKET_HELLO)
+			take_hello(h, &m, image);
+		else if (m.type == SP_PACKET_PING)
+			take_clock(h, &m);
+		else if (m.type == SP_PACKET_JVM)
+			take_jvm(h, &m);
+		else if (m.type == SP_PACKET_LISTED)
+			h->state = SP_VIA_READY;
+	}
+}
+
+/* A connection that is there and carries nothing, as where packets are dropped on the way. */
+static void watch_silence(struct sp_via_host *h, uint64_t now)
+{
+	uint64_t moved =
+		h->packets.received + (h->state == SP_VIA_SENDING ? h->packets.written : 0);
+
+	if (moved != h->moved) {
+		h->moved = moved;
+		h->moved_ns = now;
+	} else if (now - h->moved_ns > SILENT_NS && !h->packets.ended) {
+		fail(h, "nothing came for 60 s");
+	}
+}
+
+void sp_via_host_step(struct sp_via_host *h, const struct sp_via_image *image)
+{
+	uint64_t now = sp_clock_mono_ns();
+	const char *line;
+
+	if (h->state == SP_VIA_FAILED)
+		return;
+	if (h->state >= SP_VIA_LISTING && now - h->pinged_ns > PING_NS) {
+		sp_packets_send(&h->packets, SP_PACKET_PING, 0, NULL, 0);
+		h->pinged_ns = now;
+	}
+	sp_packets_pump(&h->packets);
+	read_errors(h);
+	while (h->state < SP_VIA_LISTING && (line = sp_packets_line(&h->packets)))
+		take_line(h, line, image);
+	if (h->state == SP_VIA_LISTING)
+		take_listing(h, image);
+	if (h->packets.broken)
+		fail(h, "answers with nonsense");
+	else if (h->packets.ended && h->state < SP_VIA_READY)
+		fail(h, "cannot be reached");
+	else
+		watch_silence(h, now);
+}
+
+bool sp_via_host_packet(struct sp_via_host *h, struct sp_packet *ret)
+{
+	return h->state == SP_VIA_READY && sp_packets_next(&h->packets, ret);
+}
+
+bool sp_via_host_ended(const struct sp_via_host *h)
+{
+	return h->state == SP_VIA_FAILED || h->packets.ended;
+}
+
+void sp_via_host_close(struct sp_via_host *h)
+{
+	if (h->packets.out >= 0)
+		close(h->packets.out);
+	h->packets.out = -1;
+}
+
+void sp_via_host_done(struct sp_via_host *h)
+{
+	uint64_t until = sp_clock_mono_ns() + 10000000000ull;
+	char drop[4096];
+
+	sp_via_host_close(h);
+	/* The copy there ends its runs first; its last words go nowhere. */
+	while (h->child > 0 && waitpid(h->child, NULL, WNOHANG) == 0 &&
+		sp_clock_mono_ns() < until) {
+		while (h->packets.in >= 0 && read(h->packets.in, drop, sizeof(drop)) > 0)
+			;
+		while (h->errors >= 0 && read(h->errors, drop, sizeof(drop)) > 0)
+			;
+		usleep(5000);
+	}
+	if (h->child > 0 && sp_clock_mono_ns() >= until)
+		kill(h->child, SIGTERM);
+	h->child = 0;
+	if (h->errors >= 0)
+		close(h->errors);
+	h->errors = -1;
+	sp_buf_done(&h->line);
+	sp_buf_done(&h->advice);
+	sp_packets_done(&h->packets);
+	free(h->jvms);
+	h->jvms = NULL;
+}

@@ -1,0 +1,34 @@
+/* The hosts or pods of a call, from their names to connections that are ready, and back to nothing.
+ */
+#ifndef SP_LAUNCHER_VIA_HOSTS_H
+#define SP_LAUNCHER_VIA_HOSTS_H
+
+#include "host.h"
+
+struct sp_via_hosts {
+	char *text;		     /* owned: what the places' texts lie in */
+	struct sp_via_place *places; /* owned */
+	bool labelled;		     /* they are pods that were chosen by their labels */
+	struct sp_via_host *list;    /* owned: one for each place */
+	size_t n, connected;	     /* those that were begun */
+	struct sp_via_image image;
+	struct pollfd *polls; /* owned */
+};
+
+/* Finds where @call is to be done: --hosts (names with commas between, or @FILE with one a line),
+ * else the hosts that driver or ResourceManager name, or Spark's pods that kubectl lists. Connects
+ * to none of them. Returns 0; -EINVAL for what is no name; -ESRCH where there is none; -errno; with
+ * a sentence. */
+int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, struct sp_err *err);
+
+/* Connects to all of them, at most @call->parallel at a time, until each is ready or has failed.
+ * Returns 0, or -EINTR. */
+int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call);
+
+/* Waits up to @ms for any of them, and does what can be done. */
+void sp_via_hosts_step(struct sp_via_hosts *hs, int ms);
+
+/* Ends all copies. */
+void sp_via_hosts_done(struct sp_via_hosts *hs);
+
+#endif

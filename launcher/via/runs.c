@@ -1,0 +1,437 @@
+/* A call over the targets of several hosts: see runs.h. */
+#include "runs.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/safe_print.h"
+#include "lines.h"
+#include "parts.h"
+#include "said.h"
+#include "targets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 1 << 16 };
+
+struct run {
+	struct sp_via_host *host;
+	const struct sp_jvm *jvm;      /* NULL: the host itself */
+	struct sp_buf out;	       /* what it printed */
+	int fd;			       /* its recording here; -1: none */
+	uint64_t bytes, samples, lost; /* so far, of the last two as it says */
+	int code;
+	bool ended;
+};
+
+struct runs {
+	struct sp_via_hosts *hs;
+	const struct sp_call *call;
+	struct run *list; /* owned */
+	size_t n, ended;
+	struct sp_via_said said;
+	struct sp_via_parts parts;
+	struct sp_via_lines lines;
+	struct sp_via_line *shown; /* owned, with who: one for each run */
+	uint64_t begun_ns;
+	bool interrupted, recording;
+};
+
+/* Whether recordings come here, to become one report. */
+static bool brings_recordings(const struct sp_call *call)
+{
+	return call->action == SP_ACTION_COLLECT || call->action == SP_ACTION_STOP ||
+	       call->action == SP_ACTION_DUMP;
+}
+
+/* What of the user's call the copies are to know: how to record, not what to make of it. */
+static bool is_for_far(const struct sp_call *call, const struct sp_call_given *g)
+{
+	static const char *const ours[] = {"via", "hosts", "ssh-option", "user", "sudo",
+		"namespace", "context", "container", "executors", "fraction", "slowest", "driver",
+		"parallel", "rm", "strict", "dry-run", "file", "output"};
+
+	for (size_t i = 0; i < SP_COUNT(ours); i++)
+		if (strcmp(ours[i], g->name) == 0)
+			return false;
+	if (strcmp(g->name, "driver-ui") == 0)
+		return call->action == SP_ACTION_COLLECT || call->action == SP_ACTION_START;
+	return !brings_recordings(call) || !g->shapes;
+}
+
+static void add_word(struct sp_buf *b, const char *word)
+{
+	sp_buf_add(b, word, strlen(word) + 1);
+}
+
+/* The words of a run, each with its NUL. @target: NULL for none. */
+static void make_words(const struct sp_call *call, const char *target, struct sp_buf *ret)
+{
+	add_word(ret, "sparkprof");
+	add_word(ret, sp_action_name(call->action));
+	for (size_t i = 0; i < call->n_given; i++) {
+		const struct sp_call_given *g = &call->given[i];
+
+		if (!is_for_far(call, g))
+			continue;
+		sp_buf_addf(
+			ret, "--%s%s%s", g->name, g->value ? "=" : "", g->value ? g->value : "");
+		sp_buf_addc(ret, '\0');
+	}
+	if (brings_recordings(call)) {
+		add_word(ret, "--output=jfr");
+		add_word(ret, "--file=-");
+	}
+	if (!target)
+		return;
+	add_word(ret, "--");
+	add_word(ret, target);
+}
+
+void sp_via_runs_describe(const struct sp_call *call, struct sp_buf *ret)
+{
+	SP_AUTO_BUF struct sp_buf words = {0};
+
+	if (call->action == SP_ACTION_PS)
+		return;
+	make_words(call, call->n_targets ? "PID" : NULL, &words);
+	for (size_t i = 0; i < words.len; i++)
+		if (!words.data[i])
+			words.data[i] = i + 1 < words.len ? ' ' : '\n';
+	sp_buf_adds(ret, "there, for each target: ");
+	sp_buf_add(ret, words.data, words.len);
+}
+
+static int add_runs(struct runs *rs, struct sp_err *err)
+{
+	struct sp_via_targets found;
+	int r = sp_via_targets_find(&found, rs->hs, rs->call, err);
+
+	rs->list = r == 0 ? calloc(found.n + 1, sizeof(*rs->list)) : NULL;
+	if (r == 0 && !rs->list)
+		r = sp_err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; r == 0 && i < found.n; i++)
+		rs->list[rs->n++] = (struct run){.host = found.list[i].host,
+			.jvm = found.list[i].jvm,
+			.fd = -1,
+			.code = SP_EXIT_PART};
+	free(found.list);
+	return r;
+}
+
+static int start_all(struct runs *rs, struct sp_err *err)
+{
+	for (size_t i = 0; i < rs->n; i++) {
+		SP_AUTO_BUF struct sp_buf words = {0};
+		char pid[16];
+
+		if (rs->recording) {
+			rs->list[i].fd = sp_via_parts_create(&rs->parts, i, err);
+			if (rs->list[i].fd < 0)
+				return rs->list[i].fd;
+		}
+		if (rs->list[i].jvm)
+			snprintf(pid, sizeof(pid), "%d", (int)rs->list[i].jvm->pid);
+		make_words(rs->call, rs->list[i].jvm ? pid : NULL, &words);
+		if (words.failed || words.len > WORDS_MAX)
+			return sp_err_set(err, -EINVAL, "the call is too long to be sent");
+		sp_packets_send(&rs->list[i].host->packets, SP_PACKET_RUN, (uint16_t)i, words.data,
+			words.len);
+	}
+	rs->begun_ns = sp_clock_mono_ns();
+	return 0;
+}
+
+static void take_output(struct runs *rs, struct run *r, const struct sp_packet *m)
+{
+	size_t done = 0;
+
+	r->bytes += m->len;
+	if (r->fd < 0 && !rs->recording)
+		sp_buf_add(&r->out, m->data, m->len);
+	while (r->fd >= 0 && done < m->len) {
+		ssize_t n = write(r->fd, m->data + done, m->len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			sp_message_error("a recording cannot be written here: %s", strerror(errno));
+			close(r->fd);
+			r->fd = -1;
+			r->code = SP_EXIT_FAILED;
+			return;
+		}
+		done += (size_t)n;
+	}
+}
+
+static void end_run(struct runs *rs, struct run *r, int code)
+{
+	if (r->ended)
+		return;
+	r->ended = true;
+	rs->ended++;
+	if (r->code != SP_EXIT_FAILED)
+		r->code = code;
+}
+
+/* A line of its standard error. */
+static void take_line(struct runs *rs, struct run *r, const struct sp_packet *m)
+{
+	char text[80];
+	unsigned long long samples, lost;
+
+	snprintf(text, sizeof(text), "%.*s", (int)(m->len < 79 ? m->len : 79),
+		(const char *)m->data);
+	if (sscanf(text, SP_PROGRESS_MARK "%llu %llu", &samples, &lost) == 2) {
+		r->samples = samples;
+		r->lost = lost;
+	} else if (strncmp(text, SP_PROGRESS_MARK, strlen(SP_PROGRESS_MARK)) != 0) {
+		sp_via_said_add(&rs->said, r->host->name, (const char *)m->data, m->len);
+	}
+}
+
+static void take(struct runs *rs, struct sp_via_host *h, const struct sp_packet *m)
+{
+	struct run *r = m->id < rs->n ? &rs->list[m->id] : NULL;
+	uint32_t code;
+
+	if (!r || r->host != h)
+		return;
+	if (m->type == SP_PACKET_OUT) {
+		take_output(rs, r, m);
+	} else if (m->type == SP_PACKET_ERR) {
+		take_line(rs, r, m);
+	} else if (m->type == SP_PACKET_EXIT && m->len == sizeof(code)) {
+		memcpy(&code, m->data, sizeof(code));
+		end_run(rs, r, code <= SP_EXIT_PART ? (int)code : SP_EXIT_FAILED);
+	}
+}
+
+/* A host that is gone ends what runs there; what has arrived stays. */
+static void end_lost(struct runs *rs, const struct sp_via_host *h)
+{
+	bool lost = false;
+
+	for (size_t i = 0; i < rs->n; i++) {
+		if (rs->list[i].host != h || rs->list[i].ended)
+			continue;
+		end_run(rs, &rs->list[i], SP_EXIT_PART);
+		lost = true;
+	}
+	if (!lost)
+		return;
+	sp_via_lines_erase(&rs->lines);
+	sp_message_error("%s: the connection ended%s%s; what had arrived is kept", h->name,
+		h->last[0] ? ": " : "", h->last);
+}
+
+static const char *state_of(const struct run *r)
+{
+	if (!r->ended)
+		return r->bytes ? "recording" : "begins";
+	return r->code == SP_EXIT_DONE ? "done" : r->bytes ? "broken off" : "failed";
+}
+
+static void draw(struct runs *rs)
+{
+	if (!sp_via_lines_due(&rs->lines))
+		return;
+	for (size_t i = 0; i < rs->n; i++) {
+		struct run *r = &rs->list[i];
+		struct sp_via_line *l = &rs->shown[i];
+
+		*l = (struct sp_via_line){
+			r->host->name, l->who, state_of(r), r->samples, r->lost, r->bytes};
+	}
+	sp_via_lines_draw(&rs->lines, rs->shown, rs->n, sp_clock_mono_ns() - rs->begun_ns);
+}
+
+/* "driver", "executor 7", "pid 4711". */
+static void say_who(const struct run *r, struct sp_buf *ret)
+{
+	if (r->jvm && r->jvm->role == SP_ROLE_DRIVER) {
+		sp_buf_adds(ret, "driver");
+	} else if (r->jvm && r->jvm->executor_id[0]) {
+		sp_buf_adds(ret, "executor ");
+		sp_safe_print_text(ret, r->jvm->executor_id, 20);
+	} else if (r->jvm) {
+		sp_buf_addf(ret, "pid %d", (int)r->jvm->pid);
+	}
+}
+
+static void begin_lines(struct runs *rs)
+{
+	sp_via_lines_start(&rs->lines, rs->call->quiet || !rs->recording);
+	rs->shown = rs->lines.on ? calloc(rs->n + 1, sizeof(*rs->shown)) : NULL;
+	rs->lines.on = rs->shown != NULL;
+	for (size_t i = 0; rs->lines.on && i < rs->n; i++) {
+		struct sp_buf who = {0};
+
+		say_who(&rs->list[i], &who);
+		rs->shown[i].who = strdup(sp_buf_str(&who));
+		sp_buf_done(&who);
+		rs->lines.on = rs->shown[i].who != NULL;
+	}
+}
+
+static void end_lines(struct runs *rs)
+{
+	sp_via_lines_erase(&rs->lines);
+	for (size_t i = 0; rs->shown && i < rs->n; i++)
+		free((char *)rs->shown[i].who);
+	free(rs->shown);
+	rs->shown = NULL;
+}
+
+static void follow(struct runs *rs)
+{
+	while (rs->ended < rs->n) {
+		struct sp_packet m;
+
+		sp_via_hosts_step(rs->hs, 200);
+		for (size_t i = 0; i < rs->hs->n; i++) {
+			struct sp_via_host *h = &rs->hs->list[i];
+
+			while (sp_via_host_packet(h, &m))
+				take(rs, h, &m);
+			if (sp_via_host_ended(h))
+				end_lost(rs, h);
+		}
+		draw(rs);
+		if (!sp_interrupted() || rs->interrupted)
+			continue;
+		rs->interrupted = true;
+		for (size_t i = 0; i < rs->hs->n; i++)
+			sp_packets_send(&rs->hs->list[i].packets, SP_PACKET_INTERRUPT, 0, NULL, 0);
+	}
+}
+
+static void print_heading(const struct run *r, bool first)
+{
+	SP_AUTO_BUF struct sp_buf text = {0};
+
+	sp_buf_addf(&text, "%s== %s", first ? "" : "\n", r->host->name);
+	if (r->jvm)
+		sp_buf_addf(&text, ", pid %d", (int)r->jvm->pid);
+	if (r->jvm && r->jvm->role == SP_ROLE_DRIVER) {
+		sp_buf_adds(&text, ", driver");
+	} else if (r->jvm && r->jvm->executor_id[0]) {
+		sp_buf_adds(&text, ", executor ");
+		sp_safe_print_text(&text, r->jvm->executor_id, 20);
+	}
+	printf("%s\n", sp_buf_str(&text));
+}
+
+/* What each printed, under a line that says who it is where there are several. */
+static int print_outputs(struct runs *rs)
+{
+	for (size_t i = 0; i < rs->n; i++) {
+		struct run *r = &rs->list[i];
+
+		if (!r->out.len)
+			continue;
+		if (rs->n > 1 && !rs->call->json)
+			print_heading(r, i == 0);
+		fwrite(r->out.data, 1, r->out.len, stdout);
+	}
+	if (fflush(stdout) == 0)
+		return SP_EXIT_DONE;
+	sp_message_error("cannot write to stdout: %s", strerror(errno));
+	return SP_EXIT_FAILED;
+}
+
+/* The worst of all is the call's; without --strict a part that worked is enough. */
+static int code_of(const struct runs *rs, size_t *ret_good)
+{
+	int worst = SP_EXIT_DONE;
+	size_t good = 0;
+
+	for (size_t i = 0; i < rs->n; i++) {
+		const struct run *r = &rs->list[i];
+
+		good += r->code == SP_EXIT_DONE || (r->code == SP_EXIT_PART && r->bytes);
+		if (r->code != SP_EXIT_DONE)
+			worst = r->code;
+	}
+	*ret_good = good;
+	return good && !rs->call->strict ? SP_EXIT_DONE : worst;
+}
+
+static void say_partial(const struct runs *rs)
+{
+	size_t bad = 0;
+
+	for (size_t i = 0; i < rs->n; i++)
+		bad += rs->list[i].code != SP_EXIT_DONE;
+	if (bad)
+		sp_message_warn(
+			"%zu of %zu targets did not end well; --strict makes that a failure", bad,
+			rs->n);
+}
+
+/* Its recording is whole: its times become ours. */
+static void close_part(struct runs *rs, size_t i)
+{
+	const struct run *r = &rs->list[i];
+
+	if (r->fd < 0)
+		return;
+	close(r->fd);
+	if (r->host->clock_ns && r->bytes &&
+		sp_via_parts_shift(&rs->parts, i, r->host->clock_ns) < 0)
+		sp_message_warn("%s: its times could not be made ours", r->host->name);
+}
+
+static int conclude(struct runs *rs)
+{
+	size_t good;
+	int code = code_of(rs, &good), written = SP_EXIT_DONE;
+
+	sp_via_said_print(&rs->said, rs->hs->n);
+	for (size_t i = 0; i < rs->n; i++)
+		close_part(rs, i);
+	if (!rs->recording)
+		written = print_outputs(rs);
+	else if (good)
+		written = sp_via_parts_report(&rs->parts, rs->call);
+	else
+		sp_via_parts_remove(&rs->parts);
+	say_partial(rs);
+	return written != SP_EXIT_DONE ? written : code;
+}
+
+int sp_via_runs(struct sp_via_hosts *hs, const struct sp_call *call)
+{
+	struct runs rs = {.hs = hs, .call = call, .recording = brings_recordings(call)};
+	struct sp_err err;
+	int code, r = add_runs(&rs, &err);
+
+	if (r == 0 && rs.recording)
+		r = sp_via_parts_open(&rs.parts, call, rs.n, &err);
+	if (r == 0)
+		r = start_all(&rs, &err);
+	if (r == 0) {
+		begin_lines(&rs);
+		follow(&rs);
+		end_lines(&rs);
+		code = conclude(&rs);
+	} else {
+		sp_message_error("%s", err.text);
+		code = r == -EINVAL ? SP_EXIT_USAGE : r == -ESRCH ? SP_EXIT_TARGET : SP_EXIT_FAILED;
+		sp_via_parts_remove(&rs.parts);
+	}
+	for (size_t i = 0; i < rs.n; i++)
+		sp_buf_done(&rs.list[i].out);
+	free(rs.list);
+	sp_via_said_done(&rs.said);
+	sp_via_parts_done(&rs.parts);
+	return code;
+}

@@ -1,0 +1,75 @@
+/* What copies of this program said: see said.h. */
+#include "said.h"
+
+#include "base/cleanup.h"
+#include "base/safe_text.h"
+#include "cli/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SENTENCES_MAX = 1000, HOSTS_NAMED = 8 };
+
+/* Its own name before a sentence: ours is put there again. */
+static const char *skip_name(const char *text)
+{
+	static const char name[] = "sparkprof: ";
+
+	return strncmp(text, name, sizeof(name) - 1) == 0 ? text + sizeof(name) - 1 : text;
+}
+
+static struct sp_via_sentence *find(struct sp_via_said *s, const char *text)
+{
+	struct sp_via_sentence *more;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->list[i].text, text) == 0)
+			return &s->list[i];
+	more = s->n < SENTENCES_MAX ? realloc(s->list, (s->n + 1) * sizeof(*more)) : NULL;
+	if (!more)
+		return NULL;
+	s->list = more;
+	more[s->n] = (struct sp_via_sentence){.text = strdup(text)};
+	return more[s->n].text ? &more[s->n++] : NULL;
+}
+
+void sp_via_said_add(struct sp_via_said *s, const char *host, const char *text, size_t len)
+{
+	SP_AUTO_BUF struct sp_buf safe = {0};
+	struct sp_via_sentence *x;
+
+	sp_safe_terminal(text, len, &safe);
+	if (!safe.len)
+		return;
+	x = find(s, skip_name(sp_buf_str(&safe)));
+	if (!x || x->last == host)
+		return;
+	x->last = host;
+	if (x->n++ < HOSTS_NAMED)
+		sp_buf_addf(&x->hosts, "%s%s", x->hosts.len ? ", " : "", host);
+}
+
+void sp_via_said_print(const struct sp_via_said *s, size_t hosts)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct sp_via_sentence *x = &s->list[i];
+
+		if (hosts == 1)
+			sp_message_warn("%s", x->text);
+		else if (x->n > HOSTS_NAMED)
+			sp_message_warn("%s and %zu more: %s", sp_buf_str(&x->hosts),
+				x->n - HOSTS_NAMED, x->text);
+		else
+			sp_message_warn("%s: %s", sp_buf_str(&x->hosts), x->text);
+	}
+}
+
+void sp_via_said_done(struct sp_via_said *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->list[i].text);
+		sp_buf_done(&s->list[i].hosts);
+	}
+	free(s->list);
+	*s = (struct sp_via_said){0};
+}
