@@ -4,6 +4,7 @@
 #   ./build.sh build      build/sparkprof and build/libsparkprof.so
 #   ./build.sh test       set up, build and run the tests (what CI runs); more words go to pytest
 #   ./build.sh test-long  version matrices, long fuzzing, soaks: test-long [PART [pytest's options]], test-long help
+#   ./build.sh test-k8s   --via kubectl with a real Kubernetes, which it builds once (10 minutes and more; needs Go and root)
 #   ./build.sh demo       show it on a real Spark
 #   ./build.sh bench      measure beside the peers: bench [NAME [ROUNDS|quick]]
 #   ./build.sh dist       source archive and a release binary
@@ -13,7 +14,7 @@ cd "$(dirname "$0")"
 build_packages=(gcc g++ libc6-dev pkg-config meson ninja-build python3 python3-venv libelf-dev zlib1g-dev libunwind-dev liblzma-dev libzstd-dev scdoc git
     openjdk-17-jdk-headless)
 test_packages=(libcriterion-dev clang-format clang-tidy bash-completion zsh fish
-    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux chromium libjemalloc2)
+    bubblewrap podman runc mmdebstrap iproute2 procps unzip maven shellcheck binutils strace xz-utils tmux chromium libjemalloc2 openssh-client curl)
 parts=${SPARKPROF_PARTS:-$PWD/build/parts}
 export SPARKPROF_PARTS=$parts
 
@@ -62,7 +63,11 @@ build() {
     setup_dir release --buildtype=release -Dtests=false
     install -m 755 build/release/launcher/sparkprof build/sparkprof
     strip build/sparkprof
-    install -m 644 build/release/agent/libsparkprof.so build/libsparkprof.so
+    # Mapped in the JVM: without symbols a fifth of the size. A debugger finds them beside it.
+    objcopy --only-keep-debug build/release/agent/libsparkprof.so build/libsparkprof.so.debug
+    (cd build && strip -o libsparkprof.so.new release/agent/libsparkprof.so &&
+        objcopy --add-gnu-debuglink=libsparkprof.so.debug libsparkprof.so.new && chmod 644 libsparkprof.so.* &&
+        mv libsparkprof.so.new libsparkprof.so)
     say "build/sparkprof and build/libsparkprof.so are ready"
 }
 
@@ -95,6 +100,9 @@ run_pytest() {
     [ $code = 0 ] || [ $code = 5 ]
 }
 
+# Tests wait most of their time: one file more than there are cores. Each may take a Spark's memory, so not more than eight.
+files_at_once() { echo $(($(nproc) < 7 ? $(nproc) + 1 : 8)); }
+
 cmd_test() {
     cmd_deps
     venv
@@ -108,8 +116,8 @@ cmd_test() {
     setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
     unit_tests || failed=1
     wait $fetching || say "some parts could not be looked for; tests that need them fetch them or are skipped"
-    # A failing test fails the run: nothing is tried a second time. On two cores three files at a time (-n 3) take 16 instead of 20 minutes.
-    run_pytest 'not long and not alone' build/results/pytest.xml -n "$(nproc)" --dist loadfile --no-loadscope-reorder "$@" || failed=1
+    # A failing test fails the run: nothing is tried a second time.
+    run_pytest 'not long and not alone' build/results/pytest.xml -n "$(files_at_once)" --dist loadfile --no-loadscope-reorder "$@" || failed=1
     run_pytest 'not long and alone' build/results/alone.xml "$@" || failed=1
     build/venv/bin/python tests/kit/summary.py build/results/*.xml || failed=1
     return $failed
@@ -134,6 +142,16 @@ cmd_test_long() { # [part [pytest's options]]
     [ -n "$part" ] || build/venv/bin/python tests/mutation/run.py || failed=1
     build/venv/bin/python tests/kit/summary.py "build/results-long/${part:-all}.xml" || failed=1
     return $failed
+}
+
+cmd_test_k8s() {
+    cmd_deps
+    command -v go >/dev/null || die "Kubernetes is built by Go: install it (1.24 or later) and try again"
+    venv
+    build
+    build/venv/bin/python tests/kit/k8s.py
+    mkdir -p build/results-long
+    run_pytest long build/results-long/k8s.xml --part k8s "$@"
 }
 
 cmd_demo() {
@@ -169,5 +187,6 @@ verb=${1:-}
 case $verb in
 deps | build | test | demo | bench | dist) "cmd_$verb" "$@" ;;
 test-long) cmd_test_long "$@" ;;
-*) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+test-k8s) cmd_test_k8s "$@" ;;
+*) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

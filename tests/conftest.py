@@ -1,17 +1,20 @@
+import atexit
+import itertools
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit import jvm, long, parts, spark  # noqa: E402
+from kit import jvm, long, parts  # noqa: E402
 from kit.parts import SPARKPROF  # noqa: E402
 
-# Folders whose files take long come first, so that two processes that share the files end at about the same time.
-ORDER = ["spark", "python", "jvm", "page", "fuzz", "cli"]
+ORDER = ["python", "jvm", "page", "fuzz", "cli"]  # folders whose files take long come first, so that all processes end at about the same time
 
 
 # Started in the background, or under nohup, this process ignores signals, and so would those that tests start.
@@ -21,6 +24,12 @@ for ignored in (s for s in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT) if sig
 
 # A JVM in another locale does not find files whose names are not ASCII.
 os.environ.setdefault("LC_ALL", "C.UTF-8")
+
+
+# Copies of last recordings are the tests' own.
+if "XDG_CACHE_HOME" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="sparkprof-cache-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
 def pytest_addoption(parser):
@@ -35,13 +44,27 @@ def pytest_configure(config):
         config.pluginmanager.register(long.Progress())
 
 
+def alternately(files):
+    """Spark, which wants all cores, between files whose tests mostly wait."""
+    clusters = [f for f in files if f.parent.name == "spark"]
+    others = sorted((f for f in files if f.parent.name != "spark"), key=lambda f: ORDER.index(f.parent.name) if f.parent.name in ORDER else len(ORDER))
+    return [f for pair in itertools.zip_longest(clusters, others) for f in pair if f]
+
+
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=lambda item: ORDER.index(item.path.parent.name) if item.path.parent.name in ORDER else len(ORDER))
+    place = {f: i for i, f in enumerate(alternately(dict.fromkeys(item.path for item in items)))}
+    items.sort(key=lambda item: place[item.path])
     part = config.option.part
     if part:
         chosen = [item for item in items if long.part_of(f"{item.path.parent.name}/{item.path.name}") == part]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
+
+
+def pytest_runtest_logreport(report):
+    """Names what fails at once: a whole run takes a while, and may be broken off."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nfailed: {report.nodeid}", flush=True)
 
 
 @pytest.fixture
@@ -66,10 +89,3 @@ def target():
     yield start
     for t in started:
         t.close()
-
-
-@pytest.fixture(scope="module")
-def spark_app():
-    """A running local-cluster application with two executors of one core, shared by a file's tests."""
-    with spark.App(master="local-cluster[2,1,1024]") as app:
-        yield app

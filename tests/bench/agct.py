@@ -1,6 +1,6 @@
 """Java frames of our unwinder against AsyncGetCallTrace's on the very same sample.
 
-    ./build.sh bench agct [SECONDS|quick]        40 seconds a cell unless told
+    ./build.sh bench agct [SECONDS|quick]        40 seconds a cell by default
 
 A test agent (tests/jvm/native/oracle.c) takes a signal every 400 us, copies registers and stack as the profiler does,
 asks AsyncGetCallTrace in the same handler, and unwinds the copy later with the profiler's own unwinder. Targets: a

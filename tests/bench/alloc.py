@@ -1,6 +1,6 @@
 """Java allocations: how right they are, and what it costs to sample them.
 
-    ./build.sh bench alloc [ROUNDS|quick]        120 rounds of slowdown unless told
+    ./build.sh bench alloc [ROUNDS|quick]        120 rounds of slowdown by default
 
 split      three callers allocate 70, 20 and 10 % of the bytes (tests/jvm/targets/Alloc.java); each profiler has a JVM of its own from
            its start, at least 20,000 samples. The worst difference from the truth in points.

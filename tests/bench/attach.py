@@ -1,6 +1,6 @@
 """How long it takes to get into a JVM, and how long that JVM stands still meanwhile: sparkprof beside async-profiler.
 
-    ./build.sh bench attach [ROUNDS]        20 rounds unless told; 3 are enough to see that it runs
+    ./build.sh bench attach [ROUNDS]        20 rounds by default; 3 are enough to see that it runs
 
 Each measurement has a fresh JVM with 12,000 classes of eight methods, and a thread that does nothing but look at the
 clock. They take turns. First both ask for the least a user can ask for ("status"), then both start to record cpu samples

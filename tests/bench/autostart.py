@@ -1,6 +1,6 @@
 """What recording from a JVM's start costs, and reading what a whole application left.
 
-    ./build.sh bench autostart [ROUNDS|quick|application]        12 rounds unless told, of slowdown twice as many: some ten
+    ./build.sh bench autostart [ROUNDS|quick|application]        12 rounds by default, of slowdown twice as many: some ten
                                                                     minutes; or the last part alone
 
 start-up    a JVM whose main ends at once, with nobody, with sparkprof and with async-profiler by -agentpath (Spark's plugin's

@@ -1,6 +1,6 @@
 """What a sample costs the thread it is taken of: sparkprof by ring and by signal, async-profiler, nobody.
 
-    ./build.sh bench cost [ROUNDS|quick]        12 rounds unless told
+    ./build.sh bench cost [ROUNDS|quick]        12 rounds by default
 
 One JVM (JDK 17) has a thread that does units of fixed work under about 30 frames. It has one core for itself; all
 other threads of the JVM, the collectors among them, have the other core. In each round nobody, sparkprof with rings,

@@ -1,7 +1,7 @@
 """System calls that a profiler interrupts: a thread that polls nothing for 50 ms in a loop and counts EINTR, under the
 wall clock at 10 ms.
 
-    ./build.sh bench eintr [SECONDS|quick]        20 seconds each unless told
+    ./build.sh bench eintr [SECONDS|quick]        20 seconds each by default
 
 Each profiler has a JVM (JDK 17) of its own from its start, with the poller (tests/jvm/native/strangers.c) as a
 neighbour in the process and one thread that spins. The figure is the share of poll calls that ended with EINTR."""

@@ -1,6 +1,6 @@
 """CPU time of a process with 5,000 threads that wait for ever, under the wall clock at 10 ms.
 
-    ./build.sh bench idle [ROUNDS|quick]        4 rounds unless told
+    ./build.sh bench idle [ROUNDS|quick]        4 rounds by default
 
 One JVM (JDK 17); nobody, sparkprof and async-profiler take turns by attach, each is measured for eight seconds after
 three in which it has met the threads. The figure is user and system time of the whole process less what it is with

@@ -1,6 +1,6 @@
 """Waits for Java locks: how right they are, and what it costs to tell them.
 
-    ./build.sh bench lock [ROUNDS|quick]        120 rounds of slowdown unless told
+    ./build.sh bench lock [ROUNDS|quick]        120 rounds of slowdown by default
 
 time       40 waits of 20 ms for each kind of lock (tests/jvm/targets/Locks.java), as the waiting thread itself measures them, against
            the sum in the recording, kind by kind; -e lock with its default of 10 us for both.

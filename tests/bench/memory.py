@@ -1,6 +1,6 @@
 """Memory that a profiler adds to a Spark executor, as growth of Pss against an executor without one.
 
-    ./build.sh bench memory [ROUNDS|quick]        3 rounds unless told
+    ./build.sh bench memory [ROUNDS|quick]        3 rounds by default
 
 A Spark 4.3 application (local-cluster, JDK 17) has three executors that do the same SQL (tests/spark/jobs/mixed.py)
 with heaps touched beforehand. After half a minute sparkprof (cpu, 10 ms) is started in one, async-profiler in

@@ -1,6 +1,6 @@
 """Native memory: exact sums, and what it costs to sample it.
 
-    ./build.sh bench nativemem [ROUNDS|quick]        10 rounds of slowdown unless told
+    ./build.sh bench nativemem [ROUNDS|quick]        10 rounds of slowdown by default
 
 sum        one caller allocates 1,000,000 blocks of 100 bytes (tests/jvm/targets/Mallocs.java); every call is asked for (size 0).
 slowdown   CPU time per block of a program that does nothing but allocate and free, at 512 KiB and with every call, against nobody in the

@@ -1,6 +1,6 @@
 """CPU time of the agent's own threads in a real executor that works on SQL and PySpark at once.
 
-    ./build.sh bench own_threads [ROUNDS|quick]        3 rounds unless told
+    ./build.sh bench own_threads [ROUNDS|quick]        3 rounds by default
 
 Spark 4.3 and 3.5, local-cluster with one executor of two cores, JDK 17. Each way of recording runs for 15 s; the first two
 are left out. The figure is the CPU time of the threads called sparkprof*, by the kernel's account of each thread

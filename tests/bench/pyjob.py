@@ -1,6 +1,6 @@
 """A Spark job that is bound by a Python UDF, while it is sampled at 100 Hz: how many rows less, beside py-spy 0.4.3.
 
-    ./build.sh bench pyjob [ROUNDS|quick] [TASKS]        15 rounds unless told, one task less than there are cores
+    ./build.sh bench pyjob [ROUNDS|quick] [TASKS]        15 rounds by default, one task less than there are cores
 
 One stage of Spark 4.3 that never ends (local-cluster, JDK 17). A round has a slice of 1.7 s of each: nobody; sparkprof on the
 daemon and its workers, as py-spy has them; sparkprof on the executor with all that is below it; py-spy as it is by itself, which

@@ -1,6 +1,6 @@
 """Python from outside, beside py-spy 0.4.3 as it is by itself (it stops the process for each sample) and with --nonblocking.
 
-    ./build.sh bench pyworkers [ROUNDS|quick]        3 rounds unless told
+    ./build.sh bench pyworkers [ROUNDS|quick]        3 rounds by default
 
 Debian's Python. Known split: 50/30/20 of CPU time, 1 kHz for 25 s, -e cpu; py-spy counts threads that do not wait. Stacks that never were: a program that changes between two
 chains of calls as fast as it can, 1 kHz for 15 s. CPU of the sampler: five processes that work, 100 Hz for 10 s, user and

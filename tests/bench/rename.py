@@ -1,6 +1,6 @@
 """What a task costs that is heard of by its thread's new name: a rename with the hook bound, beside one without it.
 
-    ./build.sh bench rename [ROUNDS|quick]        11 rounds unless told
+    ./build.sh bench rename [ROUNDS|quick]        11 rounds by default
 
 One JVM in which a thread names itself as Spark's workers do; rounds with a recording and without one alternate. Each round is the
 median of 400 batches of a hundred renames; the figure is the difference of the medians of all rounds. Nothing tells the stage of

@@ -1,7 +1,7 @@
 """A large recording of async-profiler: sparkprof beside async-profiler's own converter, to collapsed text, to a plain graph
 and to the page with a time strip (the converter's heat map).
 
-    ./build.sh bench report [ROUNDS]        5 rounds unless told
+    ./build.sh bench report [ROUNDS]        5 rounds by default
 
 The recording is real ones joined until there are 300 MB. They take turns. And, alone, ten minutes of one executor to the page, and
 200 executors of one application, 5 MB each, to one page. Wall clock, CPU time and peak memory of the whole

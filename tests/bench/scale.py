@@ -1,9 +1,9 @@
 """How the cost grows as stacks deepen and as threads become many.
 
-    ./build.sh bench scale [ROUNDS|quick]        3 rounds a point unless told
+    ./build.sh bench scale [ROUNDS|quick]        3 rounds a point by default
 
 depth      cost per sample on its thread (measured as in cost.py: cpu, 200 us) and CPU time per sample of all other
-           threads, the collectors', at about 30, 300 and 2,000 Java frames (both keep 2,048 unless told).
+           threads, the collectors', at about 30, 300 and 2,000 Java frames (both keep 2,048 by default).
 threads    CPU time of a process with 10, 1,000 and 10,000 waiting threads under the wall clock at 10 ms, less that
            with nobody (as in idle.py).
 No worse than linear: from the middle point to the last, the cost may not grow by a larger factor than depth or

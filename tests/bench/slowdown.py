@@ -1,6 +1,6 @@
 """What profiling at 10 ms adds to the CPU time of a real Spark SQL job.
 
-    ./build.sh bench slowdown [PAIRS|quick [EVENTS]]        20 pairs of cpu,wall unless told
+    ./build.sh bench slowdown [PAIRS|quick [EVENTS]]        20 pairs of cpu,wall by default
 
 A Spark 4.3 application (local-cluster, JDK 17, one executor with two cores) runs the same small job
 (tests/spark/jobs/mixed.py, eight queries) again and again. Slices of a few jobs with nobody and slices with a profiler

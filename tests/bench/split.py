@@ -1,7 +1,7 @@
 """A known split of CPU time: three methods that take 50, 30 and 20 % of a thread's own clock
 (tests/jvm/targets/Split.java).
 
-    ./build.sh bench split [SAMPLES|quick]        50,000 samples each unless told
+    ./build.sh bench split [SAMPLES|quick]        50,000 samples each by default
 
 Each profiler has a JVM of its own from its start (-agentpath, JDK 17, every 200 us of CPU time), one after the other.
 error      the worst of the three methods' differences from the truth, in points of the samples that are in one of

@@ -1,6 +1,6 @@
 """Stages and tasks of samples, on a real executor that runs several kinds of stages at once under FAIR scheduling.
 
-    ./build.sh bench stages [ROUNDS|quick]        rounds of each kind of stage; 3 unless told
+    ./build.sh bench stages [ROUNDS|quick]        rounds of each kind of stage; 3 by default
 
 The truth is the executor's own log: which task ran on which Java thread from "Running task" to "Finished task", in
 milliseconds; and the event log's Executor CPU Time + Executor Deserialize CPU Time of each stage.

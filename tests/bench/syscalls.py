@@ -1,7 +1,7 @@
 """System calls that take tens of milliseconds: a thread that spends half of its CPU time in such reads, half in a loop
 (tests/jvm/targets/LongCalls.java).
 
-    ./build.sh bench syscalls [ROUNDS|quick]        4 rounds unless told
+    ./build.sh bench syscalls [ROUNDS|quick]        4 rounds by default
 
 Each profiler has a JVM of its own from its start (-agentpath, JDK 17, every 2 ms of CPU time), in an order of the round's
 own. A signal reaches a thread only when its system call ends, and comes once however often the timer came meanwhile.

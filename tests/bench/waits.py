@@ -1,6 +1,6 @@
 """What time of stages is spent on, against Spark's own task metrics, on three jobs that are bound by one thing each.
 
-    ./build.sh bench waits [ROUNDS|quick]        seconds of each job; 10 unless told
+    ./build.sh bench waits [ROUNDS|quick]        seconds of each job; 10 by default
 
 Two executors with one core each, behind a network of 50 Mbit/s (a network namespace of their own; root is needed), wall at 2 ms (at 10 ms a stage of seconds has a few dozen samples of its CPU time on a busy machine: 10 points by chance), on Spark 3.5 and 4.3.
 The truth is the event log: of each stage, Fetch Wait Time, JVM GC Time and Shuffle Write Time as shares of Executor Run Time + Executor

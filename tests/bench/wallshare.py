@@ -1,6 +1,6 @@
 """Shares of wall-clock time of spinning, sleeping and lock-waiting against the truth, on busy cores.
 
-    ./build.sh bench wallshare [ROUNDS|quick]        4 rounds unless told
+    ./build.sh bench wallshare [ROUNDS|quick]        4 rounds by default
 
 A JVM (JDK 17) has four threads that only spin (more than the cores there are), two that only sleep, two that only
 wait in Object.wait, and three that do all in turn, each piece 3 to 25 ms (tests/bench/WallTruth.java). Each thread

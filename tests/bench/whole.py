@@ -1,6 +1,6 @@
 """Whole stacks on a real Spark executor: sparkprof by ring and by signal beside async-profiler.
 
-    ./build.sh bench whole [SAMPLES|quick [JDKS [KINDS]]]        60,000 samples a cell, 17,25, steady,start-up unless told
+    ./build.sh bench whole [SAMPLES|quick [JDKS [KINDS]]]        60,000 samples a cell, 17,25, steady,start-up by default
 
 A Spark 4.3 application (local-cluster, one executor with two cores, tests/spark/jobs/mixed.py) runs SQL of many
 kinds, under JDK 17 and under JDK 25, sampled by CPU time.

@@ -82,3 +82,13 @@ def test_a_median_needs_21_values():
 def test_samples_for():
     n = chance.samples_for(0.5, 0.03)
     assert n == math.ceil((chance.z() / 0.03) ** 2) and 26_000 < n < 27_000
+
+
+def test_samples_of_a_timer_that_comes_with_the_tick():
+    """Simulated: each tick of 4 ms finds one of two methods at random, and is written as four samples."""
+    rng, wrong, tick = random.Random(7), 0, 4
+    for _ in range(2000):
+        hits = sum(tick * (rng.random() < 0.5) for _ in range(750))
+        n = chance.of_ticks(3000, tick * 1e-3 / 4) if chance.time.clock_getres(chance.CLOCK_MONOTONIC_COARSE) == tick * 1e-3 else 375
+        wrong += not chance.within(round(hits / 3000 * n), n, 0.5, error=1e-3)
+    assert wrong < 5

@@ -15,7 +15,7 @@ def copy(tmp_path_factory):
     to = tmp_path_factory.mktemp("tree")
     for d in ("src", "agent", "launcher", "man", "completions", "tests/lint", "tests/kit"):
         shutil.copytree(parts.ROOT / d, to / d, ignore=shutil.ignore_patterns("__pycache__"))
-    for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md", ".clang-format", ".clang-tidy"):
+    for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "HOST.md", "SECURITY.md", "tests/README.md", ".clang-format", ".clang-tidy"):
         shutil.copy(parts.ROOT / f, to / f)
     return to
 
@@ -28,14 +28,14 @@ CASES = [
     # lint, file, pattern, instead, what is said
     ("options", "man/sparkprof.1.scd", r"\*--memory\*=_SIZE_", "*--memry*=_SIZE_", "--memry is not an option"),
     ("options", "man/sparkprof.1.scd", r"Default: 12m", "Default: 16m", "default of --memory: says 16m, the table 12m"),
-    ("options", "man/sparkprof.1.scd", r"From 2m to 1g", "From 2m to 2g", "bounds of --memory"),
+    ("options", "man/sparkprof.1.scd", r"From 2m to 1g", "From 2m to 2g", "bounds of --memlimit"),
     ("options", "man/sparkprof.1.scd", r"\*-q\*, ", "", "letter of --quiet"),
     ("options", "man/sparkprof.1.scd", r"_ring\|signal_", "_ring_", "value of --capture"),
     ("options", "man/sparkprof.1.scd", r"\n\*dump\*\n", "\n*drop*\n", "action dump is missing"),
-    ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --loop --wall", "--loop is refused"),
-    ("options", "README.md", r"\Z", "\n    sparkprof --loop 1h executor\n", "README.md:", "--loop is refused"),
-    ("options", "README.md", r"\Z", "\n    sparkprof metrics 1\n", "README.md:", "action metrics is refused"),
-    ("options", "README.md", r"\Z", "\n    kubectl exec --tty POD -- sparkprof --cstack vm 1\n", "--cstack is refused", "1 finding"),
+    ("options", "man/sparkprof.1.scd", r"start -e cpu --wall", "start --jfrsync --wall", "--jfrsync is refused"),
+    ("options", "README.md", r"\Z", "\n    sparkprof --jfrsync profile executor\n", "README.md:", "--jfrsync is refused"),
+    ("options", "README.md", r"\Z", "\n    sparkprof meminfo 1\n", "README.md:", "action meminfo is refused"),
+    ("options", "README.md", r"\Z", "\n    kubectl exec --tty POD -- sparkprof --jfrsync profile 1\n", "--jfrsync is refused", "1 finding"),
     ("options", "completions/sparkprof.bash", r" --timeout --attach-timeout -f", " --attach-timeout -f", "--timeout is missing"),
     ("options", "completions/sparkprof.bash", r"ring signal", "ring", "values of --capture"),
     ("options", "completions/sparkprof.bash", r"    cpu ctimer", "    ctimer", "event cpu"),
@@ -150,9 +150,10 @@ def sigsafe(copy, tmp_path, text):
     source = copy / "agent/sig/probe.c"
     source.parent.mkdir(exist_ok=True)
     source.write_text(text)
-    subprocess.run(["cc", "-c", "-fPIC", "-ftls-model=initial-exec", "-o", tmp_path / "probe.o", source], check=True)
+    (tmp_path / "agent").mkdir()
+    subprocess.run(["cc", "-c", "-fPIC", "-ftls-model=initial-exec", "-o", tmp_path / "agent/probe.o", source], check=True)
     (tmp_path / "compile_commands.json").write_text(
-        json.dumps([{"directory": str(tmp_path), "file": str(source), "output": "probe.o"}]))
+        json.dumps([{"directory": str(tmp_path), "file": str(source), "output": "agent/probe.o"}]))
     r = lint(copy, "sigsafe", tmp_path)
     source.unlink()
     return r

@@ -29,9 +29,9 @@ CALLS = [
     ("--quiet=1 1", "--quiet: takes no value; write it alone"),
     ("999999999", "999999999: no such process that this user can see: look with 'sparkprof ps'"),
     ("stack executor:77", "executor:77: no such target; ", ": look with 'sparkprof ps'"),
-    ("-e foo 1", "-e: 'foo' is not an event; 'sparkprof list' shows them"),
+    ("-e foo/ 1", "-e: 'foo/' is not an event; 'sparkprof list' shows them"),
     ("-o xyz 1", "-o: 'xyz' is not a format; there are text, html"),
-    ("--nope", "--nope: no such option; --help lists them"),
+    ("--xyzzyx", "--xyzzyx: no such option; --help lists them"),
     ("-d 1 {sleep}", "pid {sleep}: is not a JVM; it executes ", ": look with 'sparkprof ps'"),
 ]
 

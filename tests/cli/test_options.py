@@ -39,7 +39,9 @@ REFUSED = [
     (["start", "-d", "30", "1"], "-d", "start", "--timeout"),
     (["start", "--duration", "30", "1"], "--duration", "start", "--timeout"),
     (["-d", "30", "start", "1"], "-d", "start", "--timeout"),
-    (["--timeout", "30", "1"], "--timeout", "collect", "-d"),
+    (["start", "--timeout", "24:00:00", "1"], "--timeout: '24:00:00' is not a duration"),
+    (["collect", "--timeout", "30", "1"], "--timeout", "collect", "-d"),
+    (["collect", "--loop", "1h", "1"], "--loop", "collect", "start"),
     (["ps", "-e", "cpu"], "-e", "ps"),
     (["--alloc", "xyz", "1"], "--alloc: 'xyz' is not a size; write 512k, 2m"),
     (["--alloc", "512k", "-e", "cpu,ctimer", "1"], "'cpu' and 'ctimer' cannot be sampled together"),
@@ -70,9 +72,9 @@ REFUSED = [
     (["-e", "cpu,cpu", "1"], "-e: 'cpu' is given twice"),
     (["-e", "cpu", "-e", "cycles", "1"], "-e: 'cpu' and 'cycles' cannot be sampled together"),
     (["-e", "cpuu", "1"], "-e: 'cpuu' is not an event", "did you mean cpu"),
-    (["-e", "nonsense", "1"], "-e: 'nonsense' is not an event", "sparkprof list"),
+    (["-e", "non-sense", "1"], "-e: 'non-sense' is not an event", "sparkprof list"),
     (["-e", "a:b:c", "1"], "-e: 'a:b:c' is not well formed"),
-    (["-e", "cycles:u", "1"], "-e: 'cycles:u'", "not built yet", "write cycles"),
+    (["-e", "cycles:u", "1"], "-e: 'cycles:u'", "not supported", "write cycles"),
     (["--wall", "5ms", "-i", "1ms", "1"], "-i: '1ms' belongs to no -e"),
     (["-i", "1ms", "-e", "cpu", "-i", "2ms", "1"], "-i: '1ms' belongs to no -e"),
     (["-e", "java/lang/Object.wait", "1"], "'java/lang/Object.wait'", "is not an event"),
@@ -83,8 +85,15 @@ REFUSED = [
     (["-o", "xml", "1"], "-o: 'xml' is not a format"),
     (["-f", "x.pdf", "1"], "-f: 'x.pdf'", ".pdf", ".html, .svg", "-o"),
     (["report", "-f", "a.b/x.html.bak", "1"], ".bak", ".html"),
-    (["-o", "flat", "1"], "-o: 'flat'", "text"),
-    (["-o", "flamegraph", "1"], "-o: 'flamegraph'", "use html"),
+    (["-o", "flat=x", "1"], "-o: 'flat=x': how many? write flat=20"),
+    (["-o", "collapsed,nonsense", "1"], "-o: 'nonsense' is not a format"),
+    (["-o", "collapsed,total=1", "1"], "-o total: takes no value"),
+    (["-o", "text,title", "1"], "-o title: needs a value: TEXT"),
+    (["-F", "pcaddr", "1"], "-F: 'pcaddr' is not what sparkprof does", "mixed"),
+    (["--clock", "sundial", "1"], "--clock: 'sundial'", "tsc monotonic"),
+    (["--minwidth", "wide", "1"], "--minwidth: 'wide' is not a percentage"),
+    (["--loop", "soon", "-f", "x.jfr", "1"], "--loop: 'soon' is not a time", "00:00:00"),
+    (["--log", "loud", "1"], "--log: 'loud' is not one of debug|info"),
     (["-o", "collapsed", "-f", "x.jfr", "1"], "-o collapsed", "x.jfr"),
     (["-o", "jfr", "1"], "-o jfr: needs -f"),
     (["-f", "a", "-f", "a", "1"], "-f: 'a' is given twice"),
@@ -116,7 +125,9 @@ REFUSED = [
     (["-z", "1"], "-z: no such option"),
     (["-tz", "1"], "-z: no such option"),
     (["--help=durtion"], "--help: 'durtion' is not an option", "--duration"),
-    (["metrics", "1"], "metrics is not an action", "status --json"),
+    (["meminfo", "1"], "meminfo is not an action", "metrics"),
+    (["check", "cpu", "1"], "check is not an action", "list PID"),
+    (["threaddump", "1"], "threaddump is not an action", "stack --all"),
     (["--\x1b[31m", "1"], "--?[31m: no such option"),
 ]
 
@@ -129,7 +140,7 @@ def test_wrong_calls_are_refused_by_name(sparkprof, args, words):
 ACCEPTED = [
     ["-d", "30", NOBODY], ["-d30", NOBODY], ["--duration=0.5s", NOBODY], [NOBODY, "-d", "2m"], ["collect", NOBODY],
     ["-e", "wall", "-i", "20ms", "-f", "/tmp/x.jfr", NOBODY], ["-e", "cpu,wall", NOBODY], ["-tsal", NOBODY],
-    ["start", "--timeout", "5m", "-f", "/tmp/x.jfr", NOBODY], ["stop", NOBODY], ["status", "--json", NOBODY],
+    ["start", "--timeout", "23:59:59", "-f", "/tmp/x.jfr", NOBODY], ["--loop", "hh:00:00", "-f", "/tmp/x.jfr", NOBODY], ["start", "--timeout", "5m", "-f", "/tmp/x.jfr", NOBODY], ["stop", NOBODY], ["status", "--json", NOBODY],
     ["-e", "sched:sched_switch", NOBODY], ["-e", "java.util.*.put", "-i", "7", "--trace", "a.B.<init>", NOBODY], ["--", NOBODY], ["-q", "--", NOBODY], ["-I", "*a*", "-X", "b", NOBODY],
 ]
 
@@ -148,26 +159,40 @@ def test_every_built_event_is_taken(sparkprof, event):
 def sample(option):
     """A value the option takes."""
     by_kind = {"EVENT": "cpu", "INTERVAL": "5ms", "BESIDE_TIME": "5ms", "BESIDE_SIZE": "1m", "IDS": "7", "DOTTED": "5",
-               "TEXT": "x", "PATTERN": "x", "FILE": "/tmp/x.txt", "FORMAT": "text", "WHEN": "10s", "STATES": "lock", "METHOD": "a.B.c:1ms"}
+               "TEXT": "x", "PATTERN": "x", "PERCENT": "0.5", "FRACTION": "0.5", "LOOP": "1h", "FILE": "/tmp/x.txt", "FORMAT": "text", "WHEN": "10s", "STATES": "lock", "METHOD": "a.B.c:1ms"}
     if option.kind == "ENUM":
         return option.value.split("|")[0]
     if option.value == "URL":
         return "http://x:1"
+    if option.value == "CPU":
+        return "1"
     return by_kind.get(option.kind) or option.default or option.least
 
 
 VALUED = [o for o in table.options().values() if o.kind not in ("FLAG", "HELP", "VERSION")]
+ELSEWHERE = {"hosts": "ssh", "user": "ssh", "ssh-option": "ssh", "rm": "ssh", "parallel": "ssh", "executors": "ssh", "slowest": "ssh", "fraction": "kubectl", "driver": "kubectl",
+             "namespace": "kubectl", "context": "kubectl", "container": "kubectl"}  # only beside --via
+BESIDE = {"slowest": ["--driver-ui=http://x:1"], "end": ["--begin=y"], "loop": ["-f", "/tmp/x.jfr"]}
 
 
-@pytest.mark.parametrize("option", VALUED, ids=lambda o: o.name)
+@pytest.mark.parametrize("option", [o for o in VALUED if o.name not in ELSEWHERE], ids=lambda o: o.name)
 def test_values_are_taken_in_every_spelling(sparkprof, option):
     action, value = sorted(option.actions)[0], sample(option)
     forms = [[f"--{option.name}={value}"], [f"--{option.name}", value]]
     if option.letter:
         forms += [[f"-{option.letter}{value}"], [f"-{option.letter}", value], [f"-q{option.letter}", value]]
     for form in forms:
-        r = sparkprof(action, *form, *goals(action))
+        r = sparkprof(action, *form, *BESIDE.get(option.name, []), *goals(action))
         assert accepted(r), (form, r)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_values_about_other_hosts_are_taken_beside_via(sparkprof, name):
+    value = "7" if name == "executors" else sample(table.options()[name])
+    for form in ([f"--{name}={value}"], [f"--{name}", value], *([["-n", value]] if name == "namespace" else [])):
+        r = sparkprof("collect", "--via", ELSEWHERE[name], "--hosts", "y", *form, *BESIDE.get(name, []), "--dry-run", "executors")
+        assert r.returncode == 0 and r.stderr == "", (form, r)
+        assert value != "x" or re.search(r"^(ssh -T|kubectl) .*\bx\b", r.stdout), (form, r)
 
 
 @pytest.mark.parametrize("option", [o for o in table.options().values() if o.kind not in ("HELP", "VERSION")],
@@ -181,18 +206,21 @@ def test_actions_that_do_not_take_an_option_refuse_it(sparkprof, option):
 @pytest.mark.parametrize("option", [o for o in VALUED if o.least], ids=lambda o: o.name)
 def test_bounds(sparkprof, option):
     action = sorted(option.actions)[0]
+    beside = ["--via", ELSEWHERE[option.name], "--hosts", "y", "--dry-run", *BESIDE.get(option.name, [])] if option.name in ELSEWHERE else []
     for value in (option.least, option.most):
-        assert accepted(sparkprof(action, f"--{option.name}={value}", *goals(action)))
+        r = sparkprof(action, f"--{option.name}={value}", *beside, *(["executors"] if beside else goals(action)))
+        assert r.returncode == 0 if beside else accepted(r), r
     refused(sparkprof(action, f"--{option.name}=99999d" if option.kind in ("DURATION", "INTERVAL", "BESIDE_TIME")
-                      else f"--{option.name}=99999999999", *goals(action)), "out of range", option.least, option.most)
+                      else f"--{option.name}=99999999999", *beside, *goals(action)), "out of range", option.least, option.most)
 
 
-@pytest.mark.parametrize("name", table.options("LATER"))
-def test_what_is_not_built_is_refused(sparkprof, name):
-    option = table.options("LATER")[name]
-    value = [] if option.kind == "FLAG" else [option.default or "5s"]
-    for spelling in option.spellings():
-        refused(sparkprof(spelling, *value, NOBODY), f"{spelling} is not built yet")
+@pytest.mark.parametrize("name", table.always())
+def test_what_is_always_done_is_taken_with_one_line(sparkprof, name):
+    letter, takes, words, why = table.always()[name]
+    for spelling in [f"--{name}"] + ([f"-{letter}"] if letter else []):
+        r = sparkprof(spelling, *([words[0] if words else "x"] if takes else []), spelling, *([words[-1] if words else "x"] if takes else []), NOBODY)
+        assert accepted(r) and r.stderr.startswith(f"sparkprof: --{name}: not needed: {why}\n"), r
+        assert r.stderr.count(why) == 1 and f"--{name} is taken, but not needed" in sparkprof(f"--help={name}").stdout
 
 
 @pytest.mark.parametrize("name", table.foreign())
@@ -203,12 +231,7 @@ def test_foreign_options_name_what_to_do(sparkprof, name):
 
 
 # Every option of async-profiler 4.5's command, so that each works or is refused with a word of help.
-PEER = """-d -e -f -h -i -j -n -o -s -t -g -a -l -v -F -I -L -X --ann --all --all-user --alloc --begin --chunksize
---chunktime --clock --cstack --dot --end --event --exclude --fdtransfer --features --filter --help --include --interval
---inverted --jfropts --jfrsync --jstackdepth --height --lib --libpath --live --lock --log --loop --memlimit --minwidth
---nativelock --nativemem --nobatch --nofree --norm --nostop --proc --ratelimit --record-cpu --reverse --samples --sched
---sig --signal --simple --target-cpu --threads --timeout --title --tlab --total --trace --ttsp --version --wall
---width""".split()
+PEER = [w.split()[1] for w in (parts.ROOT / "tests/data/async-profiler-words.txt").read_text().splitlines() if w.startswith("option ")]
 
 
 @pytest.mark.parametrize("spelling", PEER)
@@ -226,19 +249,20 @@ def test_help_comes_from_the_table(sparkprof):
     for o in table.options().values():
         assert f"--{o.name}" in whole.stdout, o
         assert o.default in whole.stdout
-    for name in [*table.options("LATER"), *table.foreign()]:
+        assert f"={o.value}" in re.sub(r"\|\n +", "|", whole.stdout) or not o.value, o
+    for name in [*table.always(), *table.foreign()]:
         assert not re.search(rf"--{name}(?![\w-])", whole.stdout), name
 
 
-@pytest.mark.parametrize("name", [*table.options(), *table.options("LATER"), *table.foreign()])
+@pytest.mark.parametrize("name", [*table.options(), *table.always(), *table.foreign()])
 def test_help_of_one_option(sparkprof, name):
-    option = {**table.options(), **table.options("LATER")}.get(name)
+    option = table.options().get(name)
     topics = [name, f"--{name}"] + ([option.letter, f"-{option.letter}"] if option and option.letter else [])
     for topic in topics:
         r = sparkprof(f"--help={topic}")
         assert r.returncode == 0 and f"--{name}" in r.stdout and r.stderr == ""
     if option:
-        assert option.help in r.stdout and option.default in r.stdout
+        assert option.help in r.stdout and option.default in r.stdout and option.value in r.stdout
 
 
 @pytest.mark.parametrize("action", list(table.actions()))

@@ -12,7 +12,7 @@ from kit import native
 from kit.parts import SPARKPROF
 
 ME, FOE = 4241, 4242
-FORMATS = ["html", "svg", "txt", "collapsed", "json", "csv", "pb.gz", "speedscope.json", "jfr"]
+FORMATS = ["html", "svg", "txt", "collapsed", "json", "csv", "md", "pb.gz", "speedscope.json", "jfr"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as two users")
 

@@ -17,10 +17,10 @@ def recording(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("ext", ["txt", "collapsed", "csv", "json", "speedscope.json", "svg", "html"])
+@pytest.mark.parametrize("ext", ["txt", "collapsed", "csv", "json", "speedscope.json", "svg", "html", "md"])
 @pytest.mark.parametrize("action", ["report", "diff"])
 def test_no_name_reaches_the_terminal(sparkprof, recording, tmp_path, ext, action):
-    if action == "diff" and ext == "speedscope.json":
+    if action == "diff" and ext in ("speedscope.json", "md"):
         pytest.skip("has no comparison")
     out = tmp_path / f"out.{ext}"
     r = sparkprof(action, recording, *([recording] if action == "diff" else []), "-f", out)

@@ -56,10 +56,12 @@ def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
     assert r.returncode == 0, r.stderr
     weights = collapsed(sparkprof, tmp_path / "x.jfr", "alloc")
     split = shares(weights, "Alloc.seventy", "Alloc.twenty", "Alloc.ten")
-    # Of n samples of one weight, a share p has a standard deviation of √(p(1-p)/n): here five of them; 0.6 points each at 5,600.
+    # Of n samples of one weight, a share p has a standard deviation of √(p(1-p)/n): here five of them; 0.6 points each at 5,600. Where
+    # the program catches up after it had no core, one sample stands for several of those that the limit leaves out: as if there
+    # were a quarter of them.
     n = samples(sparkprof, tmp_path / "x.jfr", "alloc")
     for found, p in zip(split, (0.7, 0.2, 0.1)):
-        assert n > 300 and found == pytest.approx(100 * p, abs=0.5 + 500 * (p * (1 - p) / n) ** 0.5), (split, n)
+        assert n > 300 and found == pytest.approx(100 * p, abs=0.5 + 500 * (p * (1 - p) / (n / 4)) ** 0.5), (split, n)
     # The class is the last frame, the caller stands before it, and nothing of the JVM or of ours between them.
     leaves = {s[-2:] for s in weights if any(f.startswith("Alloc.") for f in s)}
     assert {("Alloc.seventy", "byte[]"), ("Alloc.twenty", "long[]"), ("Alloc.ten", "Alloc$Small")} <= leaves
@@ -199,3 +201,14 @@ def test_another_agent_that_samples_allocations_is_named(sparkprof, target):
     r = sparkprof("-e", "alloc", "-d", 1, t.pid)
     assert r.returncode == 3 and "libasyncProfiler" in r.stderr and "stop it first" in r.stderr
     assert sparkprof("-e", "ctimer", "-d", "200ms", t.pid).returncode == 0
+
+
+def test_who_is_alive_is_asked_at_the_jvms_end(sparkprof, target, tmp_path):
+    """It ends right after a collection: what that took must not be told as alive."""
+    t = target("Live")
+    sparkprof("start", "-e", "live", "-i", "64k", "-f", tmp_path / "x.jfr", t.pid)
+    t.send("200000 10 2000")  # within a tenth of a second where there is a core
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=100) == 0
+    estimated(sparkprof, tmp_path / "x.jfr", "live", "Live.keep", 20480000)
+    assert sum(n for s, n in collapsed(sparkprof, tmp_path / "x.jfr", "live").items() if "Live.drop" in s) < 20480000 / 20

@@ -105,7 +105,7 @@ def test_another_build_beside_is_told_who_records(target, sparkprof, tmp_path):
     r = sparkprof("-e", "wall", "-d", "300ms", "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 3 and "by the JVM's own option -agentpath" in r.stderr, r.stderr
     r = sparkprof("status", t.pid)
-    assert "by the JVM's own option -agentpath" in r.stdout and "another build of the agent records" in r.stdout
+    assert "by the JVM's own option -agentpath" in r.stdout and "another build of the agent is recording" in r.stdout
     assert "cpu" not in r.stdout and "samples" not in r.stdout  # what it records is not known here
 
 
@@ -126,7 +126,7 @@ def test_its_time_limit_ends_it(target, sparkprof, tmp_path):
 
 def test_environment_words_and_directories(target, sparkprof, tmp_path):
     """Options of both places, the command line's last; what async-profiler knows; names of functions without a launcher."""
-    opts = f"start, event=cpu, interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,filter=,jstackdepth=20000,nativelock,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
+    opts = f"start, event=cpu, interval=1s,jfr,threads,cstack=vm,width=1200,safemode=6,filter=,jstackdepth=20000,nostop,server=:0,file={tmp_path}/new/{{{{APP_ID}}}}/%p.jfr"
     t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=interval=20ms,event=cpu,wall=20ms"],
                env={**os.environ, "SPARKPROF_OPTS": opts})
     wait_until(lambda: state(sparkprof, t)["samples"] > 50)
@@ -135,7 +135,7 @@ def test_environment_words_and_directories(target, sparkprof, tmp_path):
     [path] = tmp_path.glob("new/*/*.jfr")
     assert path.name == f"{t.pid}.jfr" and path.parent.name == f"jvm-{os.uname().nodename}-{t.pid}"
     r = Recording(path)
-    assert any("not done here: filter, jstackdepth=20000, nativelock, server" in x for x in r.others["jdk.ActiveSetting"])
+    assert any("unsupported options ignored: filter, jstackdepth=20000, nostop, server" in x for x in r.others["jdk.ActiveSetting"])
     frames = {f for x in r.samples for f in x.stack}
     assert any("Idle.main" in f for f in frames)
     assert any("VMThread" in f for f in frames), frames
@@ -146,7 +146,7 @@ def test_environment_words_and_directories(target, sparkprof, tmp_path):
 def test_a_directory_that_comes_later(target, sparkprof, tmp_path):
     (tmp_path / "late").write_text("in the way")
     t = target("Idle", jvm=[recording.option(tmp_path / "late/own.jfr", event="wall")])
-    assert t.stderr().count("\n") == 1 and "late/own.jfr: Not a directory; trying again" in t.stderr()
+    assert t.stderr().count("\n") == 1 and "late/own.jfr: Not a directory; retrying until it works" in t.stderr()
     (tmp_path / "late").unlink()
     wait_until(lambda: (tmp_path / "late/own.jfr").exists() and state(sparkprof, t)["samples"] > 0)
     assert t.stderr().count("\n") == 1
@@ -182,7 +182,7 @@ def test_given_twice_or_not_chosen(target, tmp_path):
     one = recording.option(tmp_path / "one.jfr", event="wall")
     t = target("Idle", jvm=[recording.option(tmp_path / "two.jfr", event="wall")], env={**os.environ, "JAVA_TOOL_OPTIONS": one})
     [_, ours] = t.stderr().splitlines()  # the other one is the JVM's own
-    assert ours.startswith("sparkprof: ") and "given twice" in ours
+    assert ours.startswith("sparkprof: ") and "names the library twice" in ours
     t = target("Idle", jvm=[recording.option(tmp_path / "three.jfr", event="wall", fraction=0)])
     assert not our_threads(t) and t.stderr() == ""
     assert [f.name for f in tmp_path.glob("*.jfr")] == ["one.jfr"]
@@ -202,21 +202,6 @@ def test_beside_async_profiler_the_job_is_done(tmp_path, ours_first):
     else:
         assert r.stderr.count("\n") == 1 and "another agent of this JVM samples its allocations (loaded: libasyncProfiler.so)" in r.stderr
         assert not (tmp_path / "ours.jfr").exists()
-
-
-@pytest.mark.parametrize("words, file", [
-    ("svg=total,file=bench-%n.svg,interval=1ms,framebuf=15000000", "bench-1.jfr"),
-    ("flamegraph,file=flame.html,threads,simple,title=x", "flame.jfr"),
-    ("summary,traces=100,flat=20,file=top.TXT", "top.jfr"),
-    ("collapsed,file=a.collapsed.pb.gz", "a.collapsed.jfr"),
-])
-def test_what_was_written_for_other_formats_records_jfr(target, tmp_path, words, file):
-    """Options as they stand in people's configurations; one line tells the name that the recording has."""
-    t = target("Idle", jvm=[f"-agentpath:{recording.AGENT}=start,event=wall,{words}"], cwd=tmp_path)
-    t.proc.stdin.close()
-    assert t.proc.wait(timeout=100) == 0
-    assert t.stderr().count("\n") == 1 and "file: a JVM is recorded as JFR: " in t.stderr(), t.stderr()
-    assert [f.name for f in tmp_path.iterdir()] == [file] and Recording(tmp_path / file).wall()
 
 
 @pytest.mark.parametrize("file, made", [
@@ -291,7 +276,10 @@ def futex_waits(t):
     """Operation and time-out in seconds of each thread of ours that sits in futex(2)."""
     found = []
     for tid in (tid for tid, name in t.threads().items() if name == "sparkprof"):
-        words = pathlib.Path(f"/proc/{t.pid}/task/{tid}/syscall").read_text().split()
+        try:
+            words = pathlib.Path(f"/proc/{t.pid}/task/{tid}/syscall").read_text().split()
+        except OSError:
+            continue  # ended meanwhile
         if words[0] == "202" and int(words[4], 16):  # x86-64's futex
             with open(f"/proc/{t.pid}/mem", "rb") as mem:
                 mem.seek(int(words[4], 16))
@@ -324,17 +312,6 @@ def test_spark_that_comes_up_later_is_named(target, sparkprof, tmp_path):
     assert 'driver of app-late "came later"' in (tmp_path / "x.txt").read_text(), r.stderr
 
 
-@pytest.mark.parametrize("main, told", [("org.apache.spark.api.python.BasePythonRunner", 1), ("Idle", 0)])
-def test_python_workers_that_are_not_sampled_are_told_of_in_every_piece(target, sparkprof, tmp_path, main, told):
-    t = target(main, jvm=[recording.option(tmp_path / "%n.jfr", event="wall", loop="1s")])
-    wait_until(lambda: len(list(tmp_path.glob("*.jfr"))) > 2)
-    t.proc.stdin.close()
-    assert t.proc.wait(timeout=100) == 0 and t.stderr() == ""
-    for file in tmp_path.glob("*.jfr"):
-        text = " ".join(sparkprof("report", "--all-threads", file).stdout.split())
-        assert text.count("Python workers are not in this recording") == told, text[:2000]
-
-
 def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path):
     """The words that Spark starts an executor with; what the page makes of it: tests/page."""
     for i in ("3", "4"):
@@ -352,7 +329,7 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
     assert nowhere.returncode == 1 and "nothing passes the filters; there are 3 (node-3), 4 (node-4)" in nowhere.stderr, nowhere
     assert sparkprof("report", tmp_path / "all", "-f", tmp_path / "merged.jfr").returncode == 0
     merged = sparkprof("report", tmp_path / "merged.jfr", "--all-threads").stdout
-    assert "2 executors of app-1" in merged and "does not tell its executors apart" in merged, merged
+    assert "2 executors of app-1" in merged and "does not keep executors apart" in merged, merged
     assert "[2 executors];" in sparkprof("report", tmp_path / "merged.jfr", "--all-threads", "--by", "executor", "-o", "collapsed").stdout
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))

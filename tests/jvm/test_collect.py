@@ -119,7 +119,9 @@ def test_a_stopped_target_is_said_and_waited_for(spinner, tmp_path):
     eventually(recording_grows(tmp_path / "x.jfr"))
     os.kill(spinner.pid, signal.SIGSTOP)
     stopped = f"sparkprof: pid {spinner.pid}: it is stopped (SIGSTOP), so "
-    assert p.stderr.readline() == f"{stopped}nothing in it is sampled; kill -CONT {spinner.pid} lets it go on\n"
+    while not (line := p.stderr.readline()).startswith(stopped):
+        assert line and "using ctimer instead" in line, line  # of a plain user
+    assert line == f"{stopped}nothing in it is sampled; kill -CONT {spinner.pid} lets it go on\n"
     p.send_signal(signal.SIGINT)
     assert p.stderr.readline().startswith(f"{stopped}its agent cannot answer") and p.poll() is None
     os.kill(spinner.pid, signal.SIGCONT)
@@ -163,9 +165,12 @@ def test_a_target_that_dies_is_exit_4_with_what_there_was(spinner, tmp_path, how
 
 
 def test_stdout_carries_the_format_and_nothing_else(sparkprof, spinner, tmp_path):
-    r = sparkprof("-d", 1, "-o", "collapsed", "-f", "-", spinner.pid, cwd=tmp_path)
-    assert r.returncode == 0
-    assert all(line.rsplit(" ", 1)[1].isdigit() for line in r.stdout.splitlines()) and "Split.main" in r.stdout
+    def printed():
+        r = sparkprof("-d", 1, "-o", "collapsed", "-f", "-", spinner.pid, cwd=tmp_path)
+        assert r.returncode == 0
+        assert all(line.rsplit(" ", 1)[1].isdigit() for line in r.stdout.splitlines())
+        return "Split.main" in r.stdout
+    eventually(printed)  # beside others it may not have a core for a second
     assert os.listdir(tmp_path) == []
 
 
@@ -203,7 +208,7 @@ def test_start_dump_stop(sparkprof, spinner, tmp_path):
     assert any("start_thread" in f for s in recording.Recording(tmp_path / "x.jfr").samples for f in s.stack)
     assert not left_behind(spinner)
     r = sparkprof("stop", spinner.pid)
-    assert r.returncode == 3 and "nothing is being recorded" in r.stderr
+    assert r.returncode == 0 and "nothing is being recorded; this is the last recording" in r.stderr
 
 
 def test_start_without_a_file_is_written_by_stop(sparkprof, spinner, tmp_path):
@@ -223,7 +228,7 @@ def test_start_ends_by_itself(sparkprof, spinner, tmp_path):
 def test_start_goes_on_when_its_launcher_is_gone_until_the_jvm_ends(sparkprof, target, tmp_path):
     t = target("Split", 4)
     assert sparkprof("start", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
-    assert t.proc.wait(60) == 0
+    assert t.proc.wait(280) == 0
     samples = recording.Recording(tmp_path / "x.jfr").samples
     assert max(s.time for s in samples) - min(s.time for s in samples) > 1_500_000_000
 

@@ -55,6 +55,24 @@ def test_from_inside_put_in_by_cat(pod):
     assert left_behind(pod) == ["sparkprof"]
 
 
+def test_where_anybody_may_replace_files_the_library_comes_from_memory(sparkprof):
+    """/tmp as an emptyDir is: writable for all, without a sticky bit. The JVM opens nothing there that is ours."""
+    with container.Pod("Idle", tmp="emptyDir") as pod:
+        pod.put(SPARKPROF, "/tmp/sparkprof")
+        java = pod.exec("pgrep", "-x", "java").stdout.strip()
+        r = sparkprof("status", "--attach-timeout", "20s", pod.pid)
+        assert r.returncode == 3 and "run sparkprof inside its container" in r.stderr and r.stderr.count("\n") == 1, r
+        for _ in range(2):
+            r = pod.exec("/tmp/sparkprof", "status", java)
+            assert r.returncode == 0, r.stderr
+        maps = pod.exec("cat", f"/proc/{java}/maps").stdout
+        assert {line.split(maxsplit=5)[5].split("-")[0] for line in maps.splitlines() if "sparkprof" in line} == {"/memfd:.sparkprof"}, maps
+        r = pod.exec("/tmp/sparkprof", "-e", "wall", "-e", "alloc", "-d", "1", "-f", "-", "-o", "collapsed", java)
+        assert r.returncode == 0 and "Idle.main" in r.stdout, r
+        assert_unharmed(pod)
+        assert left_behind(pod) == ["sparkprof"]
+
+
 def test_list_inside_says_that_seccomp_forbids_perf(pod):
     pod.put(SPARKPROF, "/tmp/sparkprof")
     java = pod.exec("pgrep", "-x", "java").stdout.strip()

@@ -1,18 +1,22 @@
 """The agent's end of the control socket against launchers that misbehave: it hangs up, and the JVM does not notice."""
 import collections
 import ctypes
+import errno
 import os
+import pathlib
 import random
+import signal
 import socket
 import struct
 
 import pytest
 
-from kit.control import Control, message, texts
+from kit import deny, parts
+from kit.control import Control, message, start, texts
 from kit.traces import our_threads, wait_until
 
 HELLO, BUSY, LOG, PROBE, ROW, START, STARTED, PROGRESS, STOP, STOPPED = 1, 2, 3, 4, 5, 7, 8, 9, 10, 11
-FLUSH, DETACH, DETACHED, STATUS, STATE, FAILED, PERF = 12, 14, 15, 16, 17, 18, 20
+FLUSH, DETACH, DETACHED, STATUS, STATE, FAILED, PERF_WANTED, PERF = 12, 14, 15, 16, 17, 18, 19, 20
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ def test_a_wrong_token_gets_no_proof_and_no_hello(talk):
 
 @pytest.mark.parametrize("junk", [b"x", b"SP", message(0), message(99), message(STOP, b"\0"), message(START),
                                   message(STATUS)[:-1], message(HELLO), b"\0" * 20000,
-                                  message(START, texts(b"start", b"a\0b", b""))],
+                                  start(who=b"a\0b")],
                          ids=lambda j: f"{j[:6]!r}..{len(j)}")
 def test_malformed_bytes_close_the_connection(talk, junk):
     c = talk[1]()
@@ -74,7 +78,7 @@ def test_uninvited_descriptors_close_the_connection_and_do_not_stay(talk):
         wait_until(lambda: not added(t, before))
         c = connect()
         c.recv()
-        c.send(message(START, texts(b"start", b"me", b"")), [f.fileno()] * 9)
+        c.send(start(), [f.fileno()] * 9)
         assert c.closed()
         wait_until(lambda: not added(t, before))
 
@@ -100,11 +104,30 @@ def test_perf_events_that_are_none_or_not_wanted_do_not_stay(talk):
 
 
 def perf_clock():
-    """An event on our own CPU time, by perf_event_open(2): number 298 on x86-64."""
-    attr = struct.pack("<IIQQ", 1, 64, 0, 1000000000) + bytes(40)
+    """An event on our own CPU time in user mode, by perf_event_open(2): number 298 on x86-64."""
+    attr = struct.pack("<IIQQ16xQ16x", 1, 64, 0, 1000000000, 1 << 5)
     fd = ctypes.CDLL(None, use_errno=True).syscall(298, attr, 0, -1, -1, 8)
     assert fd >= 0, os.strerror(ctypes.get_errno())
     return fd
+
+
+def test_an_error_brings_no_events_with_it(target, sparkprof, tmp_path):
+    """A JVM that may not sample itself asks its launcher, which answers with an error and with descriptors."""
+    parts.needs_perf()
+    t = target("Idle", wrap=deny.wrap("perf_event_open=EPERM"))
+    assert sparkprof("status", t.pid).returncode == 0
+    c = Control(t.pid)
+    c.recv()
+    with open(tmp_path / "x.jfr", "w+b") as f:
+        c.send(start(event=b"cpu", perf=b"passed"), [f.fileno()])
+    assert answer(c)[3] == PERF_WANTED
+    clock = perf_clock()
+    c.send(message(PERF, struct.pack("<5Q", 0, 0, t.pid, t.pid, errno.EPERM)), [clock] * 4)
+    os.close(clock)
+    assert answer(c)[3] == STARTED
+    assert not [f for f in t.fds().values() if "perf_event" in f]
+    c.close()
+    wait_until(lambda: not our_threads(t))
 
 
 def wrong_outputs():
@@ -122,11 +145,11 @@ def test_outputs_of_the_wrong_kind_are_refused(talk):
     c = connect()
     c.recv()
     for what, fd in wrong_outputs():
-        c.send(message(START, texts(b"start", b"me", b"")), [fd])
+        c.send(start(), [fd])
         os.close(fd)
         reply = c.recv()
         assert reply[3] == 18 and b"not a file or pipe" in reply, what
-    c.send(message(START, texts(b"start", b"me", b"")))
+    c.send(start())
     assert c.recv()[3] == 18, "no output at all"
     assert not [f for f in added(t, before) if not f.startswith("socket:")]
 
@@ -140,9 +163,9 @@ def test_requests_without_a_recording(talk):
         assert reply[3] == FAILED and (b"nothing is being recorded" in reply or b"this launcher records nothing" in reply), kind
 
 
-def begin(c, path, options=b"start,event=wall,interval=10ms"):
+def begin(c, path):
     with open(path, "w+b") as f:
-        c.send(message(START, texts(options, b"me", b"")), [f.fileno()])
+        c.send(start(), [f.fileno()])
     return answer(c)
 
 
@@ -207,9 +230,34 @@ def test_who_is_there_bars_the_next(talk, tmp_path):
     assert answer(first)[3] == STOPPED
 
 
+def test_who_has_detached_is_not_taken_for_killed(talk, tmp_path):
+    """It confirms, and is gone. Who comes just then finds its recording, also where the first one's thread has not read that yet."""
+    t, connect = talk
+    for n in range(16):
+        first, second = connect(), connect()
+        first.recv(), second.recv()
+        assert begin(first, tmp_path / "first.jfr")[3] == STARTED
+        first.send(message(DETACH))
+        assert answer(first)[3] == DETACHED
+        os.kill(t.pid, signal.SIGSTOP)
+        wait_until(lambda: "T (stopped)" in pathlib.Path(f"/proc/{t.pid}/status").read_text())
+        second.send(message((STOP, STATUS)[n % 2]))
+        first.send(message(DETACH))
+        first.sock.close()
+        os.kill(t.pid, signal.SIGCONT)
+        reply = answer(second)
+        if n % 2:
+            assert reply[3] == STATE and struct.unpack_from("<2Q", reply, 8) == (1, 1), (n, reply)  # recording, and by itself
+            second.send(message(STOP))
+            reply = answer(second)
+        assert reply[3] == STOPPED, (n, reply)
+        second.sock.close()
+        wait_until(lambda: not our_threads(t))
+
+
 def test_random_messages(talk):
     rng = random.Random(7)
-    valid = [message(PROBE), message(STATUS), message(STOP), message(START, texts(b"start", b"who", b"out"))]
+    valid = [message(PROBE), message(STATUS), message(STOP), start(who=b"who", outputs=b"out")]
     for _ in range(60):
         c = talk[1]()
         c.recv()

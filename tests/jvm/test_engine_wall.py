@@ -50,7 +50,8 @@ def test_spans_of_a_thread_follow_each_other(target, tmp_path):
 def stand_in_their_methods(r):
     for thread, method in [("locker", "Waits.locked"), ("parker", "Waits.parked"), ("sleeper", "Waits.sleeping"),
                            ("reader", "Waits.reading"), ("owner", "Waits.main")]:
-        mine = sorted((s for s in r.wall() if s.thread == thread), key=lambda s: s.time)
+        # where it runs, or waits for a core, a busy machine decides: here it is about where it is blocked
+        mine = sorted((s for s in r.wall() if s.thread == thread and s.state not in ("STATE_RUNNABLE", "STATE_WAITING_FOR_CPU")), key=lambda s: s.time)
         there = [any(f.startswith(method + " ") for f in s.stack) for s in mine]
         assert any(there), thread
         # from the first to the last: how long a thread takes to get there, and to end, the machine decides
@@ -70,7 +71,7 @@ def test_blocked_stacks_are_whole(target, tmp_path, rules):
 def test_threads_that_were_there_before(sparkprof, target, tmp_path, jdk):
     """Java's names, and whole stacks also where they begin at the frame that the JVM notes (an interpreted native method)."""
     t = target("Waits", 60, 0, jdk=jdk, jvm=["-Xint", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
-    r = sparkprof("-e", "wall", "-i", "10ms", "-d", "500ms", "-f", tmp_path / "x.jfr", t.pid)
+    r = sparkprof("-e", "wall", "-i", "10ms", "-d", "2s", "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
     stand_in_their_methods(recording.Recording(tmp_path / "x.jfr"))
 
@@ -78,6 +79,7 @@ def test_threads_that_were_there_before(sparkprof, target, tmp_path, jdk):
 def test_waits_for_the_disk_are_told(target, tmp_path):
     _, r = record(target, tmp_path, "Disk", 2, tmp_path / "data", event="wall", interval="5ms")
     by = spans(r)["main"]
+    del by["STATE_WAITING_FOR_CPU"]  # that is the machine's
     where = [s for s in r.wall() if s.state == "STATE_DISK" and s.thread == "main"]
     assert by["STATE_DISK"] > 0.02 * sum(by.values()), by
     assert all(any(f.startswith("Disk.syncing ") for f in s.stack) for s in where)
@@ -90,7 +92,15 @@ def test_poll_is_not_interrupted(target, tmp_path, capture):
     _, r = record(target, tmp_path, "Waits", 4, 1, event="wall", interval="10ms", capture=capture,
                   jvm=[f"-agentpath:{lib}=poll"], env={"STRANGER": str(out)})
     calls, interrupted = map(int, out.read_text().split()[:2])
-    assert calls > 20
+    assert calls > 10  # of 80
     # A signal for a thread that ran may find it in its next call; one in twenty is allowed, which was not measured.
     assert interrupted == 0 if capture == "ring" else chance.at_most(interrupted, calls, 0.05)
     assert any(s.state == "STATE_POLL" for s in r.wall())
+
+
+def test_blocked_time_survives_a_new_chunk(target, tmp_path):
+    """Looks are rarer than chunks: what lies between two of them belongs to the recording all the same."""
+    t, r = record(target, tmp_path, "Waits", 6, 0, event="wall", interval="3s", chunktime="1s")
+    by = spans(r)
+    # It is parked to the end. Of 6.3 s the first look may miss three; without a stack from chunk to look it was one second.
+    assert sum(by["parker"].values()) > 2_500_000_000, by["parker"]

@@ -1,4 +1,4 @@
-"""What a process shares among all who live in it is after a recording as it was before: the table in ARCHITECTURE.md."""
+"""What a process shares among all who live in it is after a recording as it was before: the table in HOST.md."""
 import os
 import pathlib
 import re
@@ -10,7 +10,7 @@ import pytest
 from kit import parts, recording
 from kit.traces import mapped, our_threads, wait_until
 
-ENGINES = ("cpu", "wall", "ctimer", "itimer", "alloc", "live", "lock", "nativemem", "HostState.touch")
+ENGINES = ("cpu", "wall", "ctimer", "itimer", "alloc", "live", "lock", "nativelock", "nativemem", "HostState.touch")
 GUARD = 64 << 10  # below each stack of ours: agent/host/own_thread.c
 MOST_ARENAS = 2   # of the thread that starts others, and of the one that HotSpot allocates for
 
@@ -80,7 +80,8 @@ def guards(t):
 
 def heap_bytes(t):
     """What the agent's own heap has mapped: its variable, read in the target."""
-    symbols = subprocess.run(["nm", recording.AGENT], capture_output=True, text=True, check=True).stdout
+    beside = recording.AGENT.with_name(recording.AGENT.name + ".debug")
+    symbols = subprocess.run(["nm", beside if beside.exists() else recording.AGENT], capture_output=True, text=True, check=True).stdout
     offset = int(re.search(r"^(\w+) [bB] mapped_bytes$", symbols, re.M)[1], 16)
     base = min(int(line.split("-")[0], 16) for line in mapped(t))
     with open(proc(t, "mem"), "rb", buffering=0) as f:
@@ -121,7 +122,7 @@ def test_stacks_and_heap_go_with_the_recording(host, sparkprof, tmp_path):
 
 
 def test_arenas_do_not_become_more(target, sparkprof, tmp_path):
-    t = target("HostState", recording.native("hoststate"), jvm=["-Xmx128m", "-Xint"], env={**os.environ, "MALLOC_ARENA_MAX": "400"})
+    t = target("HostState", recording.native("hoststate"), jvm=["-Xmx128m", "-Xint", "-XX:+UseSerialGC"], env={**os.environ, "MALLOC_ARENA_MAX": "400"})
     subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "VM.version"], check=True, capture_output=True)
     t.asked = 0
     before = int(inside(t)["arenas"])

@@ -18,7 +18,7 @@ from kit.terminal import Terminal
 from kit.traces import droppings, our_threads, wait_until
 from test_attach_hostile import in_bwrap, java_below
 
-USER, OTHER, HIDDEN = 4241, 4243, 54322
+USER, OTHER, HIDDEN = 4241, 4243, 54325  # no other file of tests has a JVM of HIDDEN: it takes its directory in /tmp
 HERE = pathlib.Path(__file__).parent
 
 
@@ -204,14 +204,19 @@ def test_a_jvm_with_a_filter_of_its_own(target, sparkprof, tmp_path, names, even
     unharmed(t)
 
 
-def test_a_jvm_whose_filter_kills(target, sparkprof, tmp_path):
-    """Where perf_event_open is death, the agent does not call it: systemd's SystemCallFilter= kills by default."""
-    t = target("Idle", wrap=deny.wrap("perf_event_open=KILL"))
-    assert sparkprof("status", t.pid).returncode == 0
-    assert sparkprof("list", t.pid).returncode == 0 and t.alive()
-    for event in ("cpu", "wall", "ctimer"):
-        r = sparkprof("-e", event, "-d", "200ms", "-f", tmp_path / "x.txt", t.pid)
-        assert r.returncode == 0 and t.alive(), (event, r.stderr)
+@pytest.mark.parametrize("capture", [[], ["--capture=signal"]], ids=["", "signal"])
+def test_a_jvm_whose_filter_kills(target, sparkprof, tmp_path, capture):
+    """Where what only profilers do is death, the agent does not do it: systemd's SystemCallFilter= kills by default."""
+    t = target("Idle", wrap=deny.wrap(*(f"{n}=KILL" for n in ("perf_event_open", "process_vm_readv", "sched_setattr", "kcmp", "ptrace"))))
+    for call in (["status"], ["list"], ["stack"]):
+        r = sparkprof(*call, t.pid)
+        assert r.returncode == 0 and t.alive(), (call, r.stderr)
+    assert "Idle.main" in r.stdout
+    for event in ("cpu", "wall", "ctimer", "itimer", "alloc", "lock", "nativemem", "Idle.main"):
+        by = [*capture, "-i", "1ms"] if event in ("cpu", "wall") else []
+        r = sparkprof("-e", event, *by, "-d", "200ms", "-f", tmp_path / f"{event}.collapsed", t.pid)
+        assert t.alive() and r.returncode == 0, (event, r.stderr)
+    assert "Idle.main" in (tmp_path / "wall.collapsed").read_text()
     assert sparkprof("start", "-e", "cpu", "-f", tmp_path / "x.jfr", t.pid).returncode == 0 and t.alive()
     assert sparkprof("stop", t.pid).returncode == 0
     unharmed(t)
@@ -289,7 +294,7 @@ def test_tmp_that_is_no_directory(target, sparkprof, tmp_path, kind):
     look(sparkprof, pid)
     r = sparkprof("status", "--attach-timeout", "1s", pid)
     assert r.returncode == 3 and r.stderr.count("\n") == 1, r
-    left = {f for f in set(os.listdir("/tmp")) - before if "sparkprof-" in f or f"pid{pid}" in f}
+    left = {f for f in set(os.listdir("/tmp")) - before if f.startswith(".sparkprof-") or f"pid{pid}" in f}
     wait_until(lambda: not left & set(os.listdir("/tmp")))  # what another test has there at this moment goes soon
     assert t.alive()
 
@@ -451,17 +456,8 @@ def test_a_link_laid_between_start_and_stop(idle, sparkprof, laid, tmp_path):
         assert link.is_symlink()
 
 
-def test_a_link_beside_where_python_is_recorded(idle, sparkprof, laid):
-    """Samples of Python workers lie beside the recording for a while, under a name that can be guessed."""
-    beside = laid("x.jfr.python.jfr")
-    out = beside.with_name("x.jfr")
-    r = sparkprof("-e", "wall", "-d", "300ms", "--python", "on", "-f", out, idle.pid)
-    assert r.returncode == 0 and "Python workers are not sampled" in r.stderr and "another user (uid 4242)" in r.stderr, r
-    assert beside.is_symlink() and out.stat().st_mode & 0o777 == 0o600
-
-
 def test_a_half_of_another_user_is_not_read(idle, sparkprof, laid):
-    """A recording beside ours of the same time, as if of its Python workers, would be shown as ours."""
+    """Older versions left a recording of Python workers beside one that was killed: another's of the same time would be shown as ours."""
     out = laid("link").with_name("x.jfr")
     assert record(sparkprof, idle.pid, out).returncode == 0
     want = stacks(sparkprof, out)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kit import native, parts, peers
+from kit import native, parts, peers, recording
 
 SAMPLE = "jdk.ExecutionSample"
 
@@ -236,3 +236,28 @@ def test_rewritten_recordings_open_everywhere(tmp_path, java_readers):
         assert found[str(copy), "jdk"] == found[str(copy), "jmc"] == mine
     text = run(parts.jdk(17) / "bin/jfr", "print", "--events", SAMPLE, copy).stdout
     assert "libfoo.so.fn_1001()" in text and "0x1001" not in text
+
+
+@pytest.mark.parametrize("jdk,collector", [(17, "UseG1GC"), (25, "UseSerialGC")])
+def test_what_the_pages_of_mission_control_look_for(target, tmp_path, java_readers, jdk, collector):
+    file = tmp_path / "a.jfr"
+    t = target("Waits", 1, 20, jdk=jdk, wait=False, env={"FROM_ENVIRONMENT": "only-by-consent"},
+               jvm=[recording.option(file), f"-XX:+{collector}", "-XX:ParallelGCThreads=3", "-Dtest.password=hunter2", "-Dtest.colour=teal"])
+    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    found = java_readers(file, jdk=17)
+    wanted = {f"jdk.{n}" for n in ("CPUInformation", "OSInformation", "JVMInformation", "InitialSystemProperty", "NativeLibrary", "ActiveSetting",
+                                   "GCConfiguration", "ThreadStart", "ThreadEnd", "ClassLoadingStatistics")}
+    for reader in ("jdk", "jmc"):
+        assert wanted <= {k for k, n in found[str(file), reader].items() if n}, (reader, found)
+    assert wanted <= set(summary(file, 17)) and wanted <= set(summary(file, 25))
+    printed = run(parts.jdk(25) / "bin/jfr", "print", "--events", ",".join(sorted(wanted)), file).stdout
+    assert "hunter2" not in printed and "only-by-consent" not in printed
+    value = dict(re.findall(r'key = "(.*)"\s+value = (.*)', printed))
+    assert value["test.colour"] == '"teal"' and value["test.password"] == '"*********(redacted)"', value
+    assert re.search(r'oldCollector = "' + {"UseG1GC": "G1Old", "UseSerialGC": "SerialOld"}[collector], printed)
+    assert "parallelGCThreads = 3" in printed or collector == "UseSerialGC"
+    assert "libjvm.so" in printed and re.search(r"hwThreads = [1-9]", printed)
+    assert int(re.search(r"loadedClassCount = (\d+)", printed)[1]) > 100
+    ended = re.findall(r'jdk.ThreadEnd \{[^}]*thread = "([^"]*)"', printed)
+    started = re.findall(r'jdk.ThreadStart \{[^}]*thread = "([^"]*)"', printed)
+    assert {"sleeper", "locker"} <= set(started) & set(ended), (started, ended)

@@ -26,6 +26,7 @@ def test_owners_of_monitors_and_locks(target, sparkprof, jdk):
     text = sparkprof("stack", t.pid).stdout
     assert re.search(r'"wants-lock", waits for a lock\n    waits for java\.util\.concurrent\.locks\.ReentrantLock\$NonfairSync@\w+, held by thread \d+ "has-lock"\n', text), text
     named = sparkprof("stack", "--thread", "wants-lock", t.pid).stdout
+    assert ": 1 thread\n" in named, named
     assert 'held by thread "has-lock"' in named and "thread " in named and "wants-monitor" not in named, named
     assert t.alive()
     wait_until(lambda: not our_threads(t))

@@ -60,7 +60,7 @@ def test_a_ui_of_no_use_does_no_harm(target, sparkprof, tmp_path, fault):
         assert "name" not in row and "job" not in row and "sql_text" not in row
         assert asked is None or asked
     text = sparkprof("report", tmp_path / "x.jfr", "-o", "text", "-f", "-").stdout
-    assert " ".join(text.split()).count(f"--driver-ui: {url} told nothing of this application's stages") == 1
+    assert " ".join(text.split()).count(f"--driver-ui: {url} has no stages of this application") == 1
 
 
 def stage(target, sparkprof, tmp_path, *args, stop=120):

@@ -1,4 +1,4 @@
-"""-e nativemem: malloc and its kin, exact or sampled, with Java and native callers; leaks; tables put back at the end."""
+"""-e nativemem: malloc and the other allocation functions, exact or sampled, with Java and native callers; leaks; tables put back at the end."""
 import os
 import pathlib
 import re
@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from kit import parts, peers, recording
+from kit import chance, parts, peers, recording
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 
@@ -35,6 +35,11 @@ def record(sparkprof, t, file, *lines, options=("--nativemem", "0"), pause=0):
     assert r.returncode == 0, r.stderr
 
 
+def thinned(sparkprof, file):
+    """Whether there was a moment at which not every call was told."""
+    return "nativemem: more than 5000 samples a second" in " ".join(sparkprof("report", file).stdout.split())
+
+
 @pytest.mark.parametrize("jdk", [11, 17, 21, 25])
 def test_every_call_sums_up_exactly(sparkprof, target, tmp_path, lib, jdk):
     t = target("Mallocs", lib, jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
@@ -51,9 +56,10 @@ def test_every_call_sums_up_exactly(sparkprof, target, tmp_path, lib, jdk):
 def test_what_was_not_freed(sparkprof, target, tmp_path, lib):
     t = target("Mallocs", lib)
     record(sparkprof, t, tmp_path / "x.jfr", "some 200 100000 4", "each 5000", "direct 20 100000")
-    # 200 calls at once are told each (the limit is 335 in 67 ms), unless the JVM itself makes more than half as many at that moment.
-    # Then at most half of the 50 stand for two: with a standard deviation of 7 of 50, this is three of them.
-    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some", "leak") == pytest.approx(5_000_000, rel=0.4)
+    # 200 calls at once are told each (the limit is 335 in 67 ms), unless the JVM itself makes more than half as many at that moment: that
+    # is said. Then each of the 50 may be told with probability 1/2 and stand for two.
+    leaked = bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some", "leak") // 100_000
+    assert leaked == 50 or thinned(sparkprof, tmp_path / "x.jfr") and chance.within(leaked // 2, 50, 0.5)
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_each", "leak") == 0
     # Twenty calls of the JVM's among its many: a call or two may stand for others.
     assert 100_000 <= bytes_below(sparkprof, tmp_path / "x.jfr", "Mallocs.direct", "leak") <= 10_000_000
@@ -81,7 +87,7 @@ def test_after_a_storm_each_call_is_told_again(sparkprof, target, tmp_path, lib)
     """Hardly any call is looked at while a million come at once; a second later, all are."""
     t = target("Mallocs", lib)
     record(sparkprof, t, tmp_path / "x.jfr", "some 1000000 100 0", "some 100 101 1", pause=1)
-    assert "nativemem: more than 5000 samples a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
+    assert thinned(sparkprof, tmp_path / "x.jfr")
     told = sparkprof("report", "-e", "leak", "-o", "collapsed", tmp_path / "x.jfr").stdout.splitlines()
     assert sum(int(line.rsplit(" ", 1)[1]) for line in told if ";allocate_some " in line) == 100
 

@@ -2,7 +2,7 @@
 import collections
 
 import pytest
-from kit import recording
+from kit import parts, recording
 
 METHODS = ("nested", "framed", "stale", "planted", "clobbered")
 GAP = "[native frames unknown]"
@@ -22,7 +22,8 @@ def is_ours(frame):
 
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 @pytest.mark.parametrize("jdk,mode", [(17, "-Xmixed"), (25, "-Xmixed"), (17, "-Xint")])
-def test_java_callers_of_code_without_tables(target, tmp_path, capture, jdk, mode):
+def test_java_callers_of_code_without_tables(target, sparkprof, tmp_path, capture, jdk, mode):
+    parts.needs_perf()
     file = tmp_path / "x.jfr"
     t = target("NoTables", library(), 1.5, jdk=jdk, wait=False,
                jvm=[recording.option(file, interval="1ms", capture=capture), mode, *(["--enable-native-access=ALL-UNNAMED"] if jdk > 21 else [])])
@@ -51,6 +52,9 @@ def test_java_callers_of_code_without_tables(target, tmp_path, capture, jdk, mod
         assert seen[m] >= 50, seen
     marked = sum(any(GAP in f for f in s) for s in inside)
     assert marked > 0 and r.counts()["unknown"] >= marked, (marked, r.counts())
+    head = sparkprof("report", file).stdout.splitlines()
+    told = next(line.split()[1] for line in head if line.startswith("Unknown"))
+    assert int(told.replace(",", "")) >= marked, head[:8]
 
 
 @pytest.mark.parametrize("jdk,mode", [(17, "-Xmixed"), (25, "-Xint")])

@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from kit import recording
+from kit.traces import wait_until
+
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="strace counts the calls")
 
 
@@ -62,10 +65,31 @@ def test_ends_that_threads_tell_are_not_asked_for(worker):
     assert 0 < sum(found.values()) < 60, found
 
 
-@pytest.mark.parametrize("event,interval,most", [("cpu", "10ms", 400), ("wall", "50ms", 1500)])
-def test_the_collectors_calls(worker, event, interval, most):
-    """Each of 50 ticks is a futex call and one for the number of threads. The list of all threads is read rarely, samples lie until
-    there are some, and a thread that has not run costs one look at its clock."""
-    found = calls_during(worker(event, interval), "sparkprof")
+@pytest.mark.parametrize("event,interval,most,waits", [("cpu", "10ms", 200, 30), ("wall", "50ms", 1500, 100)])
+def test_the_collectors_calls(worker, event, interval, most, waits):
+    """Each tick is a futex call and one for the number of threads: 50 a second, or 12 where samples may lie and nothing new has come for
+    two seconds. The list of all threads is read rarely, and a thread that has not run costs one look at its clock."""
+    t = worker(event, interval)
+    settled = tasks(t) + 200  # of 20 ms
+    while tasks(t) < settled:
+        time.sleep(0.05)
+    found = calls_during(t, "sparkprof")
     assert 0 < sum(found.values()) < most, found
-    assert found.get("getdents64", 0) < 10, found
+    assert 0 < found["futex"] < waits, found
+    assert found.get("getdents64", 0) < 3, found
+
+
+def test_python_that_sleeps_is_not_read(target, tmp_path):
+    """Two files of the kernel say that it has not run since the last look: its memory is as it was, and it has no new child."""
+    file = tmp_path / "x.jfr"
+    sleeps = "import time; print('ready', flush=True); time.sleep(1000)"
+    t = target("Parent", "setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", "-c", sleeps,
+               jvm=[recording.option(file, event="wall", interval="10ms", python="on")])
+    wait_until(lambda: file.exists() and any(s.thread.startswith("python3") for s in recording.Recording(file).samples))
+    switches = pathlib.Path(f"/proc/{t.pid}/task/{thread(t.pid, 'sparkprof-py')}/schedstat")
+    sleeps_so_far = lambda: int(switches.read_text().split()[2])
+    calls, begun = Calls(t.pid, "sparkprof-py"), sleeps_so_far()
+    wait_until(lambda: sleeps_so_far() > begun + 100)
+    found = calls.stop()
+    looks = found["pread64"] // 2
+    assert looks > 10 and found.get("process_vm_readv", 0) < looks / 5, found

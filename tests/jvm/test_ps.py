@@ -1,4 +1,4 @@
-"""sparkprof ps on real JVMs, and on stand-ins (their tests say so) for those that cannot be had."""
+"""sparkprof ps on real JVMs, and on substitutes (their tests say so) for those that cannot be had."""
 import json
 import os
 import pathlib
@@ -69,7 +69,7 @@ def test_jdk_is_known_by_libjvm_alone(target, ps, tmp_path):
 
 
 OFF = "attach is switched off there: -XX:+DisableAttachMechanism"
-NO_AGENTS = "agent loading is switched off there: -XX:-EnableDynamicAgentLoading"
+NO_AGENTS = "agent loading is disabled there: -XX:-EnableDynamicAgentLoading"
 
 
 @pytest.mark.parametrize("perf", ["+", "-"])

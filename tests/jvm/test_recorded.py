@@ -3,7 +3,8 @@ import re
 import subprocess
 
 import pytest
-from kit import peers
+from kit import parts, peers
+from kit.recording import Recording
 from test_engines import record
 
 
@@ -53,6 +54,7 @@ def test_compiler_threads_have_their_whole_name(target, tmp_path):
     assert not [n for n in names if n.endswith("CompilerThre")]
 
 
+@pytest.mark.long
 def test_losses_have_their_reason(target, sparkprof, tmp_path):
     _, r = record(target, tmp_path, "Deep", 1.5, 900, event="cpu", interval="100us", capture="signal", memory="2m",
                   jvm=["-Xint", "-Xss4m"])
@@ -82,6 +84,25 @@ def test_stacks_deeper_than_asked_for_are_told_from_others(target, sparkprof, tm
     assert "deeper than could be kept" in next(x for x in out.splitlines() if x.startswith("Truncated"))
 
 
+@pytest.mark.parametrize("how", ["attached", "from the start"])
+def test_of_deeper_stacks_fewer_frames_are_kept_where_asked_for(target, sparkprof, tmp_path, how):
+    """-j 100/40: whole up to 100 frames, else the newest 40, marked; the settings say so."""
+    file = tmp_path / "x.jfr"
+    words = f"-agentpath:{parts.ROOT}/build/libsparkprof.so=start,event=ctimer,interval=4ms,jstackdepth=100/40,file={file}"
+    t = target("Deep", 2, 300, jvm=["-Xint", *([words] if how != "attached" else [])])
+    if how == "attached":
+        r = sparkprof("start", "-e", "ctimer", "-i", "4ms", "-j", "100/40", "-f", file, t.pid)
+        assert r.returncode == 0 and "jstackdepth=100/40" in sparkprof("status", "--json", t.pid).stdout, r.stderr
+    assert t.proc.wait(timeout=300) == 0
+    found = Recording(file).cpu()
+    assert all(len(s.stack) <= (40 if s.truncated else 100) for s in found)
+    cut = [s for s in found if s.truncated]
+    assert len(cut) > 20 and {len(s.stack) for s in cut} == {40}
+    assert all(s.stack[-1].startswith("Deep.down ") for s in cut)
+    out = sparkprof("report", file).stdout
+    assert "deeper than could be kept" in next(x for x in out.splitlines() if x.startswith("Truncated"))
+
+
 def test_what_is_said_after_the_start_is_in_the_recording(target, tmp_path):
     """More threads than there may be timers, but only once it records."""
     tmp_path.chmod(0o777)
@@ -92,7 +113,7 @@ def test_what_is_said_after_the_start_is_in_the_recording(target, tmp_path):
     assert len(notes) == len(set(notes))
 
 
-@pytest.mark.parametrize("how", [{"chunktime": "1s"}, {"chunksize": "64k"}])
+@pytest.mark.parametrize("how", [{"chunktime": "1s"}, pytest.param({"chunksize": "64k"}, marks=pytest.mark.long)])
 def test_chunks_are_cut_as_asked(target, tmp_path, how):
     _, r = record(target, tmp_path, "Split", 5, event="cpu", interval="300us", capture="signal", flush="500ms", **how)
     chunks = r.path.read_bytes().count(b"FLR\0\0\2")

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from conftest import SPARKPROF
 from kit import parts, recording
+from kit.parts import SPARKPROF
 from kit.traces import droppings, mapped, our_threads, wait_until
 
 WALL = ["-e", "wall", "-i", "10ms"]
@@ -121,7 +121,31 @@ def test_start_goes_on_dump_shows_and_stop_ends(target, sparkprof, tmp_path):
     assert events(out) > first
     wait_until(lambda: not agents(t))
     r = sparkprof("stop", t.pid)
-    assert r.returncode == 3 and "nothing is being recorded" in r.stderr
+    assert r.returncode == 0 and "nothing is being recorded; this is the last recording" in r.stderr
+    r = sparkprof("dump", "-f", tmp_path / "none" / "x.jfr", t.pid)
+    assert r.returncode == 1 and "/none/x.jfr: cannot be written" in r.stderr.splitlines()[-1], r.stderr
+
+
+def test_dump_into_a_directory_that_is_not_there_says_so(target, sparkprof, tmp_path):
+    """A file that cannot be made is not the answer that nothing is recorded."""
+    t = target("Idle")
+    assert sparkprof("start", *WALL, t.pid).returncode == 0
+    for action in ("dump", "stop"):
+        r = sparkprof(action, "-f", tmp_path / "none" / "x.jfr", t.pid)
+        assert r.returncode == 1 and "/none/x.jfr: cannot be written" in r.stderr, r.stderr
+        assert "two outputs" not in r.stderr and "nothing is being recorded" not in r.stderr, r.stderr
+
+
+def test_odd_names_of_files(target, sparkprof, tmp_path):
+    """A line break stands between names where they are kept for `stop`."""
+    t = target("Idle")
+    for name in ("-x ü.jfr", "a\nb.jfr"):
+        assert sparkprof(*WALL, "-d", "100ms", "-f", name, t.pid, cwd=tmp_path).returncode == 0
+    r = sparkprof("start", *WALL, "-f", "c\nd.jfr", t.pid, cwd=tmp_path)
+    assert r.returncode == 2 and "line break" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+    assert sparkprof("start", *WALL, "-f", "-y ü.jfr", t.pid, cwd=tmp_path).returncode == 0
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["-x ü.jfr", "-y ü.jfr", "a\nb.jfr"]
 
 
 def test_start_ends_by_its_own_timeout(target, sparkprof, tmp_path):
@@ -249,6 +273,28 @@ def test_stack_shows_every_thread_once_and_leaves_nothing(target, sparkprof):
     main = r.stdout.partition('"main", ')[2].partition("  thread ")[0].splitlines()
     assert any(re.match(r"    Idle\.main:\d+$", f) for f in main) and any("libc.so.6`" in f for f in main), main
     assert not agents(t) and not droppings(t.pid) and t.alive()
+
+
+def test_a_start_that_fails_leaves_no_recording(target, sparkprof, tmp_path):
+    """The JVM stands still while it is asked, and the launcher is ended: nothing bars the next recording."""
+    t, failed = target("Idle"), 0
+    while failed < 3:
+        p = subprocess.Popen([SPARKPROF, "start", *WALL, "-f", tmp_path / "x.jfr", str(t.pid)], stderr=subprocess.DEVNULL)
+        while p.poll() is None and not our_threads(t):
+            pass
+        os.kill(t.pid, signal.SIGSTOP)
+        p.send_signal(signal.SIGINT)
+        p.send_signal(signal.SIGINT)
+        p.wait(100)
+        os.kill(t.pid, signal.SIGCONT)
+        if p.returncode == 0:  # it came too late
+            sparkprof("stop", t.pid)
+            continue
+        failed += 1
+        wait_until(lambda: not our_threads(t))
+        r = sparkprof("start", *WALL, "-f", tmp_path / "x.jfr", t.pid)
+        assert r.returncode == 0, r.stderr
+        assert sparkprof("stop", t.pid).returncode == 0
 
 
 def test_stack_beside_a_recording_says_so(target, sparkprof, tmp_path):

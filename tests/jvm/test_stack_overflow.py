@@ -6,7 +6,7 @@ import pytest
 
 from kit.traces import our_threads, wait_until
 
-ENGINES = ("cpu", "itimer", "ctimer", "wall", "alloc", "lock", "nativemem", "cache-misses", "java.util.ArrayList.add")
+ENGINES = ("cpu", "itimer", "ctimer", "wall", "alloc", "lock", "nativelock", "nativemem", "cache-misses", "java.util.ArrayList.add")
 
 
 def rounds(sparkprof, t, tmp_path, event, n):

@@ -15,6 +15,9 @@ def good(tmp_path, seconds, home, *options, **kw):
     assert samples["truncated"] == 0, text
     assert samples["unknown"] <= 0.3, text
     assert agct["explained"] >= 99.3, text
+    again = numbers(text, "again:")  # all threads but one are known: of those, only their number in the list is read
+    assert (again["unknown"], again["itself"]) == (1, 1)
+    assert again["reads"] <= numbers(text, "threads")["threads"] + 10, text
 
 
 @pytest.mark.parametrize("version", [17, 25])
@@ -25,6 +28,13 @@ def test_java_frames_equal_asyncgetcalltrace(tmp_path, version):
 @pytest.mark.parametrize("mode", ["-Xint", "-XX:TieredStopAtLevel=1"])
 def test_interpreted_and_c1_frames(tmp_path, mode):
     good(tmp_path, 4, parts.jdk(17), mode)
+
+
+@pytest.mark.parametrize("version", [pytest.param(11, marks=pytest.mark.long), 25])
+def test_a_short_recursion_of_c2(tmp_path, version):
+    """Half of its code is prologues, epilogues and what C2 moved."""
+    good(tmp_path, 4, parts.jdk(version), "-XX:-TieredCompilation", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints",
+         main="Ways", args=("x", "10"))
 
 
 @pytest.mark.long
@@ -39,7 +49,7 @@ def test_every_jdk_and_collector(tmp_path, version, mode):
 
 
 @pytest.mark.parametrize("version", [17, 25])
-@pytest.mark.parametrize("mode", ["-Xint", "-XX:+UseG1GC"])
+@pytest.mark.parametrize("mode", [pytest.param("-Xint", marks=pytest.mark.long), "-XX:+UseG1GC"])
 def test_blocked_threads_equal_jvmti(tmp_path, version, mode):
     report = tmp_path / "sleepers.txt"
     agent = built("sleepers", "sleepers.c")

@@ -1,10 +1,15 @@
 """Every engine against the process's CPU time less that of the agent's own threads, at intervals shorter and longer than the
 kernel's tick."""
 import pathlib
+import re
+import signal
+import subprocess
 import time
 
 import pytest
-from kit import jvm, recording
+from kit import chance, jvm, recording
+from kit.parts import SPARKPROF
+from kit.traces import wait_until
 
 ENGINES = {"ring": ("cpu", "--capture=ring"), "perf-signal": ("cpu", "--capture=signal"), "ctimer": ("ctimer",),
            "itimer": ("itimer",), "wall": ("wall",)}
@@ -79,3 +84,28 @@ def test_what_is_shown_is_what_was_used(sparkprof, burner, tmp_path, engine, int
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_thousand_samples(sparkprof, burner, tmp_path, engine, interval):
     check(sparkprof, burner, tmp_path, engine, interval, max(2, 2100 * INTERVALS[interval]), wait=1000)
+
+
+def test_threads_shorter_than_an_interval_have_their_share(sparkprof, target, tmp_path):
+    """Not those of perf events: the kernel begins their first interval when they begin."""
+    t, n, interval_ns = target("Brief", 8, jvm=["-XX:TieredStopAtLevel=1"]), 120, 20_000_000
+    t.send("40")
+    t.wait_for("turn 1: ")
+    assert sparkprof("start", "-e", "ctimer", "-i", "20ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    t.send(str(n))
+    t.wait_for("turn 2: ", timeout=280)
+    assert sparkprof("stop", t.pid).returncode == 0
+    truth = int(re.search(r"turn 2: (\d+)", t.stdout())[1])
+    assert chance.within(sum(s.thread == "brief" for s in recording.Recording(tmp_path / "x.jfr").cpu()), n, truth / n / interval_ns)
+
+
+def test_what_no_sample_shows_is_said(target, tmp_path):
+    t = target("Brief", 30)
+    p = subprocess.Popen([SPARKPROF, "-e", "cpu", "--capture=ring", "-i", "100ms", "-d", "1h", "-f", tmp_path / "x.jfr", str(t.pid)],
+                         stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (tmp_path / "x.jfr").exists() and (tmp_path / "x.jfr").stat().st_size > 0)
+    t.send("70")
+    t.wait_for("turn 1: ", timeout=280)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=100)[1]
+    assert p.returncode == 0 and "most likely threads end before they have used 100" in said and "so little CPU" not in said, said

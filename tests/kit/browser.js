@@ -5,6 +5,7 @@ const readline = require('readline');
 
 const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
 	'--disable-component-update', '--disable-sync'];
+const PATIENCE = 180000; // ms: beside others a page takes many times what it takes alone
 let browser, page, seen;
 
 const commands = {
@@ -24,10 +25,10 @@ const commands = {
 		await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: theme}]);
 		if (before)
 			await page.evaluateOnNewDocument(before);
-		await page.goto(url);
+		await page.goto(url, {timeout: PATIENCE});
 		return null;
 	},
-	wait: ({code}) => page.waitForFunction(code, {timeout: 60000}).then(() => null),
+	wait: ({code}) => page.waitForFunction(code, {timeout: PATIENCE}).then(() => null),
 	eval: ({code}) => page.evaluate(code),
 	key: async ({keys}) => {
 		for (const key of keys) {
@@ -58,7 +59,7 @@ const commands = {
 };
 
 (async () => {
-	browser = await puppeteer.launch({executablePath: process.argv[2], headless: true, userDataDir: process.argv[3], args: ARGS});
+	browser = await puppeteer.launch({executablePath: process.argv[2], headless: true, userDataDir: process.argv[3], args: ARGS, timeout: PATIENCE, protocolTimeout: PATIENCE});
 	for await (const line of readline.createInterface({input: process.stdin})) {
 		const command = JSON.parse(line);
 		let answer;

@@ -12,8 +12,10 @@ Samples of one thread that follow each other closely are not independent: give t
 import math
 import random
 import statistics
+import time
 
 ERROR = 1e-6
+CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; its resolution is the tick
 
 
 def _tails(weight_at, mode, last, error):
@@ -123,6 +125,14 @@ def median_bounds(values, error=ERROR):
     if k < 0 or 2 * 0.5 ** n > error:
         return None
     return ordered[k], ordered[n - 1 - k]
+
+
+def of_ticks(n, interval):
+    """So many of @n samples of a timer are independent. It is due every @interval seconds, but looked at with the kernel's tick, every
+    4 ms on many machines; then one stack counts for all that were due. Half of the ticks: on a busy machine one counts for more time
+    than another."""
+    tick = time.clock_getres(CLOCK_MONOTONIC_COARSE)
+    return n if interval >= tick else max(1, int(n * interval / tick / 2))
 
 
 def samples_for(p, relative, error=ERROR):

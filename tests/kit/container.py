@@ -97,6 +97,8 @@ class Pod(Boxed):
     def __init__(self, main="Idle", *args, jvm_flags=(), userns=False, tmp="exec", uid=185, java=None, options=(),
                  command=None):
         parts.needs_root("start a container")
+        if userns:
+            parts.needs_other_users("start a container with users of its own")
         self._begin("spod")
         d = self.dir.name
         self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
@@ -105,13 +107,22 @@ class Pod(Boxed):
         os.chmod(d, 0o711)
         command = command or [java or rootfs.java(self.root), *jvm_flags, "-cp", "/classes", main, *map(str, args)]
         users = [*(USERNS if userns else []), "--user", f"{uid}:{uid}"]
-        self.proc = self._run("target", [*users, "--tmpfs", TMPFS[tmp], *options], ["tini", "-s", "--", *command])
+        self.proc = self._run("target", [*users, *self._tmp(tmp), *options], ["tini", "-s", "--", *command])
         try:
             self._wait_ready()
             self.pid = find_java(int(self._inspect("target", "{{.State.Pid}}")))
         except BaseException:
             self.close()
             raise
+
+    def _tmp(self, kind):
+        """Options for its /tmp; "emptyDir" is as Kubernetes makes one: for all, without a sticky bit."""
+        if kind != "emptyDir":
+            return ["--tmpfs", TMPFS[kind]]
+        empty = pathlib.Path(self.dir.name, "empty")
+        empty.mkdir()
+        empty.chmod(0o777)
+        return ["-v", f"{empty}:/tmp"]
 
     def _run(self, name, options, command):
         return subprocess.Popen(
@@ -123,7 +134,7 @@ class Pod(Boxed):
         return subprocess.run([*self.podman, "inspect", "-f", what, name], check=True, capture_output=True,
                               text=True).stdout.strip()
 
-    def exec(self, *command, name="target", user=None, timeout=60, **kw):
+    def exec(self, *command, name="target", user=None, timeout=120, **kw):
         """Runs a command in there as `kubectl exec` does."""
         who = ["--user", user] if user else []
         return subprocess.run([*self.podman, "exec", "-i", *who, name, *map(str, command)], capture_output=True,
@@ -141,7 +152,7 @@ class Pod(Boxed):
         name = f"debug{uid}"
         self._run(name, ["--pid", "container:target", "--user", f"{uid}:{uid}", "--tmpfs", "/tmp:mode=1777,exec"],
                   ["sleep", "300"])
-        end = time.monotonic() + 20
+        end = time.monotonic() + 100
         while self.exec("true", name=name).returncode != 0:
             assert time.monotonic() < end, self.stderr()
             time.sleep(0.1)
@@ -152,7 +163,7 @@ class Pod(Boxed):
         self._end()
 
 
-def spark_pod(jdk=17, job="busy.py", **kw):
+def spark_pod(jdk=17, job="busy.py", args=(), **kw):
     """A pod with a whole small Spark in it: driver, worker and an executor with two cores, all of uid 185."""
     packages = next(parts.pyspark().glob("lib/python*/site-packages"))
     env = {"SPARK_HOME": "/tmp/spark", "PYTHONPATH": "/data", "PYSPARK_PYTHON": "python3", "JAVA_HOME": "/java",
@@ -163,7 +174,7 @@ def spark_pod(jdk=17, job="busy.py", **kw):
     options = [*(x for k, v in env.items() for x in ("--env", f"{k}={v}")),
                *(x for k, v in mounts.items() for x in ("-v", f"{os.path.realpath(k)}:{v}:ro"))]
     links = " ".join(f"/data/pyspark/{p}" for p in spark.HOME_PARTS)
-    start = f"mkdir /tmp/spark && ln -s {links} /tmp/spark/ && exec python3 /jobs/{job}"
+    start = f"mkdir /tmp/spark && ln -s {links} /tmp/spark/ && exec python3 /jobs/{' '.join(map(str, (job, *args)))}"
     # Hadoop wants a user with a name; Spark's own image adds one to /etc/passwd as it starts.
     passwd = parts.ROOT / "build/targets/passwd"
     parts.fresh(passwd, [], lambda: passwd.write_text("root:x:0:0::/root:/bin/sh\nspark:x:185:185::/tmp:/bin/sh\n"))

@@ -6,7 +6,7 @@ import shutil
 import socket
 
 from . import parts
-from .liar import message, texts  # noqa: F401
+from .liar import message, start, texts  # noqa: F401
 
 
 class Control:

@@ -1,5 +1,5 @@
 /* Writes a recording as of an executor that was looked at for long: wall every 50 ms of so many
- * threads, a part of which run tasks and change their stacks, while the others stand.
+ * threads, a part of which run tasks and change their stacks, while the others wait.
  *   jfr-long FILE SECONDS THREADS WORKERS STACKS [EXECUTORS [unlike]]
  * With EXECUTORS, FILE is a directory and gets so many recordings of one application: other tasks
  * of the same stages, and the same stacks at other moments. If they are to be unlike each other,

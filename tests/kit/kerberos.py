@@ -46,12 +46,7 @@ kdc = FILE:{dir}/kdc.log
 
 def programs():
     """Debian's packages, unpacked and not installed: an installed KDC would be a service of this machine."""
-    def make(tmp):
-        parts.fetch(["apt-get", "download", "-q", *PACKAGES], cwd=tmp, capture_output=True)
-        for deb in tmp.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", deb, tmp], check=True)
-            deb.unlink()
-    return parts._once("mit-krb5", make)
+    return parts.debian("mit-krb5", PACKAGES)
 
 
 class Realm:
@@ -90,7 +85,7 @@ class Realm:
 
     @property
     def java(self):
-        """What a JVM has to be told of this realm. Its variable also reaches the JVMs that a JVM starts."""
+        """JVM options with this realm. Its variable also reaches the JVMs that a JVM starts."""
         return {"JAVA_TOOL_OPTIONS": f"-Djava.security.krb5.conf={self.conf}"}
 
     def env(self, name):

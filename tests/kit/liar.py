@@ -1,12 +1,13 @@
 """A process that looks like a JVM and lies: it maps a real libjvm.so, has the attach socket of one, and answers as it
 likes, first there and then on the control connection, where it is the target by pid and knows the token.
-    liar.py LIBJVM BUILD-ID ATTACH CONTROL
+    liar.py LIBJVM BUILD-ID ATTACH CONTROL NUMBERS TEXTS      (the last two: how many fields a recording's options are)
 It runs as any user, from wherever the tree is: as the text of this file, with nothing but Python's own modules."""
 import hashlib
 import itertools
 import mmap
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -33,6 +34,23 @@ def numbers(*values):
     return b"".join(v.to_bytes(8, "little") for v in values)
 
 
+def names_of(kind):
+    """What src/wire/msg.h has in an enum of a recording's fields, in its order."""
+    text = (pathlib.Path(__file__).parents[2] / "src/wire/msg.h").read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return re.findall(r"\bSP_RECORD_(\w+)", re.search(rf"enum {kind} {{(.*?)}};", text, re.S)[1])[:-1]
+
+
+def start(event=b"wall", interval_ns=10_000_000, who=b"me", outputs=b"", thread=b"", perf=b""):
+    """START of a plain recording."""
+    none, mega = 2**64 - 1, 1 << 20
+    given = {"INTERVAL": interval_ns, "ALLOC": none, "LOCK_NS": none, "NATIVELOCK_NS": none, "NATIVEMEM": none, "DEPTH": 2048, "MEMORY": 12 * mega,
+             "CHUNK_BYTES": 100 * mega, "CHUNK_NS": 3600 * 10**9, "EVENT": event, "THREAD": thread,
+             "PERF": perf}
+    return message(START, numbers(*(given.get(n, 0) for n in names_of("sp_record_num"))) +
+                   texts(who, outputs, *(given.get(n, b"") for n in names_of("sp_record_text"))))
+
+
 class Liar:
     """with Liar(attach="endless") as t: t.pid"""
 
@@ -42,7 +60,8 @@ class Liar:
         note = subprocess.run(["readelf", "-n", parts.ROOT / "build/libsparkprof.so"], capture_output=True, text=True, check=True)
         build = note.stdout.split("Build ID: ")[1].split()[0]
         self.heard = tempfile.TemporaryFile()
-        self.proc = subprocess.Popen(["/usr/bin/python3", "-c", pathlib.Path(__file__).read_text(), libjvm, build, attach, control], stdout=subprocess.PIPE,
+        self.proc = subprocess.Popen(["/usr/bin/python3", "-c", pathlib.Path(__file__).read_text(), libjvm, build, attach, control,
+                                      *(str(len(names_of(f"sp_record_{kind}"))) for kind in ("num", "text"))], stdout=subprocess.PIPE,
                                      stderr=self.heard, text=True, cwd="/", user=user, group=user, extra_groups=[] if user else None)
         self.pid = self.proc.pid
         assert self.proc.stdout.readline() == "ready\n"
@@ -152,6 +171,11 @@ def talk_on(s):
     flood(lambda: s.send(message(LOG, texts(b"line %d " % next(n) + EVIL))))
 
 
+def state(number, text):
+    """STATE: four numbers, five of progress and a recording's; three texts and a recording's."""
+    return message(STATE, numbers(1, 1, number, number, *[number] * (5 + int(sys.argv[5]))) + texts(*[text] * (3 + int(sys.argv[6]))))
+
+
 def control(s, how):
     while True:
         kind, fds = receive(s)
@@ -180,7 +204,7 @@ def control(s, how):
             s.send(message(STARTED))
         elif how == "descriptors":
             with open("/dev/null") as f:
-                socket.send_fds(s, [message(STATE, numbers(*[1] * 9) + texts(b"", b"", b"", b""))], [f.fileno()] * 100)
+                socket.send_fds(s, [state(1, b"")], [f.fileno()] * 100)
         elif kind == START:
             os.write(fds[0], os.urandom(5000))
             s.send(message(STARTED))
@@ -189,7 +213,7 @@ def control(s, how):
             fd = [handed_over(what)] if outputs else []
             socket.send_fds(s, [message(STOPPED, counts(outputs.encode(), EVIL))], fd)
         elif kind == STATUS:
-            s.send(message(STATE, numbers(1, 1, 2**64 - 1, 2**64 - 1, *[2**64 - 1] * 5) + texts(*[EVIL * 50] * 4)))
+            s.send(state(2**64 - 1, EVIL * 40))
         else:
             s.send(message(FAILED, numbers(2**63) + texts(EVIL * 200)))
 
@@ -235,4 +259,4 @@ def main(libjvm, build, attach, how):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:5])

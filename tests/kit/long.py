@@ -9,6 +9,7 @@ PARTS = {
     "mutation": ("changes of the core that the tests must notice", ["mutation/*"]),
     "kerberos": ("a secure Hadoop: tokens, proxy users, no permission", ["spark/test_kerberos*"]),
     "yarn": ("YARN and HDFS: faults, lost containers, full disks", ["spark/test_yarn*", "spark/test_dfs*", "spark/test_losses*"]),
+    "k8s": ("pods of a real Kubernetes; ./build.sh test-k8s builds it first", ["k8s/*"]),
     "python": ("Python versions, workers and ways to start them", ["python/*", "spark/test_python*"]),
     "spark": ("Spark versions, standalone clusters, soaks", ["spark/*"]),
     "jvm": ("every JDK and collector, whole libraries, long fuzzing, large pages", ["*"]),

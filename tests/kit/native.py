@@ -5,8 +5,8 @@ from . import parts
 
 SRC = parts.ROOT / "src"
 JFR_WRITE = [SRC / f for f in ("jfr/file.c", "jfr/meta.c", "jfr/pools.c", "jfr/jfr_sink.c", "jfr/types.c", "jfr/writer.c",
-                               "dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c")]
-JFR_READ = [*SRC.glob("jfr/*.c"), *(SRC / f for f in ("dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c"))]
+                               "dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c", "base/redact_forms.c")]
+JFR_READ = [*SRC.glob("jfr/*.c"), *(SRC / f for f in ("dict/dict.c", "base/arena.c", "base/buf.c", "base/err.c", "base/redact.c", "base/redact_forms.c"))]
 
 
 def program(name, sources, *flags):

@@ -63,6 +63,12 @@ def needs_root(why):
         pytest.skip(f"needs root, to {why}")
 
 
+def needs_perf():
+    """Skips the test where this user may not sample by perf events, so that the agent would take timers instead."""
+    if os.geteuid() != 0 and int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 1:
+        pytest.skip("needs root, or kernel.perf_event_paranoid of 1: samples by perf events")
+
+
 def needs_other_users(why):
     """Skips the test where nobody else can be played, or nobody else can reach the tree: a clone in root's home."""
     needs_root(why)
@@ -100,6 +106,16 @@ def _once(name, make):
             pytest.skip(f"{name} cannot be had from its registry: {_refused[name]}")
         tmp.rename(done)
     return done
+
+
+def debian(name, packages):
+    """Packages of Debian, unpacked and not installed."""
+    def make(tmp):
+        fetch(["apt-get", "download", "-q", *packages], cwd=tmp, capture_output=True)
+        for deb in tmp.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", deb, tmp], check=True)
+            deb.unlink()
+    return _once(name, make)
 
 
 def fetch(command, **how):
@@ -217,6 +233,11 @@ def connect():
     return packages("connect-1.76.0", "grpcio==1.76.0", "grpcio-status==1.76.0", "googleapis-common-protos==1.71.0", "zstandard==0.25.0")
 
 
+def opentelemetry():
+    """OpenTelemetry's messages as Python classes."""
+    return packages("opentelemetry-proto-1.45.2", "opentelemetry-proto==1.45.2", "protobuf==7.36.2")
+
+
 def moto():
-    """moto's server, which stands in for S3's own: python3 -m moto.server."""
+    """moto's server, in place of S3: python3 -m moto.server."""
     return packages("moto-5.2.5", "moto[server]==5.2.5")

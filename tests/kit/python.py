@@ -1,4 +1,4 @@
-"""CPythons of this machine, and processes of theirs that stand or work."""
+"""CPythons of this machine, and processes of theirs that wait or work."""
 import gzip
 import os
 import pathlib
@@ -114,7 +114,7 @@ class Process:
             command = [*python, str(script), *args]
         self.proc = subprocess.Popen(command, stdout=self.out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd)
         self.pid = self.proc.pid
-        end = time.monotonic() + 30
+        end = time.monotonic() + 100
         while b"ready" not in self.stdout():
             assert self.proc.poll() is None and time.monotonic() < end, self.stdout()
             time.sleep(0.01)
@@ -133,3 +133,14 @@ class Process:
 def pymem_record():
     """Writes what the reader reads of a process: how tests/data/py was made."""
     return native.program("pymem_record", READER, "-lelf")
+
+
+def is_sampled(jvm):
+    """Whether the agent in a JVM samples Python: it has a thread for that."""
+    for thread in pathlib.Path(f"/proc/{jvm}/task").iterdir():
+        try:
+            if (thread / "comm").read_text() == "sparkprof-py\n":
+                return True
+        except OSError:
+            pass  # it has ended
+    return False

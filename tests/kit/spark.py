@@ -198,6 +198,11 @@ class App:
         self.text += self.proc.stdout.read() or b""
         return word in self.text.decode(errors="replace").split("\n")
 
+    def count(self, word):
+        """How often has it?"""
+        self.said(word)
+        return self.text.decode(errors="replace").split("\n").count(word)
+
     @property
     def driver(self):
         return next(p for p in java_children(self.proc.pid) if "org.apache.spark.deploy.SparkSubmit" in cmdline(p))

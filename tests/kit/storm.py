@@ -16,10 +16,15 @@ from . import jvm, parts, recording
 
 GC = ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
 FLAGS = [*([f"-XX:+Use{gc}GC"] for gc in GC), ["-Xint"], ["-Xcomp", "-XX:TieredStopAtLevel=1"], ["-Xcheck:jni"], ["-Xshare:off"],
-         ["-XX:+UseCompactObjectHeaders"], ["-XX:-UseCompressedOops"]]
+         ["-XX:+UseCompactObjectHeaders"], ["-XX:-UseCompressedOops"], ["-XX:+UseZGC", "-XX:+ZGenerational"],
+         ["-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"]]
 EVENTS = {"cpu": ("100us", "1ms", "10ms"), "itimer": ("100us", "1ms", "10ms"), "ctimer": ("100us", "1ms", "10ms"),
-          "wall": ("100us", "1ms", "50ms"), "alloc": ("1", "1k", "512k"), "lock": ("1us", "10us"), "nativemem": ("0", "1", "512k"),
-          "live": ("1", "64k"), "Storm.thrower": ("1", "100"), "cache-misses": ("1000",)}
+          "wall": ("100us", "1ms", "50ms"), "alloc": ("1", "1k", "512k"), "lock": ("1us", "10us"), "nativelock": ("0", "10us"), "nativemem": ("0", "1", "512k"),
+          "live": ("1", "64k"), "Storm.thrower": ("1", "100"), "Storm.tooDeep": ("1", "1000"), "cache-misses": ("1000",),
+          "malloc": ("1", "1000"), "Java_java_lang_Throwable_fillInStackTrace": ("1", "100"), "page-faults": ("1", "100"), "context-switches": ("1", "100")}
+BESIDE = [["--wall", "1ms"], ["--alloc", "1k"], ["--lock", "0"], ["--nativelock", "0"], ["--nativemem", "1"], ["--live"], ["--trace", "Storm.tooDeep:1ms"], ["--trace", "Storm.thrower"],
+          ["--trace", "Storm$Shape0.step"], ["--memory", "2m"], ["-j", "16"], ["--thread", "churn*"], ["--chunksize", "64k"],
+          ["--chunktime", "1s"], ["--nofree"], ["--force"], ["--cstack", "no"], ["--cstack", "fp"], ["--kernel", "off"], ["--all-user"]]
 JCMDS = (["Thread.print"], ["GC.heap_dump", "-overwrite", "heap.hprof"], ["JFR.start", "name=x"], ["JFR.stop", "name=x"],
          ["GC.class_histogram"], ["VM.version"])
 JFR_SINCE = 17  # JFR of JDK 11 ends the JVM where a thread attaches just then: java_lang_Thread::thread_id(NULL), in the control too
@@ -143,6 +148,8 @@ class Machine(jvm.Target):
     ended = False
 
     def keep_stacks(self):
+        if not shutil.which("gdb"):
+            return
         with open(self.place / "stacks", "w") as f:
             subprocess.run(["gdb", "-p", str(self.pid), "-batch", "-ex", "thread apply all bt 30"], stdout=f, stderr=f)
 
@@ -236,15 +243,23 @@ class Pair:
         if self.random.random() < 0.1:
             return ["--all"]
         event = self.random.choice(list(EVENTS))
-        return ["-e", event, "-i", self.random.choice(EVENTS[event])]
+        args = ["-e", event, "-i", self.random.choice(EVENTS[event])]
+        if event in ("cpu", "wall") and self.random.random() < 0.4:
+            args.append("--capture=" + self.random.choice(("ring", "signal")))
+        for more in self.random.sample(BESIDE, self.random.choice((0, 0, 0, 1, 3))):
+            args += more if "--" + event != more[0] else []
+        return args
 
     def start_and_stop(self):
         r, t = self.random, self.recorded
         self.launch("start", *self.what(), "-f", t.place / "x.jfr", t.pid, kill=r.random() < 0.2)
         for _ in range(r.randrange(3)):
             time.sleep(r.uniform(0, 0.2))
-            self.launch(r.choice(("dump", "status", "stack", "list")), t.pid, kill=r.random() < 0.2)
+            self.launch(r.choice(("dump", "status", "stack", "list", "metrics")), t.pid, kill=r.random() < 0.2)
         self.launch("stop", t.pid)
+        if r.random() < 0.2:
+            self.launch("resume", "-f", t.place / "x.jfr", t.pid, kill=r.random() < 0.2)
+            self.launch("stop", t.pid)
 
     def crowd(self):
         """Several launchers at once, of which one holds the recording, perhaps, and some are killed."""

@@ -42,7 +42,7 @@ class Stranger(container.Boxed):
 
 def jdk8():
     """Debian sid's real JDK 8, in a bubblewrap around its own libc; its classes are compiled for 8."""
-    classes = pathlib.Path(rootfs.jdk8()) / "work/Idle.class"
+    classes = parts.ROOT / "build/targets/jdk8/Idle.class"
     source = jvm.TARGETS / "Idle.java"
     parts.fresh(classes, [source], lambda: subprocess.run([parts.jdk(17) / "bin/javac", "--release", "8", "-nowarn", "-Xlint:-options", "-d",
                                                            classes.parent, source], check=True))

@@ -8,9 +8,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEF = ROOT / "launcher/cli/options.def"
 MASKS = {
     "PRINTING": {"collect", "stop", "dump", "report", "diff"},
+    "SHOWING": {"collect", "stop", "dump", "report"},
     "RECORDING": {"collect", "start", "resume"},
     "WRITING": {"collect", "start", "stop", "dump", "resume", "report", "diff"},
-    "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "list", "stack"},
+    "REMOTE": {"collect", "start", "stop", "dump", "status", "list", "ps", "stack"},
+    "ATTACHING": {"collect", "start", "stop", "dump", "resume", "status", "metrics", "list", "stack"},
 }
 
 
@@ -48,7 +50,7 @@ def actions(kept=False):
 
 
 def options(macro="OPTION"):
-    """Rows of OPTION or LATER by name."""
+    """Rows of OPTION by name."""
     every = set(actions())
     out = {}
     for number, m, c in _rows():
@@ -64,6 +66,12 @@ def options(macro="OPTION"):
 def foreign():
     """async-profiler's options that are refused: name → (letter, takes a value, what to do instead)."""
     return {c[0]: (c[1].strip("0"), c[2] == "VALUE", c[3]) for _, m, c in _rows() if m == "FOREIGN"}
+
+
+def always():
+    """async-profiler's options that are taken and not needed: name → (letter, takes a value, the values, why)."""
+    return {c[0]: (c[1].strip("0"), c[2] == "VALUE", c[3].split() if len(c) > 4 else [], c[-1])
+            for _, m, c in _rows() if m == "ALWAYS"}
 
 
 def events(built=True):

@@ -27,7 +27,7 @@ class Terminal:
         try:
             while more := os.read(self.ours, 4096):
                 self.seen += more
-        except OSError:  # EIO: nobody has the other end any more
+        except OSError:  # EIO: the other end is closed
             pass
 
     def resize(self, columns, rows=24):

@@ -36,11 +36,12 @@ log4j.appender.out.layout.ConversionPattern=%d %p %c{2}: %m%n
 
 
 def free_ports(n):
-    """Numbers that follow each other and nobody listens on now. They lie below those that the kernel gives to connections, and two tests
+    """Numbers that follow each other and nobody listens on now. They lie below those that the kernel gives to connections, and tests
     that run beside each other have different ones."""
-    half = 10000 * (1 + (os.environ.get("PYTEST_XDIST_WORKER") == "gw1"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    share = 20000 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     while True:
-        first = half + random.randrange(0, 10000, n)
+        first = 10000 + worker * share + random.randrange(0, share - n)
         try:
             for port in range(first, first + n):
                 socket.create_server(("127.0.0.1", port)).close()
@@ -62,7 +63,7 @@ class Cluster:
         self.jars = parts.jars("hadoop-3.5.0", *HADOOP)
         self._configure()
         try:
-            self._run("format", DAEMONS["namenode"], "-format", "-nonInteractive").wait(60)
+            self._run("format", DAEMONS["namenode"], "-format", "-nonInteractive").wait(timeout=240)
             for name in daemons:
                 self.start(name)
             self._wait_up()

@@ -3,7 +3,7 @@ import re
 
 from lint import ROOT, end
 
-DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "tests/README.md")
+DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "HOST.md", "README.md", "SECURITY.md", "tests/README.md")
 PATH = re.compile(r"(?<![\w/.-])((?:src|agent|launcher|tests|man|completions)/[\w/.*-]*[\w*]/?)")
 findings = []
 

@@ -1,6 +1,7 @@
 """Changes one line of the core at a time (table.py), in a copy of the tree, and runs the unit tests of its module: at least nine
 of ten must be noticed, and each that is not has its reason in the table.
     tests/mutation/run.py [WORD…]    only lines of files that contain one of the words
+    tests/mutation/run.py --check    only whether the table fits the tree
 A change that does not end, or does not compile, is an error of the table or noticed: the first is said."""
 import os
 import pathlib
@@ -20,9 +21,10 @@ TIMEOUT = 120  # the longest of these tests takes seconds
 # Where a line is → the unit tests that have to notice; the first that fails is enough.
 TESTS = {
     "src/unwind/": ["cfi", "unwind", "hotspot", "native"],
+    "src/dict/": ["dict"],
     "src/jfr/": ["jfr", "load", "report"],
-    "src/prof/": ["dict", "prof", "coarsen", "load", "out", "report", "time_class"],
-    "src/out/": ["out", "elide", "report", "page"],
+    "src/prof/": ["prof", "coarsen", "load", "out", "report", "time_class"],
+    "src/out/": ["out", "elide", "report", "page", "drawn", "in"],
     "agent/capture/perf_chain.c": ["perf_chain"],
     "agent/spark/task_table.c": ["tasks", "task_tracker"],
     "agent/threads/threads_index.c": ["threads"],
@@ -34,14 +36,22 @@ TESTS = {
 
 
 def tests_of(path):
-    return next(names for place, names in TESTS.items() if path.startswith(place))
+    return next((names for place, names in TESTS.items() if path.startswith(place)), [])
+
+
+def copy_changed(source, to):
+    """With the time of now, where it differs: what was made of the file before is older then, and only then."""
+    source, to = pathlib.Path(source), pathlib.Path(to)
+    if not to.exists() or source.read_bytes() != to.read_bytes():
+        shutil.copy(source, to)
 
 
 def copy_tree():
     for name in ("src", "agent", "launcher", "tests", "man", "completions"):
-        shutil.copytree(ROOT / name, TREE / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, TREE / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"),
+                        copy_function=copy_changed)
     for name in ("meson.build", "meson_options.txt", "LICENSE", "README.md"):
-        shutil.copy2(ROOT / name, TREE / name)
+        copy_changed(ROOT / name, TREE / name)
     if not (BUILD / "build.ninja").exists():
         subprocess.run(["meson", "setup", BUILD, TREE, "-Db_sanitize=address,undefined"], check=True, stdout=subprocess.DEVNULL)
 
@@ -85,11 +95,23 @@ def noticed_by(path, line, instead):
     return None
 
 
+def stale():
+    """What of the table does not fit the tree."""
+    for path, line, instead in MUTANTS:
+        if len(places(path, line)) != 1:
+            yield f"{path}: not there just once: {line}"
+        if not tests_of(path):
+            yield f"{path}: no tests are named for it"
+    for instead in EXPECTED.keys() - {m[2] for m in MUTANTS}:
+        yield f"a reason for what is not in the table: {instead}"
+
+
 def main(words):
+    if wrong := list(stale()):
+        sys.exit("the table does not fit the tree:\n  " + "\n  ".join(wrong))
+    if words == ["--check"]:
+        return 0
     chosen = [m for m in MUTANTS if not words or any(w in m[0] for w in words)]
-    stale = [f"{path}: {line}" for path, line, _ in chosen if len(places(path, line)) != 1]
-    if stale:
-        sys.exit("lines of the table that are not in their file just once:\n  " + "\n  ".join(stale))
     names = sorted({n for m in chosen for n in tests_of(m[0])})
     copy_tree()
     done = build(names)

@@ -63,8 +63,8 @@ MUTANTS = [
      'return slash && slash > name ? sp_dict_string(p->dict, name, (size_t)(slash - name)) : 0;',
      'return slash && slash >= name ? sp_dict_string(p->dict, name, (size_t)(slash - name)) : 0;'),
     ('src/jfr/reader.c',
-     'if (i >= 0 && s->types[i].wanted)',
-     'if (i > 0 && s->types[i].wanted)'),
+     'if (type > SP_JFR_CHECKPOINT && !(t && t->wanted))',
+     'if (type > SP_JFR_CHECKPOINT || !(t && t->wanted))'),
     ('src/jfr/reader.c',
      'if (n == 0 && r->src.size < SP_JFR_HEADER)',
      'if (n == 0 || r->src.size < SP_JFR_HEADER)'),
@@ -90,8 +90,8 @@ MUTANTS = [
      'return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;',
      'return x->count < y->count ? 1 : x->count >= y->count ? -1 : 0;'),
     ('src/prof/model/merge.c',
-     'if (p->app_id && p->app_id != string(&m, from->app_id))',
-     'if (p->app_id || p->app_id != string(&m, from->app_id))'),
+     'if (p->app_id && p->app_id != copy_string(&m, from->app_id))',
+     'if (p->app_id || p->app_id != copy_string(&m, from->app_id))'),
     ('src/prof/model/rare_stacks.c',
      'for (uint32_t i = 1; i < x->count && found <= most; i++) {',
      'for (uint32_t i = 1; i < x->count || found <= most; i++) {'),
@@ -111,8 +111,8 @@ MUTANTS = [
      'p->origin_ns -= shift * p->bucket_ns;',
      'p->origin_ns += shift * p->bucket_ns;'),
     ('src/prof/model/timeline.c',
-     'while ((end_of(&times[i]) - p->origin_ns) / SP_TIMELINE_BUCKETS >= p->bucket_ns)',
-     'while ((end_of(&times[i]) - p->origin_ns) / SP_TIMELINE_BUCKETS > p->bucket_ns)'),
+     'while ((end_of(t) - p->origin_ns) / SP_TIMELINE_BUCKETS >= p->bucket_ns)',
+     'while ((end_of(t) - p->origin_ns) / SP_TIMELINE_BUCKETS > p->bucket_ns)'),
     ('src/prof/view/view.c',
      ': e->samples > 0)',
      ': e->samples >= 0)'),
@@ -186,4 +186,10 @@ MUTANTS = [
 
 # The line instead → why nothing can notice it.
 EXPECTED = {
+    'for (unsigned reg = 0; reg <= SP_ARCH_REGS; reg++) {':
+        'the number beyond the last register is in no set of saved ones: it is skipped before anything is read',
+    'return n <= max ? n : max;':
+        'it differs only where the two are equal: then either is the same number',
+    'return x->count < y->count ? 1 : x->count >= y->count ? -1 : 0;':
+        'rows of one counter, beginning and count are the same in all that they hold: either may come first',
 }

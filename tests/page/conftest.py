@@ -36,3 +36,8 @@ def browser():
 @pytest.fixture
 def small(make):
     return make("html", "generate", 20000, 400, 8, 60, 30)
+
+
+@pytest.fixture
+def repeated(make):
+    return make("html", "repeated")

@@ -48,7 +48,7 @@ def same(first, whole):
             assert first[what] == whole[what], what
 
 
-@pytest.mark.parametrize("args", [(20000, 400, 8, 60, 30), (300000, 20000, 16, 60, 60), (30000, 3000, 4, 60, 300)])
+@pytest.mark.parametrize("args", [(20000, 400, 8, 60, 30), pytest.param((300000, 20000, 16, 60, 60), marks=pytest.mark.long), (30000, 3000, 4, 60, 300)])
 def test_first_picture_is_that_of_all_samples(browser, make, args):
     first, whole = seen(browser, make("html", "generate", *args))
     same(first, whole)

@@ -100,6 +100,7 @@ def test_svg_of_a_comparison_stays_small(sparkprof, tmp_path):
     assert b"are folded" in svg
 
 
+@pytest.mark.long
 def test_ten_minutes_of_64_threads_stay_small(make):
     path = make("html", "generate", 768000, 20000, 64, 600, 60)
     assert path.stat().st_size < 3_000_000
@@ -116,6 +117,7 @@ def test_same_profile_same_page(make, tmp_path):
         make("html", "generate", "20000", "400", "8", "60", "30").read_bytes()
 
 
+@pytest.mark.long
 def test_many_executors_fit_one_page(browser, sparkprof, tmp_path):
     """More than 32 recordings are summed by stage when they get too many rows; what is left says the same."""
     app, halves = tmp_path / "app", [tmp_path / "a", tmp_path / "b"]

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kit import parts, python, recording
+from kit import chance, parts, python, recording
 
 PYTHONS = python.installed()
 
@@ -24,23 +24,26 @@ def collect(tmp_path, pid, *args, seconds=3, **how):
 
 
 def schedstat(pid):
-    return [int(x) for x in pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[:2]]
+    """How long it ran and waited for a core, ns, and how often it got one."""
+    return [int(x) for x in pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()]
 
 
-@pytest.mark.parametrize("interval", ["10ms", "50ms"])
+@pytest.mark.parametrize("interval", [10, 50])
 def test_who_has_no_core_does_not_run(sparkprof, tmp_path, interval):
     """Three that want one core: how long it ran and how long it waited is told as the kernel has it."""
     with contextlib.ExitStack() as stack:
         core = ["taskset", "-c", str(max(os.sched_getaffinity(0)))]
         p, *_ = [stack.enter_context(python.Process([*core, *PYTHONS["debian"]], python.TARGETS / "spin.py")) for _ in range(3)]
         before = schedstat(p.pid)
-        collect(tmp_path, p.pid, "-e", "wall", "-i", interval, seconds=4)
-        ran, waited = (b - a for a, b in zip(before, schedstat(p.pid)))
+        collect(tmp_path, p.pid, "-e", "wall", "-i", f"{interval}ms", seconds=4)
+        ran, waited, turns = (b - a for a, b in zip(before, schedstat(p.pid)))
     shown = []
     for state in ("running", "runnable"):
         text = sparkprof("report", "--state", state, "-o", "collapsed", tmp_path / "o.jfr").stdout
         shown.append(sum(int(line.rpartition(" ")[2]) for line in text.splitlines()))
-    assert waited > ran and abs(shown[0] / sum(shown) - ran / (ran + waited)) < 0.05, (shown, ran, waited)
+    # A look may be wrong at both ends; waits are known once they are over, and begin and end outside of the recording.
+    unsure = 0.03 + (2e6 * interval + 4 * waited / turns) / (ran + waited)
+    assert waited > ran and chance.within(shown[0], sum(shown), ran / (ran + waited), slack=unsure), (shown, ran, waited, turns)
 
 
 def test_a_child_is_sampled_for_as_long_as_its_jvm(target, tmp_path):

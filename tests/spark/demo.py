@@ -80,9 +80,9 @@ def visit(pid):
 
 
 def profile(pid):
-    """Records ten seconds of wall time, as README's first example does; returns the page."""
+    """Records ten seconds of wall time (or $SPARKPROF_DEMO_SECONDS), as README's first example does; returns the page."""
     files = [OUT / "wall.html", OUT / "wall.txt", OUT / "wall.jfr"]
-    run("-e", "wall", "-d", 10, *(x for f in files for x in ("-f", f)), pid)
+    run("-e", "wall", "-d", os.environ.get("SPARKPROF_DEMO_SECONDS", "10"), *(x for f in files for x in ("-f", f)), pid)
     for line in files[1].read_text().splitlines()[:40]:
         print("  " + line)
     return files[0]

@@ -9,6 +9,8 @@ import pytest
 from kit import parts, recording, spark
 from kit.parts import SPARKPROF
 
+pytestmark = pytest.mark.long  # a Spark of its own for three questions; unit tests ask the same of made stacks
+
 SOURCES = parts.ROOT / "tests/spark/java/jars"
 
 

@@ -4,6 +4,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from kit import outputs, parts
 
 DEMO = parts.ROOT / "tests/spark/demo.py"
@@ -11,7 +13,7 @@ DEMO = parts.ROOT / "tests/spark/demo.py"
 
 def demo(tmp_path, **env):
     return subprocess.run([sys.executable, DEMO], capture_output=True, text=True, timeout=280,
-                          env={**os.environ, "SPARKPROF_DEMO_DIR": str(tmp_path / "demo"), **env})
+                          env={**os.environ, "SPARKPROF_DEMO_DIR": str(tmp_path / "demo"), "SPARKPROF_DEMO_SECONDS": "3", **env})
 
 
 def page_of(r):
@@ -22,6 +24,7 @@ def page_of(r):
     return page
 
 
+@pytest.mark.long
 def test_on_a_real_spark(tmp_path):
     parts.pyspark()
     r = demo(tmp_path)

@@ -28,13 +28,7 @@ def roots(sparkprof, tmp_path, by, *inputs):
 
 
 def cover(files):
-    """How much of the time from first to last sample the spans of the longest thread tell of."""
-    spans = {}
-    for f in files:
-        for s in recording.Recording(f).wall():
-            spans.setdefault(s.tid, []).append((s.time, s.time + s.span))
-    best = max(spans.values(), key=lambda v: max(b for _, b in v) - min(a for a, _ in v))
-    return sum(b - a for a, b in best) / (max(b for _, b in best) - min(a for a, _ in best))
+    return recording.cover(*map(recording.Recording, files))
 
 
 def piece_number(f):
@@ -164,7 +158,7 @@ def test_a_dump_has_all_that_is_still_here_and_says_what_is_not(target, sparkpro
     assert "damaged" not in sparkprof("report", dump).stderr
 
 
-@pytest.mark.parametrize("append", [True, False])
+@pytest.mark.parametrize("append", [pytest.param(True, marks=pytest.mark.long), False])
 def test_turns_of_a_recording_in_the_cluster(target, tmp_path, append):
     """loop= begins another file there; %n{MAX} keeps so many of them, and takes its names again."""
     files, cwd = tmp_path / "cluster", tmp_path / "cwd"
@@ -274,6 +268,7 @@ def hdfs():
         yield c
 
 
+@pytest.mark.long
 def test_fewer_nodes_than_a_file_should_have_copies(hdfs, target, tmp_path):
     """One DataNode, and Hadoop's default of three copies: it is appended to all the same."""
     t = target("BareExecutor", "--app-id", "app-1", "--executor-id", 7, jvm=[f"{AGENT}hdfs://{hdfs.files}/{tmp_path.name}"],
@@ -311,11 +306,13 @@ def outage(hdfs, target, tmp_path, down, up):
     assert cover(files) > 0.97
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_name_node_that_is_away_for_a_while(hdfs, target, tmp_path):
     outage(hdfs, target, tmp_path, lambda: hdfs.stop("namenode"), lambda: hdfs.start("namenode"))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_name_node_that_hangs_when_a_jvm_ends(hdfs, target, tmp_path):
     """It answers nobody, nor does it refuse. A JVM ends within the grace of a container all the same, with time left for others, and says

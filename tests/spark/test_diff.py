@@ -1,4 +1,5 @@
 """Comparisons of two versions of a program on a real Spark: see jobs/again.py for what is true."""
+import csv
 import json
 import re
 import subprocess
@@ -8,6 +9,9 @@ import pytest
 
 from kit import browser, spark, stages
 from kit.parts import SPARKPROF
+from kit.traces import wait_until
+
+pytestmark = pytest.mark.long  # two Sparks; tests/unit/match_runs.c asks the same of made stages
 
 
 def run(*args):
@@ -27,6 +31,7 @@ class Runs:
                 while app.text.count(b"done") <= n and app.proc.poll() is None:
                     app.said("")
                     time.sleep(0.05)
+                wait_until(lambda: self.all_named(app.driver, tmp / "look.jfr"), 60)
                 r = run("stop", "--attach-timeout=60s", app.driver)
                 assert r.returncode == 0, r.stderr
             app.proc.stdin.close()
@@ -37,6 +42,13 @@ class Runs:
             if e["Event"] == "SparkListenerStageSubmitted":
                 i = e["Stage Info"]
                 self.operators[i["Stage ID"]] = sorted(json.loads(r["Scope"])["name"].split(" (")[0] for r in i["RDD Info"] if "Scope" in r)
+
+    def all_named(self, driver, file):
+        """Whether the recording knows the call site of each stage by now: the driver's REST may hear of a stage late."""
+        r = run("dump", "--attach-timeout=60s", "-f", file, driver)
+        assert r.returncode == 0, r.stderr
+        tables = [line[1] for line in csv.reader(run("report", file, "--tasks-only", "-o", "csv").stdout.splitlines())]
+        return tables.count("stage name") == tables.count("stage run time") > 0
 
     def diff(self, tmp, *args):
         r = run("diff", *self.files, "--tasks-only", *args, "-f", tmp / "x.json")

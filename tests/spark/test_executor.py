@@ -13,13 +13,14 @@ from kit.parts import SPARKPROF
 
 USER = pwd.getpwnam("nobody").pw_uid  # Hadoop wants a user with a name
 ENGINES = ["cpu", "itimer", "wall"]
+HALF = 20_000_000, 8, 0.5  # half of the time: tests beside this one want cores, too
 
 
 class Host:
     """An application on this machine, and the launcher beside it."""
 
     def __init__(self, jdk, user=None):
-        self.user, self.app = user, spark.App(jdk=jdk, user=user)
+        self.user, self.app = user, spark.App(jdk=jdk, user=user, args=HALF)
         self.target, self.driver = f"{self.app.id}/0", self.app.driver
 
     def executor(self):
@@ -38,7 +39,7 @@ class Pod:
     """The same in a pod; the launcher runs in it, as by kubectl exec."""
 
     def __init__(self, jdk):
-        self.pod = container.spark_pod(jdk=jdk)
+        self.pod = container.spark_pod(jdk=jdk, args=HALF)
         self.pod.put(SPARKPROF, "/tmp/sparkprof")
         self.target, self.driver = "executor", "driver"
 

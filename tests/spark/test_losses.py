@@ -28,7 +28,7 @@ def told(sparkprof, tmp_path, by, there):
 @pytest.mark.timeout(900)
 def test_a_container_over_its_memory(hadoop, sparkprof, tmp_path):
     """A Python worker that takes more than its container has: the NodeManager ends executor 1, the task is tried again on another one, and
-    what was sent of the first tells of the task that it died of."""
+    what was sent of the first has the task that it died of."""
     with hadoop.app(jvm=f"-agentpath:{recording.AGENT}={WORDS}", timeout=300, args=(1_000_000, 2, 1)) as app:
         there = f"/profiles/{app.id}"
         wait_until(lambda: hadoop.ls(there).get("profile-exec-1.jfr"), 120)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kit import browser, deny, parts, recording, spark
+from kit import browser, deny, parts, python, recording, spark
 from kit.parts import SPARKPROF
 
 
@@ -25,6 +25,12 @@ def sockets(r):
     return [(java, tid) for java, tid in looks if tid >= 0]
 
 
+def socket_looks(file):
+    """How many there are in a recording that grows, where they can be read just now."""
+    out = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", "sparkprof.PythonSocket", file], capture_output=True, text=True).stdout
+    return len(re.findall(r"\btaskId = \d", out))
+
+
 class Run:
     def __init__(self, tmp, version, conf, sparkprof):
         self.reuse = conf.get("spark.python.worker.reuse") != "false"
@@ -35,11 +41,11 @@ class Run:
             pid = app.executors()[0]
             run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "280", "--by", "task",
                                     "-f", str(self.jfr), "-f", str(self.collapsed), str(pid)], stderr=subprocess.PIPE, text=True)
-            while not self.jfr.with_name("x.jfr.python.jfr").exists():
+            while not python.is_sampled(pid):
                 assert run.poll() is None, run.stderr.read()
                 time.sleep(0.1)
             self.rounds(app, run, 2)
-            while len(sockets(recording.Recording(self.jfr.with_name("x.jfr.python.jfr")))) < 4:  # once a second, where a worker has a core
+            while socket_looks(self.jfr) < 4:  # once a second, where a worker has a core
                 self.rounds(app, run, 1)
             run.send_signal(signal.SIGINT)
             self.said = run.communicate(timeout=100)[1]
@@ -54,6 +60,11 @@ class Run:
             self.ps = next(j for j in json.loads(sparkprof("ps", "--json").stdout) if j["pid"] == pid)
             self.table = sparkprof("ps").stdout
             self.started = sparkprof("start", "--attach-timeout=60s", "-e", "wall", "-f", tmp / "started.jfr", pid).stderr
+            end = time.monotonic() + 100
+            self.after_start = ""
+            while not JOINED.search(self.after_start) and time.monotonic() < end:
+                time.sleep(1)
+                self.after_start = sparkprof("report", "-o", "collapsed", tmp / "started.jfr").stdout
             sparkprof("stop", pid)
             assert app.proc.poll() is None
         self.stacks = {}
@@ -79,7 +90,7 @@ class Run:
         return out
 
     def killed(self, pid, sparkprof):
-        """A recording whose launcher was killed as soon as it had something of both halves."""
+        """A recording whose launcher was killed as soon as it had something of Python."""
         self.left = self.jfr.with_name("left.jfr")
         with subprocess.Popen([str(SPARKPROF), "-q", "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "200", "-f", str(self.left),
                                str(pid)]) as run:
@@ -151,7 +162,6 @@ def test_the_recording_has_workers_threads_tasks_and_memory(run):
     memory = r.others["sparkprof.PythonProcess"]
     sizes = [float(m) for text in memory for m in re.findall(r"\brss = ([\d.]+) MB", text)]
     assert sizes and all(5 < s < 500 for s in sizes)
-    assert not run.jfr.with_name("x.jfr.python.jfr").exists()
 
 
 def test_the_socket_leads_to_the_task_that_the_worker_says(run, sparkprof):
@@ -194,7 +204,8 @@ def test_what_python_does_by_stage(run, sparkprof):
 
 
 def test_a_worker_that_waits_for_work_is_in_no_task(run):
-    """One that is used again waits between two tasks: the second did not begin on it before it began in the JVM."""
+    """One that is used again waits between two tasks: the second did not begin on it before it began in the JVM. It began after the last look that
+    saw none, which comes late where the reader has no core."""
     r = recording.Recording(run.jfr)
     begun, workers = {}, []
     for start, text in zip(r.times["sparkprof.Task"], r.others["sparkprof.Task"]):
@@ -203,7 +214,7 @@ def test_a_worker_that_waits_for_work_is_in_no_task(run):
             begun[tid] = start
         elif "python-worker-" in text:
             workers.append((tid, start))
-    early = [(tid, begun[tid] - start) for tid, start in workers if tid in begun and start < begun[tid] - 20_000_000]
+    early = [(tid, begun[tid] - start) for tid, start in workers if tid in begun and start < begun[tid] - 100_000_000]
     assert workers and not early, early
 
 
@@ -223,26 +234,19 @@ def test_a_pods_filter_takes_no_worker_from_its_task(run):
         run.filtered.stdout + run.filtered.stderr
 
 
-def test_start_says_that_it_samples_no_workers(run):
-    assert "recording to" in run.started, run.started
-    assert not run.daemon or "its Python workers are not sampled: only 'collect' does" in run.started, run.started
+def test_start_samples_workers_too(run):
+    """As collect does."""
+    assert "recording to" in run.started and "not sampled" not in run.started, run.started
+    assert JOINED.search(run.after_start), run.after_start[:2000]
 
 
-def test_a_killed_launcher_leaves_both_halves_to_report(run, sparkprof):
-    """The other half is found by its name, given or not, and stands below the JVM's frames; one of another time is not taken."""
-    half = run.left.with_name("left.jfr.python.jfr")
-    assert half.exists()
-    alone = sparkprof("report", "-o", "collapsed", run.left).stdout
-    assert JOINED.search(alone), alone
-    assert sorted(alone.splitlines()) == sorted(sparkprof("report", "-o", "collapsed", run.left, half).stdout.splitlines())
+def test_a_killed_launcher_leaves_python_too(run, sparkprof):
+    """In the one file, which the agent ends."""
+    assert not list(run.left.parent.glob("*.python.jfr"))
+    assert JOINED.search(sparkprof("report", "-o", "collapsed", run.left).stdout)
     first = sparkprof("report", "-f", "-", run.left).stdout
     time.sleep(1.2)
     assert sparkprof("report", "-f", "-", run.left).stdout == first, "told by when it is read"
-    old = run.jfr.with_name("old.jfr")
-    old.write_bytes(run.jfr.read_bytes())
-    before = sparkprof("report", "-o", "collapsed", old).stdout
-    old.with_name("old.jfr.python.jfr").write_bytes(half.read_bytes())
-    assert sparkprof("report", "-o", "collapsed", old).stdout == before
 
 
 def test_the_recording_lasts_as_long_as_it_did(run, sparkprof):

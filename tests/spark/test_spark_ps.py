@@ -18,13 +18,13 @@ def spark_app(place):
     """Spark divides options at spaces, but not between double quotes."""
     place.mkdir()
     agent = shutil.copy(recording.AGENT, place)
-    with spark.App(master="local-cluster[2,1,1024]", jvm=f'"-agentpath:{agent}=start,event=wall,interval=50ms,file={place}/%p.jfr"') as app:
+    with spark.App(master="local-cluster[2,1,1024]", args=(5_000_000, 4, 1), jvm=f'"-agentpath:{agent}=start,event=wall,interval=50ms,file={place}/%p.jfr"') as app:
         yield app
 
 
 @pytest.fixture(scope="module")
 def local_app():
-    with spark.App(master="local[1]", name="räum auf \"x\"", jdk=25) as app:
+    with spark.App(master="local[1]", args=(1_000_000, 1, 5), name="räum auf \"x\"", jdk=25) as app:
         yield app
 
 
@@ -59,6 +59,7 @@ def test_spark_comes_first(sparkprof, spark_app, target):
     assert any(f" executor  {spark_app.executor_id(p)} " in line for p in spark_app.executors() for line in lines)
 
 
+@pytest.mark.long
 def test_local_mode_driver(sparkprof, local_app):
     j = next(j for j in listed(sparkprof) if j["pid"] == local_app.driver)
     assert (j["role"], j["app_name"], j["spark_version"], j["jdk"]) == ("driver", 'räum auf "x"', "4.3.0", 25)

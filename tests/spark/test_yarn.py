@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from kit import recording, yarn
-from kit.recording import Recording
+from kit.recording import Recording, cover
 from kit.traces import wait_until
 
 WORDS, FILE = "start,event=cpu,interval=10ms,wall=20ms,dfsinterval=1", "file=hdfs:///profiles"
@@ -26,7 +26,7 @@ def app(hadoop):
     """The library goes to executors as a file of the application, and so do the words that are of this one."""
     conf = {"spark.driver.extraJavaOptions": f"-agentpath:{recording.AGENT}={WORDS},{FILE}",
             "spark.yarn.dist.files": recording.AGENT}
-    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={FILE}", timeout=280) as a:
+    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={FILE}", args=(20_000_000, 8, 0.5), timeout=280) as a:
         yield a
 
 
@@ -55,15 +55,6 @@ def in_all(r):
         since = line[line.index("sinceTime"):]
         begun[since] = max(begun.get(since, 0), int(words[words.index("samples") + 1].replace(",", "")))
     return len(r.cpu()) + sum(s.span for s in r.wall()) // 20_000_000, sum(begun.values()), len(begun)
-
-
-def cover(*recordings):
-    """How much of the time from first to last sample the spans of the thread that lived longest tell of."""
-    spans = {}
-    for s in (s for r in recordings for s in r.wall()):
-        spans.setdefault(s.tid, []).append((s.time, s.time + s.span))
-    best = max(spans.values(), key=lambda v: max(b for _, b in v) - min(a for a, _ in v))
-    return sum(b - a for a, b in best) / (max(b for _, b in best) - min(a for a, _ in best))
 
 
 def sending(hadoop, app, number):
@@ -146,6 +137,17 @@ def test_status_by_pid_and_by_application(app, executor, sparkprof):
         assert r.returncode == 0, r.stderr
     cwd = os.listdir(f"/proc/{executor}/cwd")
     assert [f for f in cwd if "sparkprof" in f or f.startswith(".attach_pid")] == ["libsparkprof.so"]  # by --files
+
+
+def test_via_finds_the_hosts_of_an_application(hadoop, app, sparkprof):
+    """From the ResourceManager, by its address or by the Hadoop configuration; --dry-run names them and goes to none."""
+    without = {k: v for k, v in os.environ.items() if k not in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")}
+    for words, env in ((["--rm", f"http://{hadoop.rm_web}/"], without), ([], {**without, "HADOOP_CONF_DIR": str(hadoop.conf)})):
+        for action, target in (("status", [app.id]), ("stack", [f"{app.id}/1"]), ("ps", [])):
+            r = sparkprof(action, "--via", "ssh", "--dry-run", *words, *target, env=env)
+            assert r.returncode == 0 and re.findall(r"^ssh .* -- (\S+) \(this program", r.stdout, re.M) == ["localhost"], r
+    r = sparkprof("status", "--via", "ssh", "--dry-run", "--rm", f"http://{hadoop.rm_web}", "application_1_0001")
+    assert r.returncode == 3 and "--hosts n1,n2" in r.stderr and r.stderr.count("\n") == 1, r
 
 
 def test_list_in_the_executor(executor, sparkprof):

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/option_table.h"
 #include "options/arg_values.h"
+#include "run/record_request.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ Test(args, words_and_their_values)
 	sp_args_init(&a);
 	cr_assert_eq(sp_args_parse(&a,
 			     "start,event=wall,interval=5ms,file=a\\,b.jfr,memory=4m,"
-			     "jstackdepth=64,timeout=10,filter=3-5;9",
+			     "jstackdepth=64/32,timeout=10,filter=3-5;9",
 			     &err),
 		0, "%s", err.text);
 	cr_assert(a.start);
@@ -26,7 +27,7 @@ Test(args, words_and_their_values)
 	cr_assert_eq(a.interval_ns, 5000000);
 	cr_assert_str_eq(a.file, "a,b.jfr");
 	cr_assert_eq(a.memory, 4u << 20);
-	cr_assert_eq(a.depth, 64);
+	cr_assert(a.depth == 64 && a.depth_left == 32);
 	cr_assert_eq(a.timeout_ns, 10000000000ull);
 	cr_assert(sp_args_has_tid(&a, 4) && sp_args_has_tid(&a, 9) && !sp_args_has_tid(&a, 6));
 }
@@ -44,6 +45,8 @@ Test(args, wrong_ones_are_refused_by_name)
 		{"capture=net", "capture: 'net'"},
 		{"filter=main", "filter: 'main'"},
 		{"jstackdepth=0", "jstackdepth: '0'"},
+		{"jstackdepth=200/", "jstackdepth: '200/' is not a number; write 2048, or 200/40"},
+		{"jstackdepth=200/x", "jstackdepth: '200/x'"},
 		{"fraction=1.5", "fraction: '1.5'"},
 		{"fraction=half", "fraction: 'half'"},
 		{"loop=soon", "loop: 'soon'"},
@@ -81,7 +84,7 @@ static uint64_t number(const struct sp_option *o, const char *text)
 	uint64_t n = 0;
 
 	cr_assert_eq(o->kind == SP_OPTION_KIND_SIZE    ? sp_size_parse(text, &n)
-		     : o->kind == SP_OPTION_KIND_COUNT ? sp_count_parse(text, &n)
+		     : o->kind == SP_OPTION_KIND_DEPTH ? sp_count_parse(text, &n)
 						       : sp_duration_parse(text, 0, &n),
 		0, "%s", text);
 	return n;
@@ -117,6 +120,7 @@ Test(args, events_that_hooks_report)
 		const char *text;
 		uint64_t alloc, lock, nativemem;
 		bool live, allocs, only;
+		uint64_t nativelock; /* 0: not asked for */
 	} cases[] = {
 		{"event=cpu", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, false},
 		{"alloc=2m", 2 << 20, SP_ARGS_NONE, SP_ARGS_NONE, false, true, true},
@@ -129,6 +133,13 @@ Test(args, events_that_hooks_report)
 		{"alloc=1k,live,allocs", 1024, SP_ARGS_NONE, SP_ARGS_NONE, true, true, true},
 		{"event=lock,nativemem=0", SP_ARGS_NONE, 10000, 0, false, false, true},
 		{"event=wall,lock=0", SP_ARGS_NONE, 0, SP_ARGS_NONE, false, false, false},
+		{"nativelock", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, true, 10000},
+		{"nativelock=5ms", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false, true,
+			5000000},
+		{"event=nativelock,interval=1us", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false,
+			false, true, 1000},
+		{"event=cpu,nativelock=1us", SP_ARGS_NONE, SP_ARGS_NONE, SP_ARGS_NONE, false, false,
+			false, 1000},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -140,6 +151,9 @@ Test(args, events_that_hooks_report)
 		cr_expect_eq(a.alloc, cases[i].alloc, "%s", cases[i].text);
 		cr_expect_eq(a.lock_ns, cases[i].lock, "%s", cases[i].text);
 		cr_expect_eq(a.nativemem, cases[i].nativemem, "%s", cases[i].text);
+		cr_expect_eq(a.nativelock_ns,
+			cases[i].nativelock ? cases[i].nativelock : SP_ARGS_NONE, "%s",
+			cases[i].text);
 		cr_expect_eq(a.live, cases[i].live, "%s", cases[i].text);
 		cr_expect_eq(a.allocs, cases[i].allocs, "%s", cases[i].text);
 		cr_expect_eq(sp_args_only_hooks(&a), cases[i].only, "%s", cases[i].text);
@@ -163,7 +177,7 @@ Test(args, words_of_async_profiler)
 		{"start,event=cpu,event=lock,event=alloc", "cpu", "", 0, 0, 524287, 10000},
 		{"start,event=cpu,event=wall,lock", "wall", "", 0, 0, SP_ARGS_NONE, 10000},
 		{"start,event=alloc,event=wall", "wall", "", 0, 0, 524287, SP_ARGS_NONE},
-		{"cpu,include=*x*,jfrsync=profile,lock=1ms", "cpu", "include, jfrsync", 0, 0,
+		{"cpu,include=*x*,jfrsync=profile,lock=1ms", "cpu", "jfrsync, include", 0, 0,
 			SP_ARGS_NONE, 1000000},
 		{"start,all", "cpu", "", 0, 50000000, 524287, 10000},
 		{"event=cpu,wall=0,alloc=512KiB,lock=10m", "cpu", "", 0, 50000000, 512 << 10,
@@ -188,9 +202,19 @@ Test(args, words_of_async_profiler)
 		{"start,event=cpu,ratelimit=cpu:100,jfrsync=+jdk.X,tlab,nativelock,proc=30,"
 		 "include=a,exclude=b,sched,alluser,target-cpu=1,begin=a,end=b,nostop,ttsp",
 			"cpu",
-			"ratelimit, jfrsync, tlab, nativelock, proc, include, exclude, sched, "
-			"alluser, target-cpu, begin, end, nostop, ttsp",
+			"ratelimit, jfrsync, sched, nostop, begin, end, target-cpu, "
+			"include, exclude",
 			0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,event=wall,ttsp", "wall", "ttsp", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,ttsp", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,begin=f,end=g", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,event=wall,begin=f,end=g", "wall", "begin, end", 0, 0, SP_ARGS_NONE,
+			SP_ARGS_NONE},
+		{"start,target-cpu=1", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,target-cpu=-1", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,event=ctimer,target-cpu=1", "ctimer", "target-cpu", 0, 0, SP_ARGS_NONE,
+			SP_ARGS_NONE},
+		{"start,end=g", "cpu", "end", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -289,4 +313,173 @@ Test(args, default_intervals)
 	cr_assert_eq(sp_args_interval(&a), 10000000);
 	strcpy(a.event, "wall");
 	cr_assert_eq(sp_args_interval(&a), 50000000);
+}
+
+/* From a command line over the wire to what the agent records. */
+static int over_the_wire(
+	int argc, char **argv, bool stream, struct sp_args *ret, struct sp_err *err)
+{
+	static uint8_t wire[SP_MSG_MAX];
+	SP_AUTO_RECORD_REQUEST struct sp_record_request request;
+	struct sp_msg sent = {.type = SP_MSG_START, .text = {"me", "jfr out.jfr"}}, got;
+	struct sp_record_options fields;
+	struct sp_call call;
+	int n;
+
+	cr_assert_eq(sp_options_parse(argc, argv, &call, err), 0, "%s", err->text);
+	cr_assert_eq(sp_record_request_init(&request, &call, stream), 0);
+	sp_record_options_put(&request.fields, &sent);
+	n = sp_msg_encode(&sent, wire, sizeof(wire));
+	cr_assert_gt(n, 0);
+	cr_assert_eq(sp_msg_decode(wire, (size_t)n, &got), 0);
+	cr_expect_str_eq(got.text[0], "me");
+	cr_expect_str_eq(got.text[1], "jfr out.jfr");
+	sp_record_options_get(&got, &fields);
+	return sp_args_from_record(ret, &fields, err);
+}
+
+#define OVER_THE_WIRE(stream, ret, err, ...)                                                       \
+	({                                                                                         \
+		char *argv_[] = {"sparkprof", __VA_ARGS__, "1", NULL};                             \
+		over_the_wire((int)(sizeof(argv_) / sizeof(*argv_)) - 1, argv_, stream, ret, err); \
+	})
+
+/* No sign in a value means anything to the wire: a backslash at the end once took what followed. */
+Test(args, values_cross_the_wire_as_they_are)
+{
+	static const char *const values[] = {"x\\", "x\\,stream", "a,b", ",", "x=y", "\\,", " x "};
+	struct sp_args a;
+	struct sp_err err = {{0}};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		cr_assert_eq(OVER_THE_WIRE(i % 2, &a, &err, "collect", "-e", "wall", "--thread",
+				     (char *)values[i], "--driver-ui", "http://h:1/x,y\\"),
+			0, "%s", err.text);
+		cr_expect_str_eq(a.thread, values[i]);
+		cr_expect_str_eq(a.driver_ui, "http://h:1/x,y\\");
+		cr_expect_eq(a.stream, i % 2);
+		cr_expect_str_eq(a.event, "wall");
+		cr_expect_str_eq(a.ignored, "");
+	}
+}
+
+/* What is not given means on both sides what the option table shows. */
+Test(args, defaults_are_the_same_on_both_sides)
+{
+	struct sp_args by_wire, own;
+	struct sp_err err = {{0}};
+
+	sp_args_init(&own);
+	cr_assert_eq(OVER_THE_WIRE(false, &by_wire, &err, "collect"), 0, "%s", err.text);
+	cr_expect_str_eq(by_wire.event, own.event);
+	cr_expect_eq(by_wire.interval_ns, own.interval_ns);
+	cr_expect_eq(sp_args_interval(&by_wire), SP_DEFAULT_INTERVAL_NS);
+	cr_expect_eq(by_wire.depth, own.depth);
+	cr_expect_eq(by_wire.depth_left, own.depth_left);
+	cr_expect_eq(by_wire.memory, own.memory);
+	cr_expect_eq(by_wire.chunk_bytes, own.chunk_bytes);
+	cr_expect_eq(by_wire.chunk_ns, own.chunk_ns);
+	cr_expect_eq(by_wire.timeout_ns, 0);
+	cr_assert_eq(OVER_THE_WIRE(false, &by_wire, &err, "collect", "--all"), 0, "%s", err.text);
+	cr_assert_eq(sp_args_parse(&own, "start,all", &err), 0);
+	cr_expect_eq(by_wire.wall_ns, own.wall_ns);
+	cr_expect_eq(by_wire.alloc, own.alloc);
+	cr_expect_eq(by_wire.lock_ns, own.lock_ns);
+	cr_expect_eq(by_wire.nativelock_ns, own.nativelock_ns);
+	cr_expect_eq(by_wire.nativemem, own.nativemem);
+	cr_expect_eq(by_wire.live, own.live);
+	cr_expect_eq(by_wire.allocs, own.allocs);
+}
+
+/* What status shows comes back as fields, and names what the user named. */
+Test(args, the_state_brings_the_fields_back)
+{
+	static const struct {
+		const char *words, *events;
+	} cases[] = {
+		{"start,event=wall,interval=5ms", "wall"},
+		{"start,event=cpu,wall,alloc,lock,file=x.jfr", "cpu, wall, alloc, lock"},
+		{"start,event=live", "live"},
+		{"start,event=java.util.HashMap.put,trace=a.B.c:1ms",
+			"java.util.HashMap.put, trace"},
+		{"start,event=nativemem", "nativemem"},
+		{"start,all", "cpu, wall, alloc, live, lock, nativelock, nativemem"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		SP_AUTO_BUF struct sp_buf events = {0};
+		SP_AUTO_BUF struct sp_buf words = {0};
+		struct sp_record_options fields;
+		struct sp_msg m = {.type = SP_MSG_STATE};
+		struct sp_err err = {{0}};
+		struct sp_args a;
+
+		sp_args_init(&a);
+		cr_assert_eq(sp_args_parse(&a, cases[i].words, &err), 0, "%s", err.text);
+		sp_args_to_record(&a, &fields);
+		sp_record_options_put(&fields, &m);
+		sp_record_options_get(&m, &fields);
+		sp_record_request_events(&fields, &events);
+		sp_record_request_words(&fields, &words);
+		cr_expect_str_eq(sp_buf_str(&events), cases[i].events);
+		cr_expect_str_eq(sp_buf_str(&words), cases[i].words, "as they were given");
+	}
+}
+
+/* A launcher that lies is refused by the bounds of the words. */
+Test(args, fields_beyond_the_bounds_are_refused)
+{
+	static char long_text[2000];
+	struct sp_record_options good, bad;
+	struct sp_args a;
+	struct sp_err err = {{0}};
+
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	sp_args_init(&a);
+	sp_args_to_record(&a, &good);
+	cr_assert_eq(sp_args_from_record(&a, &good, &err), 0, "%s", err.text);
+	for (int i = SP_RECORD_DEPTH; i <= SP_RECORD_MEMORY; i++) {
+		bad = good;
+		bad.num[i] = i == SP_RECORD_DEPTH_LEFT ? 8193 : 0;
+		cr_expect_eq(sp_args_from_record(&a, &bad, &err), -EINVAL, "%d", i);
+	}
+	for (int i = 0; i < SP_RECORD_GIVEN; i++) {
+		bad = good;
+		bad.text[i] = long_text;
+		cr_expect_eq(sp_args_from_record(&a, &bad, &err), -EINVAL, "%d", i);
+	}
+}
+
+/* What file= is to be in the end, and the words for how it looks. */
+Test(args, reports)
+{
+	static const struct {
+		const char *text, *report, *ext, *looks, *ignored;
+	} cases[] = {
+		{"file=x.jfr,total", "", "", ",total", ""},
+		{"file=x.jfr,include=*a*", "", "", ",include=*a*", "include"},
+		{"file=x.html,title=a\\,b,include=*a*,threads", "html", ".html",
+			",title=a b,include=*a*,threads", ""},
+		{"file=a.PB.gz", "pprof", ".PB.gz", "", ""},
+		{"traces=100,flat=20,file=top.txt", "text", ".txt", ",traces=100,flat=20", ""},
+		{"traces=100,file=x.html,flamegraph", "html", ".html", "", ""},
+		{"collapsed,file=x", "collapsed", "", "", ""},
+		{"collapsed,file=x.txt", "collapsed", ".txt", "", ""},
+		{"jfr,file=x.html", "", "", "", ""},
+		{"file=x", "", "", "", ""},
+		{"collapsed,file=dir/", "", "", "", ""},
+		{"collapsed", "", "", "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sp_args a;
+		struct sp_err err = {{0}};
+
+		sp_args_init(&a);
+		cr_assert_eq(sp_args_parse(&a, cases[i].text, &err), 0, "%s", err.text);
+		cr_expect_str_eq(a.report, cases[i].report, "%s", cases[i].text);
+		cr_expect_str_eq(a.report_ext, cases[i].ext, "%s", cases[i].text);
+		cr_expect_str_eq(a.looks, cases[i].looks, "%s", cases[i].text);
+		cr_expect_str_eq(a.ignored, cases[i].ignored, "%s", cases[i].text);
+	}
 }

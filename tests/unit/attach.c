@@ -103,5 +103,5 @@ Test(probe, every_row_has_a_group_and_a_reason)
 
 	sp_perf_table(&n_perf);
 	cr_assert_eq(sp_probe_run(count_row, &rows), 0);
-	cr_assert_eq((size_t)rows, n_perf + 9 + 5);
+	cr_assert_eq((size_t)rows, n_perf + 10 + 5);
 }

@@ -1,3 +1,4 @@
+#include "base/grow.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -109,4 +110,25 @@ Test(arena, refuses_past_its_cap_and_is_zero_after_reset)
 	cr_assert(p);
 	cr_expect_eq(p[7999], 0);
 	sp_arena_done(&a);
+}
+
+/* A growable array: new entries zero, and as it was where there is no memory for more. */
+Test(grow, doubles_and_keeps_what_is_there)
+{
+	uint64_t *list = NULL;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < 1000; i++) {
+		cr_assert_eq(sp_grow_zero(&list, &cap, i, sizeof(*list), 4), 0);
+		cr_assert(cap > i && list[i] == 0);
+		list[i] = i + 1;
+	}
+	cr_expect_eq(cap, 1024);
+	cr_expect(list[0] == 1 && list[999] == 1000);
+	cr_assert_eq(sp_grow(&list, &cap, 5000, sizeof(*list), 4), 0);
+	cr_expect_eq(cap, 8192, "far beyond its end");
+	cr_expect_eq(sp_grow(&list, &cap, SIZE_MAX / 2, sizeof(*list), 4), -ENOMEM);
+	cr_expect_eq(sp_grow(&list, &cap, SIZE_MAX / 16, sizeof(*list), 4), -ENOMEM);
+	cr_expect(cap == 8192 && list[999] == 1000, "as it was");
+	free(list);
 }

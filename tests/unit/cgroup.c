@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "proc/cgroup.h"
+#include "base/cgroup.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -312,4 +312,31 @@ Test(cgroup, threads_left_are_the_least_of_all_groups)
 	cr_expect_eq(v, 3);
 	tree_put(&t, "sys/fs/cgroup/a/pids.max", "max\n");
 	cr_expect_eq(sp_cgroup_threads_left_at(t.fd, t.fd, 7, &v), -ENODATA);
+}
+
+Test(cgroup, cpu_stat_of_the_nearest_group_with_a_limit)
+{
+	char path[256];
+
+	mount_v2("/");
+	tree_put(&t, "7/cgroup", "0::/pods/one\n");
+	tree_put(&t, "sys/fs/cgroup/pods/one/cpu.max", "max 100000\n");
+	cr_expect_eq(sp_cgroup_cpu_stat_at(t.fd, t.fd, 7, path, sizeof(path)), -ENODATA);
+	tree_put(&t, "sys/fs/cgroup/pods/cpu.max", "50000 100000\n");
+	cr_assert_eq(sp_cgroup_cpu_stat_at(t.fd, t.fd, 7, path, sizeof(path)), 0);
+	cr_expect_str_eq(path, "/sys/fs/cgroup/pods/cpu.stat");
+	cr_expect_eq(sp_cgroup_cpu_stat_at(t.fd, t.fd, 7, path, 10), -ENAMETOOLONG);
+	cr_expect_eq(sp_cgroup_cpu_stat_at(t.fd, t.fd, 8, path, sizeof(path)), -ESRCH);
+}
+
+Test(cgroup, cpu_stat_of_version_1_by_the_mount_of_its_controller)
+{
+	char path[256];
+
+	mount_v1("/");
+	tree_put(&t, "self/cgroup", "4:cpu,cpuacct:/yarn/c1\n3:memory:/other\n");
+	tree_put(&t, "sys/fs/cgroup/cpu/yarn/c1/cpu.cfs_quota_us", "-1\n");
+	tree_put(&t, "sys/fs/cgroup/cpu/yarn/cpu.cfs_quota_us", "20000\n");
+	cr_assert_eq(sp_cgroup_cpu_stat_at(t.fd, t.fd, 0, path, sizeof(path)), 0);
+	cr_expect_str_eq(path, "/sys/fs/cgroup/cpu/yarn/cpu.stat");
 }

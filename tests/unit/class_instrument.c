@@ -1,7 +1,6 @@
 /* Class files with calls of ours put in: what was there stays, and jumps lead where they led. The
  * JVM's own verifier judges whole libraries in tests/jvm/test_calls.py. */
 #include "classfile/class_instrument.h"
-#include "options/method_patterns.h"
 
 #include "base/cleanup.h"
 
@@ -442,49 +441,5 @@ Test(class_instrument, a_damaged_class_file_is_refused)
 			cr_expect_leq(rewrite(&in, &c, &out), 1);
 			in.data[at] = (char)(in.data[at] ^ 1 << bit);
 		}
-	}
-}
-
-Test(methods, names_and_amounts)
-{
-	static const struct {
-		const char *class_name, *method;
-		int32_t found;
-	} cases[] = {
-		{"java/util/HashMap", "put", 0},
-		{"java/util/HashMap", "putAll", -1},
-		{"java/util/HashMap$Node", "put", -1},
-		{"org/apache/spark/sql/Foo", "barter", 1},
-		{"org/apache/spark/Foo", "bar", -1},
-		{"a/B", "<init>", 2},
-	};
-	struct sp_method_patterns m = {.count = 0};
-	struct sp_err err = {{0}};
-
-	cr_assert_eq(sp_method_patterns_parse(&m,
-			     "java.util.HashMap.put:10ms;org.apache.spark.*.Foo.bar*;*.<init>:1us",
-			     true, 7, &err),
-		0, "%s", err.text);
-	cr_assert_eq(m.count, 3);
-	cr_expect_eq(m.names[0].amount, 10000000);
-	cr_expect_eq(m.names[1].amount, 7);
-	for (size_t i = 0; i < SP_COUNT(cases); i++)
-		cr_expect_eq(sp_method_patterns_find(&m, cases[i].class_name, cases[i].method),
-			cases[i].found, "%s", cases[i].class_name);
-	cr_expect(sp_method_patterns_of_class(&m, "any/Class"));
-}
-
-Test(methods, wrong_ones_are_refused)
-{
-	static const char *const cases[] = {
-		"put", ".put", "java.util.HashMap.", "a.b:", "a.b:0", "a.b:x", "a.[b]", ";"};
-
-	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_method_patterns m = {.count = 0};
-		struct sp_err err = {{0}};
-
-		cr_expect_eq(sp_method_patterns_parse(&m, cases[i], false, 1, &err), -EINVAL, "%s",
-			cases[i]);
-		cr_expect(err.text[0]);
 	}
 }

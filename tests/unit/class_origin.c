@@ -46,10 +46,58 @@ Test(class_origin, jars_beside_sparks_own_are_not_yours)
 	sp_profile_free(p);
 }
 
+/* The jar says whose a class is, where a name would say another; what libraries are inside of the
+ * application's own jar only their names say. */
+Test(class_origin, a_jar_knows_better_than_a_name)
+{
+	static const char *const cases[][2] = {
+		{"io/acme/orders/Enrich", "your code"},
+		{"net/acme/billing/Rates", "your code"},
+		{"com/acme/PythonRunnerPool", "your code"},
+		{"com/acme/FastRow$SpecificPredicate", "your code"},
+		{"io/circe/Parser", "your libraries"},
+		{"net/sf/jsqlparser/Parser", "your libraries"},
+		{"org/apache/spark/sql/kafka010/KafkaSourceRDD", "your libraries"},
+		{"org/apache/spark/streaming/acme/Receiver", "your libraries"},
+		{"org/apache/spark/sql/avro/AvroDeserializer", "your libraries"},
+		{"com/azure/storage/blob/BlobClient", "HDFS/S3"},
+		{"org/apache/iceberg/Scan", "Parquet/ORC"},
+		{"org/apache/spark/sql/execution/SparkPlan", "Spark SQL"},
+	};
+	struct sp_profile *p = sample_profile();
+	struct sp_areas *a;
+
+	cr_assert_eq(sp_areas_new(&a, NULL, NULL), 0);
+	came_from(p, "/opt/spark/jars/spark-core_2.13-4.0.0.jar", "org/apache/spark/SparkEnv");
+	came_from(p, "/opt/spark/jars/spark-sql_2.13-4.0.0.jar",
+		"org/apache/spark/sql/execution/SparkPlan");
+	came_from(p, "/srv/app/0/etl.jar",
+		"io/acme/orders/Enrich\nnet/acme/billing/Rates\ncom/acme/PythonRunnerPool\n"
+		"com/acme/FastRow$SpecificPredicate\nio/circe/Parser\nnet/sf/jsqlparser/Parser\n"
+		"com/azure/storage/blob/BlobClient\norg/apache/spark/streaming/acme/Receiver");
+	came_from(p, "/srv/app/0/org.apache.spark_spark-sql-kafka-0-10_2.13-4.0.0.jar",
+		"org/apache/spark/sql/kafka010/KafkaSourceRDD");
+	came_from(p, "/srv/app/0/org.apache.spark_spark-avro_2.13-4.0.0.jar",
+		"org/apache/spark/sql/avro/AvroDeserializer");
+	came_from(p, "/srv/app/0/org.apache.iceberg_iceberg-spark-runtime-1.5.0.jar",
+		"org/apache/iceberg/Scan");
+	cr_assert_eq(sp_areas_learn(a, p), 0);
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		cr_expect_str_eq(area_of(a, p, cases[i][0], NULL), cases[i][1], "%s", cases[i][0]);
+	sp_areas_free(a);
+	sp_profile_free(p);
+}
+
 Test(class_origin, what_spark_brings_has_areas_of_its_own)
 {
 	static const char *const cases[][3] = {
 		{"dev/ludovic/netlib/blas/Java11BLAS", NULL, "ML/BLAS"},
+		{"org/netlib/blas/Dspr", "dev/ludovic/netlib/blas/Java8BLAS", "ML/BLAS"},
+		{"java/net/Socket$SocketInputStream",
+			"org/apache/spark/api/python/PythonRunner$$anon$3", "JVM-Python exchange"},
+		{"net/razorvine/pickle/Pickler", "org/apache/spark/api/python/SerDeUtil$",
+			"serialisation"},
+		{"java/net/Socket$SocketInputStream", "com/acme/Job", "network"},
 		{"org/rocksdb/RocksDB", NULL, "state store"},
 		{"net/razorvine/pickle/Unpickler", NULL, "serialisation"},
 		{"shaded/parquet/org/apache/thrift/protocol/TCompactProtocol", NULL, "Parquet/ORC"},

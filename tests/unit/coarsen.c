@@ -141,7 +141,7 @@ Test(coarsen, goes_on_until_the_rows_fit)
 		cr_expect_leq(p->row_count, limits[i]);
 		cr_expect_leq(p->row_count, before);
 		before = p->row_count;
-		sp_profile_tell_coarsened(p, text, sizeof(text));
+		sp_profile_describe_coarsened(p, text, sizeof(text));
 		cr_expect_eq(strlen(text) > 0, i > 0);
 		cr_expect_eq(sum_of(p), (uint64_t)EXECUTORS * STAGES * TASKS * SAMPLES * 20000000);
 		expect_stages(p);
@@ -243,6 +243,7 @@ Test(coarsen, rare_stacks_are_cut_and_the_sums_stay)
 	cr_assert_eq(p->note_count, 1);
 	cr_expect(strstr(
 		sp_dict_get_string(p->dict, p->notes[0].text_id, NULL), "1010 different stacks"));
+	sp_profile_free(p);
 }
 
 Test(coarsen, few_stacks_are_left_alone)
@@ -281,6 +282,78 @@ Test(join_tasks, several_executors_say_how_many)
 		}
 		cr_assert_eq(sp_profile_join_tasks(p), 0);
 		cr_expect_str_eq(sp_dict_get_string(p->dict, p->target_id, NULL), cases[i].says);
+		sp_profile_free(p);
+	}
+}
+
+/* Two files of a recording: the task ran when the first ended, and began before the second. */
+Test(merge, a_task_in_two_files_is_one)
+{
+	for (unsigned order = 0; order < 2; order++) {
+		struct sp_task_run first = {.name = {7, 1, 0, 0, 0},
+			.tid = 5,
+			.start_ns = 100,
+			.end_ns = 200,
+			.begun = true};
+		struct sp_task_run second = first, other = first;
+		struct sp_profile *p, *q;
+
+		second.end_ns = 300;
+		second.ended = true;
+		other.name.task_id = 8;
+		cr_assert(sp_profile_new(&p, 1 << 20) == 0 && sp_profile_new(&q, 1 << 20) == 0);
+		cr_assert(sp_profile_event(q, "cpu", SP_UNIT_NS, 1, false) == 0);
+		cr_assert_eq(sp_profile_add_task(p, order ? &second : &first), 0);
+		cr_assert_eq(sp_profile_add_task(q, &other), 0);
+		cr_assert_eq(sp_profile_add_task(q, order ? &first : &second), 0);
+		cr_assert(sp_profile_add(
+				  q, &(struct sp_sample){.task = 2, .count = 1, .weight = 1}) == 0);
+		cr_assert_eq(sp_profile_merge(p, q), 0);
+		cr_assert_eq(p->task_count, 2);
+		cr_expect(p->tasks[0].ended && p->tasks[0].start_ns == 100 &&
+			  p->tasks[0].end_ns == 300);
+		cr_expect_eq(p->rows[0].task, 1);
+		sp_profile_free(p);
+		sp_profile_free(q);
+	}
+}
+
+/* A bucket begins with its first moment, also where it is looked for beside one that was found. */
+Test(timeline, a_moment_on_a_boundary_is_in_the_bucket_behind_it)
+{
+	const uint64_t bucket_ns = SP_TIMELINE_FINEST_NS;
+	const struct sp_timed times[] = {
+		{START, 0}, {START + bucket_ns - 1, 0}, {START + bucket_ns, 0}};
+	struct sp_sample rows[SP_COUNT(times)] = {{0}};
+	struct sp_profile *p;
+
+	cr_assert_eq(sp_profile_new(&p, 1u << 20), 0);
+	cr_assert_eq(sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false), 0);
+	for (unsigned i = 0; i < SP_COUNT(times); i++)
+		rows[i] = (struct sp_sample){.thread = i + 1, .count = 1, .weight = 1};
+	cr_assert_eq(sp_profile_add_many_at(p, rows, times, SP_COUNT(times)), 0);
+	cr_assert_eq(p->bucket_ns, bucket_ns);
+	cr_assert_eq(p->row_count, SP_COUNT(times));
+	for (size_t i = 0; i < p->row_count; i++)
+		cr_expect_eq(p->rows[i].bucket, p->rows[i].thread == 3 ? 1 : 0);
+	sp_profile_free(p);
+}
+
+Test(timeline, buckets_widen_where_the_last_one_ends)
+{
+	for (unsigned behind = 0; behind < 2; behind++) {
+		const uint64_t room_ns = SP_TIMELINE_BUCKETS * SP_TIMELINE_FINEST_NS;
+		struct sp_sample s = {.count = 1, .weight = 1};
+		struct sp_profile *p;
+
+		cr_assert_eq(sp_profile_new(&p, 1u << 20), 0);
+		cr_assert_eq(sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false), 0);
+		cr_assert_eq(sp_profile_add_at(p, &s, START, 0), 0);
+		cr_assert_eq(sp_profile_add_at(p, &s, START + room_ns - 1 + behind, 0), 0);
+		cr_expect_eq(p->bucket_ns, SP_TIMELINE_FINEST_NS << behind);
+		cr_assert_eq(p->row_count, 2);
+		for (size_t i = 0; i < p->row_count; i++)
+			cr_expect_lt(p->rows[i].bucket, SP_TIMELINE_BUCKETS);
 		sp_profile_free(p);
 	}
 }

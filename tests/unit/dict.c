@@ -1,4 +1,5 @@
 #include "dict/dict.h"
+#include "dict/python_thread.h"
 #include "base/cleanup.h"
 
 #include <criterion/criterion.h>
@@ -166,5 +167,45 @@ Test(dict, deep_stacks_are_cut)
 	cr_expect_eq(s->truncated, 1);
 	cr_expect_eq(s->frames[9].bci, INT32_MIN);
 	cr_expect_eq(s->frames[9].line, INT32_MAX);
+	sp_dict_free(d);
+}
+
+/* The group marks Python's threads; the name only where there is no group. */
+Test(dict, threads_of_python_by_group_else_by_name)
+{
+	static const struct {
+		const char *name, *group;
+		enum sp_python_thread want;
+	} cases[] = {
+		{"python-worker-7", "", SP_PYTHON_THREAD_WORKER},
+		{"python-worker-7/8", "", SP_PYTHON_THREAD_WORKER},
+		{"python-daemon-7", "", SP_PYTHON_THREAD_DAEMON},
+		{"python-driver-7", "", SP_PYTHON_THREAD_DRIVER},
+		{"python3.11-7", "", SP_PYTHON_THREAD_NONE},
+		{"python-worker-7", "main", SP_PYTHON_THREAD_NONE},
+		{"Executor task launch worker for task 1", "main", SP_PYTHON_THREAD_NONE},
+		{"any", NULL, SP_PYTHON_THREAD_NONE},
+	};
+	struct sp_dict *d;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *group = cases[i].group;
+		struct sp_thread t = {.tid = (uint32_t)i + 1,
+			.name_id = sp_dict_string(d, cases[i].name, strlen(cases[i].name)),
+			.group_id =
+				group && group[0] ? sp_dict_string(d, group, strlen(group)) : 0};
+
+		cr_expect_eq(sp_python_thread_of(d, sp_dict_thread(d, &t)), cases[i].want, "%s",
+			cases[i].name);
+	}
+	for (int k = SP_PYTHON_THREAD_WORKER; k < SP_PYTHON_THREADS; k++) {
+		const char *group = sp_python_thread_group((enum sp_python_thread)k);
+		struct sp_thread t = {.tid = 99,
+			.name_id = sp_dict_string(d, "x", 1),
+			.group_id = sp_dict_string(d, group, strlen(group))};
+
+		cr_expect_eq(sp_python_thread_of(d, sp_dict_thread(d, &t)), k);
+	}
 	sp_dict_free(d);
 }

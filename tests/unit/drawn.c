@@ -77,6 +77,21 @@ Test(trie, pre_order_and_majority)
 	sp_trie_done(&t);
 }
 
+Test(trie, of_lines_with_as_many_votes_the_first_stays_until_another_one_comes)
+{
+	struct sp_trie t;
+	uint32_t a;
+
+	cr_assert_eq(sp_trie_init(&t), 0);
+	a = sp_trie_child(&t, 0, 7);
+	sp_trie_vote(&t, a, 10, SP_FRAME_C2, 3);
+	sp_trie_vote(&t, a, 20, SP_FRAME_C2, 3);
+	cr_expect_eq(t.nodes[a].line, 10);
+	sp_trie_vote(&t, a, 20, SP_FRAME_C2, 1);
+	cr_expect_eq(t.nodes[a].line, 20);
+	sp_trie_done(&t);
+}
+
 Test(starts, frames_that_threads_start_with)
 {
 	static const struct {

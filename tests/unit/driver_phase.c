@@ -3,23 +3,10 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
+#include "out/findings.h"
 #include "out/phases.h"
 #include "prof/model/timeline.h"
 #include "sample_profile.h"
-
-/* "Class.method" of Java, "+function" of the JVM, "@function (file)" of Python. Leaf first. */
-static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
-{
-	char cls[128];
-	const char *dot = strrchr(name, '.');
-
-	if (name[0] == '+')
-		return native(p, "libjvm.so", name + 1, SP_FRAME_CPP);
-	if (name[0] == '@')
-		return native(p, "", name + 1, SP_FRAME_PYTHON);
-	snprintf(cls, sizeof(cls), "%.*s", (int)(dot - name), name);
-	return java(p, cls, dot + 1, "", SP_FRAME_C2);
-}
 
 #define PARK	 "jdk/internal/misc/Unsafe.park"
 #define TAKE	 "java/util/concurrent/LinkedBlockingQueue.take"
@@ -77,7 +64,14 @@ static const struct {
 	{"idle", "python-driver-7/9", "sleep", {"@run (app.py)"}},
 	{"idle", "python-driver-7", "net",
 		{"@readinto (socket.py)", "@send_command (py4j/java_gateway.py)"}},
+	{"other", "python-driver-7/9", "runnable",
+		{"@select (selectors.py)", "@serve_forever (socketserver.py)"}},
+	{"other", "python-driver-7/9", "running", {"@run (py4j/clientserver.py)"}},
+	{"python", "python-driver-7/9", "running", {"@load (app.py)"}},
+	{"idle", "python-worker-8", "net", {"@main (pyspark/worker.py)"}},
+	{"idle", "python-daemon-8", "poll", {"@manager (pyspark/daemon.py)"}},
 	{"python_decode", "python-driver-7", "running", {"@loads (pyspark/serializers.py)"}},
+	{"listing_job", "Thread-4", "lock", {PARK, RUNJOB, LISTING, QUERY ".lazyAnalyzed", PY4J}},
 };
 
 static void free_work(struct sp_driver_work_of **w)
@@ -250,6 +244,87 @@ Test(driver_phase, markdown_has_the_phases)
 	cr_expect(strstr(b, "| 7 | 3 s | a\\|b | waiting for jobs 2 s, analysis"), "%s", b);
 	sp_sink_done(&sink);
 	sp_profile_free(p);
+}
+
+/* On a machine that others use up, planning is not what is slow. */
+Test(driver_phase, a_gap_without_a_core_says_so)
+{
+	for (int without = 0; without < 2; without++) {
+		struct sp_profile *p = driver_profile(5000);
+		struct sp_findings f;
+		const char *says;
+
+		add(p, 0, 0, 4000);
+		for (size_t i = 0; without && i < p->row_count; i++)
+			p->rows[i].state = sp_dict_string(p->dict, "runnable", 8);
+		cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
+		cr_assert_eq(f.count, 1);
+		says = sp_buf_str(&f.list[0].says);
+		cr_expect(strstr(says, "No job ran for 5 s of 5 s"), "%s", says);
+		cr_expect_eq(
+			strstr(says, ". Its threads had no core for 100 % of their time") != NULL,
+			without, "%s", says);
+		sp_findings_done(&f);
+		sp_profile_free(p);
+	}
+}
+
+Test(driver_phase, the_advice_is_about_what_took_most)
+{
+	static const struct {
+		size_t number;
+		const char *advice;
+	} all[] = {{0, "build a plan once"}, {1, "list fewer files: "}, {6, "take fewer rows"},
+		{21, "let tasks do what the driver's own"}};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		struct sp_profile *p = driver_profile(5000);
+		struct sp_findings f;
+		unsigned k = 0;
+
+		add(p, all[i].number, 0, 4000);
+		cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
+		while (k < f.count && strcmp(f.list[k].rule, "driver-gap") != 0)
+			k++;
+		cr_assert_lt(k, f.count, "case %zu", i);
+		cr_expect_eq(strncmp(f.list[k].advice, all[i].advice, strlen(all[i].advice)), 0,
+			"case %zu: %s", i, f.list[k].advice);
+		sp_findings_done(&f);
+		sp_profile_free(p);
+	}
+}
+
+/* 20 % of the recording, by jobs or in the driver itself; jobs that list files are jobs. */
+Test(driver_phase, files_that_are_listed_are_named_from_the_bound_on)
+{
+	static const struct {
+		size_t number;
+		uint64_t ms;
+		const char *says;
+	} all[] = {{SP_COUNT(cases) - 1, 1500, "15 % of the time; for 1.5 s of it by jobs"},
+		{SP_COUNT(cases) - 1, 2500, "25 % of the time; for 2.5 s of it by jobs"},
+		{1, 2500, "25 % of the time"}, {4, 2500, NULL}};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		struct sp_profile *p = driver_profile(10000);
+		bool expected = i == 1 || i == 2, found = false;
+		struct sp_findings f;
+
+		add(p, all[i].number, 0, all[i].ms);
+		cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
+		for (unsigned k = 0; k < f.count; k++) {
+			if (strcmp(f.list[k].rule, "listing") == 0) {
+				found = true;
+				cr_expect(strstr(sp_buf_str(&f.list[k].says), all[i].says), "%s",
+					sp_buf_str(&f.list[k].says));
+			}
+			cr_expect(strcmp(f.list[k].rule, "driver-gap") != 0 || i == 2,
+				"jobs ran, or nothing: %s", sp_buf_str(&f.list[k].says));
+		}
+		cr_expect_eq(found, expected, "case %zu", i);
+		sp_findings_done(&f);
+		sp_profile_free(p);
+	}
 }
 
 Test(driver_phase, others_have_no_phases)

@@ -1,8 +1,12 @@
 /* The words of Spark's REST API: addresses, and what is taken of answers. */
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "spark/driver_rest_parse.h"
+#include "spark/plan_graph.h"
 
 Test(driver_rest, addresses_to_try)
 {
@@ -92,4 +96,46 @@ Test(driver_rest, answers_may_be_anything)
 			cr_expect_not(sp_driver_rest_parse_job(texts[i], n, &a), "%s", texts[i]);
 			cr_expect_not(sp_driver_rest_parse_sql(texts[i], n, &a), "%s", texts[i]);
 		}
+}
+
+/* Nodes come with the highest number first; a broadcast side is a class of its own. */
+static const char graph[] =
+	"{\"id\":3,\"status\" : \"RUNNING\",\"nodes\":["
+	"{\"nodeId\":9,\"nodeName\":\"Range\",\"wholeStageCodegenId\":1},"
+	"{\"nodeId\":8,\"nodeName\":\"WholeStageCodegen (1)\"},"
+	"{\"nodeId\":7,\"nodeName\":\"BroadcastExchange\"},"
+	"{\"nodeId\":6,\"nodeName\":\"Scan parquet default.sales\",\"wholeStageCodegenId\":2},"
+	"{\"nodeId\":5,\"nodeName\":\"BroadcastHashJoin\",\"wholeStageCodegenId\":2},"
+	"{\"nodeId\":4,\"nodeName\":\"HashAggregate\",\"wholeStageCodegenId\" : 2},"
+	"{\"nodeId\":3,\"nodeName\":\"WholeStageCodegen (2)\"},"
+	"{\"nodeId\":2,\"nodeName\":\"Sort\",\"wholeStageCodegenId\":4},"
+	"{\"nodeId\":1,\"nodeName\":\"Filter\",\"wholeStageCodegenId\":4}],"
+	"\"edges\":[{\"fromId\":5,\"toId\":4},{\"fromId\":6,\"toId\":5},{\"fromId\":7,\"toId\":5},"
+	"{\"fromId\":9,\"toId\":7}]}";
+
+Test(driver_rest, operators_of_generated_classes)
+{
+	bool running = false;
+	SP_AUTO_FREE char *text = sp_plan_graph_pipelines(graph, sizeof(graph) - 1, &running);
+
+	cr_expect(running);
+	/* two classes with one number, as subqueries have them, are not told apart */
+	cr_expect_str_eq(text, "1 Range\n2 HashAggregate ← BroadcastHashJoin ← Scan\n4 \n");
+}
+
+Test(driver_rest, a_plan_graph_may_be_anything)
+{
+	static const char loop[] =
+		"{\"nodes\":[{\"nodeId\":1,\"nodeName\":\"A\",\"wholeStageCodegenId\":1},"
+		"{\"nodeId\":2,\"nodeName\":\"B\",\"wholeStageCodegenId\":1},"
+		"{\"nodeId\":3,\"nodeName\":\"C\",\"wholeStageCodegenId\":1}],"
+		"\"edges\":[{\"fromId\":1,\"toId\":2},{\"fromId\":2,\"toId\":1},"
+		"{\"fromId\":1,\"toId\":3},{\"fromId\":7,\"toId\":x},{}]}";
+	bool running = true;
+
+	for (size_t n = 0; n < sizeof(graph); n++)
+		free(sp_plan_graph_pipelines(graph, n, &running));
+	free(sp_plan_graph_pipelines(loop, sizeof(loop) - 1, &running));
+	cr_expect_not(running);
+	cr_expect_null(sp_plan_graph_pipelines("[{}]", 4, &running));
 }

@@ -1,5 +1,5 @@
 /* Names of functions from a file's symbol table: of this very program. */
-#include "collect/elf_symtab.h"
+#include "host/elf_symtab.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

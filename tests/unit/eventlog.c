@@ -287,6 +287,58 @@ Test(eventlog, names_each_attempt_of_a_stage)
 	sp_stage_names_done(&names);
 }
 
+#define NODE(name, children) \
+	"{\"nodeName\":\"" name "\",\"simpleString\":\"\",\"children\":[" children "]}"
+#define PLAN(kind, children)                                                   \
+	"{\"Event\":\"org.apache.spark.sql.execution.ui.SparkListenerSQL" kind \
+	"\",\"executionId\":12,\"sparkPlanInfo\":" NODE("AdaptiveSparkPlan", children) "}\n"
+
+/* Numbers of generated classes are in the plan that runs; a subquery has its own, from 1 on. */
+Test(eventlog, knows_what_is_fused_into_generated_code)
+{
+	static const char text[] = PLAN("ExecutionStart", NODE("HashAggregate", "")) PLAN(
+		"AdaptiveExecutionUpdate",
+		NODE("WholeStageCodegen (9)", NODE("Sort", ""))) PLAN("AdaptiveExecutionUpdate",
+		NODE("WholeStageCodegen (3)",
+			NODE("HashAggregate",
+				NODE("Project",
+					NODE("SortMergeJoin",
+						NODE("InputAdapter",
+							NODE("Exchange",
+								NODE("WholeStageCodegen (1)",
+									NODE("Filter",
+										"")))) "," NODE("In"
+												"pu"
+												"tA"
+												"da"
+												"pt"
+												"e"
+												"r",
+							NODE("WholeStageCodegen (2)",
+								NODE("Scan parquet a.b",
+									""))))))) "," NODE("WholeSt"
+											   "ageCode"
+											   "gen "
+											   "(1)",
+			NODE("Range", "")));
+	struct sp_stage_names names = {0};
+	struct sp_profile *p = sample_profile();
+	const struct sp_stage *s;
+	struct sp_err err;
+	uint32_t missing;
+
+	cr_assert_eq(read_log(log_text, &names, &err), 0, "%s", err.text);
+	cr_assert_eq(read_log(text, &names, &err), 0, "%s", err.text);
+	cr_assert_eq(sp_profile_add_task(p, &(struct sp_task_run){.name = {0, 7, 0, 0, 0}}), 0);
+	cr_assert(sp_stage_names_apply(&names, p, &missing) > 0);
+	s = sp_profile_find_stage(p, 0, 7, 0);
+	cr_assert(s);
+	cr_expect_str_eq(sp_dict_get_string(p->dict, s->pipelines, NULL),
+		"1 \n2 Scan\n3 HashAggregate ← Project ← SortMergeJoin\n");
+	sp_profile_free(p);
+	sp_stage_names_done(&names);
+}
+
 /* A cut stream gives what it has whole, and that is said. */
 Test(eventlog, cut_ones_are_known_as_such)
 {

@@ -3,89 +3,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "out/findings.h"
 #include "base/cleanup.h"
 #include "out/out.h"
-#include "prof/model/tasks.h"
-#include "sample_profile.h"
-
-#define S 1000000000ull
-
-static struct sp_profile *wall_profile(void)
-{
-	struct sp_profile *p;
-
-	cr_assert_eq(sp_profile_new(&p, 16u << 20), 0);
-	sp_profile_event(p, "wall", SP_UNIT_NS, 10000000, true);
-	p->duration_ns = 60 * S;
-	return p;
-}
-
-static uint32_t add_task(struct sp_profile *p, int64_t tid, int32_t stage, uint64_t took_ns)
-{
-	struct sp_task_run t = {
-		.name = {tid, stage, 0, 0, 0}, .end_ns = took_ns, .begun = true, .ended = true};
-
-	cr_assert_eq(sp_profile_add_task(p, &t), 0);
-	return (uint32_t)p->task_count;
-}
-
-static uint32_t stack_of(struct sp_profile *p, const char *cls, const char *name)
-{
-	struct sp_frame_ref f[] = {
-		native(p, "libjvm.so", "SafepointSynchronize::block", SP_FRAME_CPP),
-		java(p, cls, name, "()V", SP_FRAME_C2),
-		java(p, "org/apache/spark/scheduler/Task", "run", "()V", SP_FRAME_C1),
-		java(p, "org/apache/spark/executor/Executor$TaskRunner", "run", "()V",
-			SP_FRAME_C1)};
-	bool gc = strcmp(name, "collected") == 0;
-
-	return sp_dict_stack(p->dict, gc ? f : f + 1, gc ? 4 : 3, 0);
-}
-
-static void add_time(
-	struct sp_profile *p, uint32_t task, uint32_t stack, const char *state, uint64_t weight)
-{
-	struct sp_sample x = {.stack = stack,
-		.thread = thread(p, "worker", 100 + task),
-		.state = str(p, state),
-		.count = weight / 10000000,
-		.weight = weight,
-		.task = task};
-
-	cr_assert_eq(sp_profile_add(p, &x), 0);
-}
-
-/* Twelve tasks of stage 3, which compute; all take the same time. */
-static struct sp_profile *healthy(void)
-{
-	struct sp_profile *p = wall_profile();
-
-	for (int i = 0; i < 12; i++) {
-		uint32_t t = add_task(p, i, 3, 2 * S);
-
-		add_time(p, t, stack_of(p, "com/acme/Job", "work"), "running", 2 * S);
-	}
-	return p;
-}
-
-/* The finding of @rule; its words are left in @says. */
-static bool finds(struct sp_profile *p, const char *rule, char *says, size_t size)
-{
-	struct sp_findings f;
-	bool found = false;
-
-	cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
-	says[0] = 0;
-	for (unsigned i = 0; i < f.count; i++) {
-		if (strcmp(f.list[i].rule, rule) != 0)
-			continue;
-		found = true;
-		snprintf(says, size, "%s", sp_buf_str(&f.list[i].says));
-	}
-	sp_findings_done(&f);
-	return found;
-}
+#include "finding_profile.h"
 
 Test(findings, a_healthy_job_has_none)
 {
@@ -142,6 +62,20 @@ Test(findings, a_wait_is_named_from_its_bound_on)
 		0.35, true);
 	check_wait("launch", "org/apache/spark/executor/Executor$TaskRunner", "run", "running",
 		0.25, false);
+}
+
+/* Whatever a task does when it gets no core: that is the reason. */
+Test(findings, without_a_core_neither_launch_nor_compilation_is_slow)
+{
+	static const char *const slow[][3] = {
+		{"launch", "org/apache/spark/executor/Executor$TaskRunner", "run"},
+		{"codegen", "org/codehaus/janino/UnitCompiler", "compile"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(slow); i++) {
+		check_wait("no-core", slow[i][1], slow[i][2], "runnable", 0.60, true);
+		check_wait(slow[i][0], slow[i][1], slow[i][2], "runnable", 0.60, false);
+	}
 }
 
 Test(findings, an_area_of_work_is_named_from_its_bound_on)
@@ -229,19 +163,6 @@ Test(findings, fewer_cores_are_no_advice_for_one_task_at_a_time)
 	check_advice(11 * S, false);
 }
 
-Test(findings, a_lock_names_who_waits)
-{
-	struct sp_profile *p = healthy();
-	char says[512];
-
-	for (uint32_t t = 1; t <= 12; t++)
-		add_time(p, t, stack_of(p, "com/acme/Cache", "get"), "lock", S);
-	cr_assert(finds(p, "lock", says, sizeof(says)));
-	cr_expect(strstr(says, "for 12 s, 33 % of all task time"), "%s", says);
-	cr_expect(strstr(says, "com.acme.Cache.get"), "%s", says);
-	sp_profile_free(p);
-}
-
 /* Eleven tasks of @other and one of @slow in a stage. */
 static struct sp_profile *skewed(
 	uint64_t other, uint64_t slow, const char *method, const char *state)
@@ -270,21 +191,51 @@ Test(findings, a_straggler_is_named_with_what_it_does_differently)
 	p = skewed(2 * S, 30 * S, "work", "running");
 	cr_assert(finds(p, "straggler", says, sizeof(says)));
 	cr_expect(strstr(says, "15.0 times the median of 12 that finished"), "%s", says);
-	cr_expect(strstr(says, "more data"), "%s", says);
+	cr_expect(strstr(says, "It spends its time on the same kinds of work as the others, and "
+			       "computes 15 times as long as they do on average: it may have "
+			       "more data"),
+		"%s", says);
+	sp_profile_free(p);
+	/* two of the keys are hot; the first task of a cold JVM is long over */
+	for (int cold = 0; cold < 2; cold++) {
+		struct sp_task_run t = {.name = {90, 8, 0, 12, 0},
+			.start_ns = cold ? 0 : 9 * S,
+			.end_ns = cold ? 20 * S : 29 * S,
+			.begun = true,
+			.ended = true};
+
+		p = skewed(2 * S, 30 * S, "work", "running");
+		cr_assert_eq(sp_profile_add_task(p, &t), 0);
+		cr_assert(finds(p, "straggler", says, sizeof(says)));
+		cr_expect(strstr(says,
+				  cold ? "waits for one task: TID 79 took 30"
+				       : "waits for 2 of its tasks. The longest: TID 79 took 30"),
+			"%s", says);
+		sp_profile_free(p);
+	}
+	/* no core: that is not data */
+	p = skewed(2 * S, 30 * S, "work", "runnable");
+	cr_assert(finds(p, "straggler", says, sizeof(says)));
+	cr_expect(strstr(says, ". 100 % of its time it waits for a core, of the other tasks' 0 %"),
+		"%s", says);
+	cr_expect(!strstr(says, "more data"), "%s", says);
 	sp_profile_free(p);
 	p = skewed(2 * S, 3 * S, "work", "running");
 	cr_expect(!finds(p, "straggler", says, sizeof(says)), "%s", says);
 	sp_profile_free(p);
 }
 
-static struct sp_profile *many(int tasks, uint64_t each)
+/* @waits: of each, without a core. */
+static struct sp_profile *many(int tasks, uint64_t each, uint64_t waits)
 {
 	struct sp_profile *p = wall_profile();
 
 	for (int i = 0; i < tasks; i++) {
 		uint32_t t = add_task(p, i, 2, each);
 
-		add_time(p, t, stack_of(p, "com/acme/Job", "work"), "running", each);
+		add_time(p, t, stack_of(p, "com/acme/Job", "work"), "running", each - waits);
+		if (waits)
+			add_time(p, t, stack_of(p, "com/acme/Job", "work"), "runnable", waits);
 	}
 	return p;
 }
@@ -293,60 +244,68 @@ Test(findings, tiny_tasks_are_many_and_short)
 {
 	static const struct {
 		int tasks;
-		uint64_t each;
+		uint64_t each, waits;
 		bool expected;
-	} cases[] = {{300, 20000000, true}, {300, 60000000, false}, {150, 20000000, false}};
+	} cases[] = {{300, 20000000, 0, true}, {300, 60000000, 0, false}, {150, 20000000, 0, false},
+		{300, 200000000, 160000000, true}, {300, 200000000, 140000000, false}};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_profile *p = many(cases[i].tasks, cases[i].each);
+		struct sp_profile *p = many(cases[i].tasks, cases[i].each, cases[i].waits);
 		char says[512];
 
 		cr_expect_eq(
 			finds(p, "tiny-tasks", says, sizeof(says)), cases[i].expected, "%zu", i);
+		if (cases[i].expected)
+			cr_expect_eq(!strstr(says, "; for 80 % of their time they had no core"),
+				!cases[i].waits, "%s", says);
 		sp_profile_free(p);
 	}
 }
 
-static struct sp_frame_ref python(
-	struct sp_profile *p, const char *file, const char *name, int line)
+/* A job that runs three times: one sentence, not three. */
+Test(findings, stages_of_tiny_tasks_are_told_together)
 {
-	struct sp_method m = {
-		.class_id = str(p, file), .name_id = str(p, name), .native = SP_NATIVE_PYTHON};
+	struct sp_profile *p = many(300, 20000000, 0);
+	char says[512];
 
-	return (struct sp_frame_ref){sp_dict_method(p->dict, &m), line, -1, SP_FRAME_PYTHON};
+	for (int i = 0; i < 600; i++) {
+		uint32_t t = add_task(p, 300 + i, i < 300 ? 4 : 6, 20000000);
+
+		add_time(p, t, stack_of(p, "com/acme/Job", "work"), "running", 20000000);
+	}
+	cr_assert(finds(p, "tiny-tasks", says, sizeof(says)));
+	cr_expect(strstr(says, "900 tasks in 3 stages, of a median of 20 ms each; most of it in "
+			       "stage"),
+		"%s", says);
+	sp_profile_free(p);
 }
 
-/* Twelve tasks whose workers are in @state in a function of job.py. */
-static struct sp_profile *in_python(const char *state)
+/* Of twelve tasks of two seconds, and one that was tried before. */
+Test(findings, what_is_done_once_more_is_told)
 {
-	struct sp_profile *p = healthy();
-	uint32_t stack = sp_dict_stack(p->dict,
-		(struct sp_frame_ref[]){python(p, "re/__init__.py", "compile", 251),
-			python(p, "job.py", "clean", 17),
-			python(p, "pyspark/worker.py", "process", 9)},
-		3, 0);
-
-	for (uint32_t t = 1; t <= 12; t++)
-		add_time(p, t, stack, state, 2 * S);
-	return p;
-}
-
-Test(findings, a_slow_udf_has_its_function_and_line)
-{
-	static const char *const cases[][3] = {
-		{"running", "python", "python-blocked"}, {"sleep", "python-blocked", "python"}};
+	static const struct {
+		int32_t attempt, stage_attempt;
+		uint64_t took;
+		bool expected;
+	} cases[] = {{2, 0, 2 * S, true}, {0, 1, 2 * S, true}, {0, 0, 2 * S, false},
+		{1, 0, S / 2, false}};
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		struct sp_profile *p = in_python(cases[i][0]);
+		struct sp_profile *p = healthy();
+		struct sp_task_run t = {
+			.name = {50, 3, cases[i].stage_attempt, 1, cases[i].attempt},
+			.end_ns = cases[i].took,
+			.begun = true,
+			.ended = true};
 		char says[512];
 
-		cr_expect(!finds(p, cases[i][2], says, sizeof(says)), "%s", says);
-		cr_assert(finds(p, cases[i][1], says, sizeof(says)));
-		cr_expect(strstr(says, "clean (job.py) has 100 % of it, most of that at line 17"),
-			"%s", says);
-		cr_expect(strstr(says, "In there compile (re/__init__.py) has 100 % of it, most of "
-				       "that at line 251"),
-			"%s", says);
+		cr_assert_eq(sp_profile_add_task(p, &t), 0);
+		add_time(p, (uint32_t)p->task_count, stack_of(p, "com/acme/Job", "work"), "running",
+			cases[i].took);
+		cr_expect_eq(finds(p, "retries", says, sizeof(says)), cases[i].expected, "%zu: %s",
+			i, says);
+		cr_expect(!cases[i].expected || strstr(says, "for 2 s, 8 % of all task time"), "%s",
+			says);
 		sp_profile_free(p);
 	}
 }
@@ -358,16 +317,61 @@ static void add_point(struct sp_series *s, uint64_t value)
 	s->cap = s->count;
 }
 
+/* The machine has two cores and is busy; who has them? A core of Python is half of the machine. */
+Test(findings, who_has_the_cores_is_said_where_it_is_known)
+{
+	static const struct {
+		uint64_t jvm, python, cores; /* percent of all cores, of one; how many */
+		bool several;
+		const char *says, *advice;
+	} cases[] = {
+		{90, 0, 2, false, "10 % was for other processes", "fewer spark.executor.cores"},
+		{10, 0, 2, false, "90 % was for other processes",
+			"fewer neighbours on the node, or"},
+		{10, 160, 2, false, "10 % was for other processes", "fewer spark.executor.cores"},
+		{10, 0, 0, false, "", "fewer spark.executor.cores"},
+		{10, 0, 2, true, "", "fewer spark.executor.cores"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p = many(12, 2 * S, S);
+		struct sp_findings f;
+
+		p->several = cases[i].several;
+		add_point(&p->series[SP_SERIES_CPU_MACHINE], 100000);
+		add_point(&p->series[SP_SERIES_CPU_JVM], cases[i].jvm * 1000);
+		add_point(&p->series[SP_SERIES_PY_CPU], cases[i].python * 1000);
+		add_point(&p->series[SP_SERIES_CORES], cases[i].cores);
+		cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
+		cr_assert_eq(f.count, 1);
+		cr_expect(strstr(sp_buf_str(&f.list[0].says), cases[i].says), "%s",
+			sp_buf_str(&f.list[0].says));
+		cr_expect_eq(
+			!strstr(sp_buf_str(&f.list[0].says), "other processes"), !cases[i].says[0]);
+		cr_expect(strstr(f.list[0].advice, cases[i].advice), "%s", f.list[0].advice);
+		sp_findings_done(&f);
+		sp_profile_free(p);
+	}
+}
+
+/* Of 1,000 MB; nothing is said of workers that have a tenth or less: what is full then is the JVM.
+ */
 Test(findings, python_memory_near_the_limit)
 {
-	for (int full = 0; full < 2; full++) {
+	static const struct {
+		unsigned used, python;
+		bool expected;
+	} cases[] = {{950, 400, true}, {880, 400, false}, {950, 90, false}};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_profile *p = healthy();
 		char says[512];
 
 		add_point(&p->series[SP_SERIES_MEM_LIMIT], 1000u << 20);
-		add_point(&p->series[SP_SERIES_MEM_USED], (full ? 950u : 800u) << 20);
-		add_point(&p->series[SP_SERIES_PY_PSS], 400u << 20);
-		cr_expect_eq(finds(p, "python-memory", says, sizeof(says)), full, "%s", says);
+		add_point(&p->series[SP_SERIES_MEM_USED], cases[i].used << 20);
+		add_point(&p->series[SP_SERIES_PY_PSS], cases[i].python << 20);
+		cr_expect_eq(finds(p, "python-memory", says, sizeof(says)), cases[i].expected, "%s",
+			says);
 		sp_profile_free(p);
 	}
 }
@@ -418,7 +422,7 @@ Test(findings, seven_at_most_and_the_costliest_first)
 
 Test(findings, markdown_is_short_and_nothing_in_it_is_markup)
 {
-	struct sp_profile *p = many(300, 20000000);
+	struct sp_profile *p = many(300, 20000000, 0);
 	struct sp_sink s;
 	size_t lines = 0;
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "host/bury.h"
-#include "host/list_dir.h"
+#include "base/list_dir.h"
 #include "host/own_heap.h"
 #include "host/own_sort.h"
 #include "host/own_thread.h"

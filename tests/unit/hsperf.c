@@ -3,6 +3,7 @@
 #include "proc/hsperf.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/perfdata.h"
 
 #include <errno.h>
 
@@ -56,6 +57,41 @@ Test(hsperf, strings_are_found_by_name)
 	cr_expect_str_eq(h.vm_args, "-Xmx512m -XX:-EnableDynamicAgentLoading");
 	cr_expect_eq(h.capabilities[0], '1');
 	cr_expect_str_eq(h.class_path, "");
+}
+
+struct longs {
+	unsigned n;
+	uint64_t value;
+};
+
+static void count_long(void *ctx, const struct sp_perfdata_entry *e)
+{
+	struct longs *to = ctx;
+
+	if (e->type != 'J' || e->elements)
+		return;
+	to->n++;
+	memcpy(&to->value, e->data, sizeof(to->value));
+	cr_expect_str_eq(e->name, "sun.os.hrt.frequency");
+}
+
+/* What the agent reads in the JVM's memory; a scalar that is cut is none. */
+Test(hsperf, longs_are_found_whole_or_not_at_all)
+{
+	for (uint32_t cut = 0; cut < 2; cut++) {
+		SP_AUTO_BUF struct sp_buf b;
+		struct longs found = {0};
+		size_t at;
+
+		make(&b);
+		at = b.len;
+		add_entry(&b, "sun.os.hrt.frequency", 'J', "1234567");
+		put32(b.data + at + 8, 0);
+		put32(b.data + at + 16, 48 + 4 * cut);
+		cr_expect_eq(sp_perfdata_each(b.data, b.len, count_long, &found), 0);
+		cr_expect_eq(found.n, 1 - cut);
+		cr_expect(cut || memcmp(&found.value, "1234567", 8) == 0);
+	}
 }
 
 Test(hsperf, unfinished_and_foreign_files_are_refused)

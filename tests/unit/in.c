@@ -176,6 +176,59 @@ Test(in, pprof_comes_back_with_its_events_threads_and_states)
 	}
 }
 
+static uint64_t take_varint(const uint8_t **at)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		v |= (uint64_t)(**at & 0x7f) << shift;
+		if (!(*(*at)++ & 0x80))
+			return v;
+	}
+}
+
+/* Calls @found with each field of a message that is number @field and has bytes. */
+static void each_field(const uint8_t *at, const uint8_t *end, unsigned field,
+	void (*found)(const uint8_t *at, const uint8_t *end))
+{
+	while (at < end) {
+		uint64_t tag = take_varint(&at), value = take_varint(&at);
+
+		if ((tag & 7) != 2)
+			continue;
+		if (tag >> 3 == field)
+			found(at, at + value);
+		at += value;
+	}
+}
+
+static unsigned packed_lists;
+
+static void count_values(const uint8_t *at, const uint8_t *end)
+{
+	unsigned n = 0;
+
+	for (; at < end; n++)
+		take_varint(&at);
+	cr_expect_eq(n, 2 * 2, "%u values of two events", n);
+	packed_lists++;
+}
+
+static void values_of_sample(const uint8_t *at, const uint8_t *end)
+{
+	each_field(at, end, 2, count_values);
+}
+
+/* sample_type has a count and a weight for each event: a sample has as many values. */
+Test(in, pprof_samples_have_as_many_values_as_there_are_types)
+{
+	SP_AUTO_BUF struct sp_buf b = pprof_of_sample(false);
+	const uint8_t *at = (const uint8_t *)b.data;
+
+	each_field(at, at + b.len, 2, values_of_sample);
+	cr_expect_gt(packed_lists, 4);
+}
+
 /* Whatever comes in: a profile or a sentence, and nothing else. */
 static void try(const void *data, size_t n)
 {

@@ -1,6 +1,8 @@
 /* The JFR writer: the file is looked at as a killed writer would have left it after each write and
  * in the middle of each. */
 #include "jfr_kit.h"
+#include "base/cleanup.h"
+#include "jfr/concat.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -154,6 +156,69 @@ Test(jfr, flush_larger_than_two_megabytes)
 	close(fd);
 }
 
+/* An event with a text of @len bytes. */
+static void setting(struct sp_jfrw *w, size_t len)
+{
+	static char text[32 << 10];
+
+	memset(text, 'x', len);
+	text[len] = 0;
+	sp_jfrw_event(w, SP_JFR_ACTIVE_SETTING,
+		(const union sp_jfr_val[]){{1}, {1}, {.s = "name"}, {.s = text}});
+}
+
+/* Texts of all lengths around the one at which the event's bound is what is left of the buffer. */
+Test(jfr, an_event_that_just_fits_into_the_buffer_is_written)
+{
+	enum { BUFFER = 64 << 10, BESIDE = 200 }; /* bytes of its bound beside the text, at most */
+	struct sp_jfrw_cfg cfg = {.buffer = BUFFER};
+	int fd = memory_file(NULL, 0);
+	struct sp_dict *d;
+	struct sp_jfrw *w;
+	struct found f;
+	struct sp_err err;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	cr_assert_eq(sp_jfrw_new(&w, fd, d, &cfg, &err), 0, "%s", err.text);
+	for (unsigned beside = 0; beside < BESIDE; beside++) {
+		uint64_t before;
+
+		cr_assert_eq(sp_jfrw_flush(w), 0);
+		before = sp_jfrw_bytes(w);
+		setting(w, 20000);
+		setting(w, 20000);
+		setting(w, BUFFER - (size_t)(sp_jfrw_bytes(w) - before) - beside);
+	}
+	cr_assert_eq(sp_jfrw_close(w), 0);
+	sp_dict_free(d);
+	cr_assert_eq(read_fd(fd, &f, NULL, &err), 0, "%s", err.text);
+	cr_expect_eq(f.settings, 3 * BESIDE, "%lu", f.settings);
+	close(fd);
+}
+
+/* A library in the root directory: what stands before its slash is no name. */
+Test(jfr, a_name_that_begins_with_its_only_slash_is_in_no_package)
+{
+	int fd = memory_file(NULL, 0);
+	struct sp_jfrw_cfg cfg = {0};
+	struct sp_frame_ref f = {.type = SP_FRAME_NATIVE};
+	struct sp_dict *d;
+	struct sp_jfrw *w;
+	struct sp_err err;
+
+	cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+	cr_assert_eq(sp_jfrw_new(&w, fd, d, &cfg, &err), 0, "%s", err.text);
+	f.method =
+		sp_dict_method(d, &(struct sp_method){.class_id = script_string(d, "/libx.so", 0),
+					  .name_id = script_string(d, "f", 0),
+					  .native = 1});
+	sp_jfrw_sample(w, sp_clock_mono_ns(), 0, sp_dict_stack(d, &f, 1, 0), SP_STATE_RUNNING);
+	cr_assert_eq(sp_jfrw_close(w), 0);
+	cr_expect_eq(sp_dict_strings(d), 2, "no third one, of a package");
+	sp_dict_free(d);
+	close(fd);
+}
+
 Test(jfr, many_constants_are_written_in_pieces)
 {
 	int fd = memory_file(NULL, 0);
@@ -259,3 +324,40 @@ Test(jfr, refuses_what_it_cannot_patch)
 }
 
 /* A small recording to damage. */
+
+/* Two recordings with a separator between them are one that every reader takes. */
+Test(jfr, concatenated_recordings_are_one)
+{
+	SP_AUTO_CLOSE int a = memfd_create("a", MFD_CLOEXEC), b = memfd_create("b", MFD_CLOEXEC);
+	struct found one, two, both;
+	struct sp_jfr_stats stats;
+	struct sp_err err;
+	uint8_t *all;
+	off_t len;
+
+	cr_assert_eq(record(a, 3, 5, 4, 2, false), 0);
+	cr_assert_eq(record(b, 2, 5, 4, 0, false), 0);
+	cr_assert_eq(read_fd(a, &one, &stats, &err), 0);
+	cr_assert_eq(read_fd(b, &two, &stats, &err), 0);
+	cr_assert_eq(sp_jfr_concat_zero_durations(b), 0);
+	lseek(a, 0, SEEK_END);
+	cr_assert_eq(sp_jfr_concat_separator(a, b), 0);
+	cr_assert_eq(sp_jfr_concat_append(b, a), 0);
+	len = lseek(a, 0, SEEK_END);
+	all = malloc((size_t)len);
+	cr_assert_eq(pread(a, all, (size_t)len, 0), len);
+	cr_expect_null(strict(all, (size_t)len));
+	free(all);
+	cr_assert_eq(read_fd(a, &both, &stats, &err), 0, "%s", err.text);
+	cr_expect_eq(both.cpu, one.cpu + two.cpu);
+	cr_expect_gt(two.cpu, 0);
+	cr_expect_eq(both.no_stack, 0);
+}
+
+Test(jfr, durations_of_what_is_no_recording_are_left)
+{
+	uint8_t junk[200] = {'F', 'L', 'R', 0};
+	SP_AUTO_CLOSE int fd = memory_file(junk, sizeof(junk));
+
+	cr_expect_eq(sp_jfr_concat_zero_durations(fd), -EBADMSG, "a size of 0");
+}

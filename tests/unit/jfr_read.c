@@ -1,4 +1,6 @@
 /* The JFR reader and rewriter, over whole, cut and damaged recordings. */
+#include "base/hash.h"
+#include "jfr/resolve.h"
 #include "jfr/rewrite.h"
 #include "jfr/string_decode.h"
 #include "jfr_kit.h"
@@ -107,6 +109,103 @@ Test(jfr_reader, names_the_damaged_place_and_reads_the_rest)
 		"not a recording at all, whatever it may be, and long enough to hold a header", 76);
 	cr_expect_eq(read_fd(fd, &f, NULL, &err), -EBADMSG);
 	close(fd);
+}
+
+/* A hash over events in their order. */
+struct digest {
+	uint64_t hash, events;
+	bool whole; /* all fields are read, not only those that are picked */
+};
+
+static int want_samples(void *ctx, const char *type)
+{
+	return strcmp(type, "jdk.ExecutionSample") == 0	       ? 1
+	       : strcmp(type, "profiler.WallClockSample") == 0 ? 2
+	       : strcmp(type, "jdk.ResidentSetSize") == 0      ? 3
+							       : 0;
+}
+
+static const char *const *pick_fields(void *ctx, int wanted)
+{
+	static const char *const none[] = {NULL}, *const wall[] = {"timeSpan", "", "samples", NULL};
+
+	return wanted == 2 ? wall : wanted == 1 ? none : NULL;
+}
+
+static int digest_event(void *ctx, const struct sp_jfr_event *e)
+{
+	struct digest *d = ctx;
+	const struct sp_jfr_value *span = sp_jfr_value_of(e, "timeSpan");
+	const struct sp_jfr_value *samples = sp_jfr_value_of(e, "samples");
+	const uint64_t v[] = {(uint64_t)e->wanted, e->start_ns, e->duration_ns, e->thread, e->state,
+		e->stack, span ? span->u : e->picked[0], samples ? samples->u : e->picked[2],
+		e->picked[1] | e->picked[3]};
+
+	d->hash = (d->hash ^ sp_hash_bytes(v, sizeof(v))) * 0x9e3779b97f4a7c15ull;
+	d->events++;
+	cr_assert(e->wanted != 2 || !d->whole || span);
+	return 0;
+}
+
+static struct digest digest_of(int fd, bool whole, struct sp_jfr_stats *st, int *ret)
+{
+	struct digest d = {.whole = whole};
+	struct sp_jfr_visitor v = {.ctx = &d,
+		.want = want_samples,
+		.fields = whole ? NULL : pick_fields,
+		.event = digest_event};
+	struct sp_dict *dict;
+	struct sp_err err = {{0}};
+
+	cr_assert_eq(sp_dict_new(&dict, 64 << 20), 0);
+	*ret = sp_jfr_read(fd, dict, &v, st, &err);
+	sp_dict_free(dict);
+	return d;
+}
+
+/* Events that are read several at once, a few fields of each, are those that are read one by one.
+ */
+Test(jfr_reader, batches_hold_what_single_events_do)
+{
+	for (unsigned samples = 0; samples < 100; samples += 1 + samples / 20) {
+		int fd = memory_file(NULL, 0), r, s;
+		struct sp_jfr_stats one, many;
+		struct digest whole, picked;
+
+		cr_assert_eq(record(fd, 3, samples, 6, samples % 2, false), 0);
+		whole = digest_of(fd, true, &one, &r);
+		picked = digest_of(fd, false, &many, &s);
+		cr_assert(r == 0 && s == 0);
+		cr_expect_eq(whole.events, 3 * (2 * samples + 1), "%u samples", samples);
+		cr_expect_eq(picked.events, whole.events, "%u samples", samples);
+		cr_expect_eq(picked.hash, whole.hash, "%u samples", samples);
+		cr_expect_eq(many.events, one.events);
+		cr_expect_eq(many.skipped, one.skipped, "%u samples", samples);
+		close(fd);
+	}
+}
+
+Test(jfr_reader, damaged_batches_are_survived, .timeout = 100)
+{
+	static uint8_t image[1 << 20], hurt[1 << 20];
+	size_t len = sample(image, sizeof(image), 2, 1);
+	unsigned long seed = 3;
+
+	for (unsigned round = 0; round < 4000; round++) {
+		size_t cut = round % 3 ? len : len * (round % 997) / 997;
+		struct sp_jfr_stats st;
+		int fd, r;
+
+		memcpy(hurt, image, len);
+		for (unsigned k = 0; k < round % 5; k++) {
+			seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+			hurt[(seed >> 20) % len] = (uint8_t)(seed >> 56);
+		}
+		fd = memory_file(hurt, cut);
+		digest_of(fd, false, &st, &r);
+		cr_assert(r == 0 || r == -EBADMSG, "round %u: %d", round, r);
+		close(fd);
+	}
 }
 
 Test(jfr_reader, joined_files_are_one_recording)
@@ -266,4 +365,25 @@ Test(jfr_reader, a_file_cut_while_it_is_mapped_is_damage)
 	cr_expect(sp_sigbus_guard_hit());
 	sp_dict_free(dict);
 	close(fd);
+}
+
+Test(jfr_resolver, a_chunk_is_ours_wherever_it_declares_our_type)
+{
+	for (uint32_t at = 0; at < 4; at++) {
+		struct sp_jfr_decl types[] = {
+			{.name = "jdk.GCPhasePause"}, {.name = "jdk.CPULoad"}, {.name = "boolean"}};
+		struct sp_jfr_chunk_data chunk = {
+			.schema = {.types = types, .type_count = SP_COUNT(types)}};
+		struct sp_jfr_resolver r;
+		struct sp_dict *d;
+
+		if (at < SP_COUNT(types))
+			types[at].name = "sparkprof.Counts";
+		cr_assert_eq(sp_dict_new(&d, 1 << 20), 0);
+		cr_assert_eq(sp_jfr_resolver_init(&r, d), 0);
+		cr_assert_eq(sp_jfr_resolver_enter(&r, &chunk), 0);
+		cr_expect_eq(r.ours, at < SP_COUNT(types), "%u", at);
+		sp_jfr_resolver_done(&r);
+		sp_dict_free(d);
+	}
 }

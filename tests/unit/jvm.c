@@ -224,7 +224,7 @@ Test(jvm, flags_that_forbid_it)
 		{"java|Main", "JAVA_TOOL_OPTIONS=-Xmx1g -XX:+DisableAttachMechanism",
 			SP_BLOCK_ATTACH_OFF, "attach is"},
 		{"java|-XX:-EnableDynamicAgentLoading|Main", "A=b", SP_BLOCK_AGENTS_OFF,
-			"agent loading is switched off there: -XX:-EnableDynamicAgentLoading"},
+			"agent loading is disabled there: -XX:-EnableDynamicAgentLoading"},
 		{"java|-XX:+EnableDynamicAgentLoading|Main",
 			"_JAVA_OPTIONS=-XX:-EnableDynamicAgentLoading", SP_BLOCK_AGENTS_OFF,
 			"agent loading"},

@@ -272,6 +272,48 @@ Test(load, a_dumped_task_is_one)
 	sp_profile_free(p);
 }
 
+/* One that ran for longer than the recording: written once, while it ran, and not seen to end. Its
+ * end found later counts, also where that lies before. */
+Test(load, a_task_that_runs_lasts_to_the_end_of_the_file)
+{
+	uint32_t worker = sp_dict_thread(dict, &(struct sp_thread){.tid = 7, .name_id = str("w")});
+	uint64_t now = sp_clock_mono_ns(), ms = 1000000;
+	static const struct {
+		uint64_t at, took;
+		unsigned tid, ended;
+	} written[] = {{0, 100, 45, 0}, {20, 100, 46, 0}, {20, 60, 46, 1}};
+	struct sp_load_opts o = {.tasks = true};
+	struct sp_profile *p = NULL;
+
+	for (size_t i = 0; i < SP_COUNT(written); i++) {
+		uint32_t on = written[i].tid == 45
+				      ? worker
+				      : sp_dict_thread(dict,
+						&(struct sp_thread){.tid = 8, .name_id = str("v")});
+		union sp_jfr_val task[] = {{.u = now + written[i].at * ms},
+			{.u = written[i].took * ms}, {.u = on}, {.u = 5}, {.u = 1}, {.u = 3},
+			{.u = 0}, {.u = written[i].tid}, {.u = 1}, {.u = written[i].ended},
+			{.u = 0}, {.u = 0}};
+
+		sp_jfrw_event(w, SP_JFR_TASK, task);
+	}
+	sp_jfrw_wall(w, now + ms, worker, java_stack("a/A", "run"), SP_STATE_RUNNING, 1, 5 * ms);
+	while (sp_clock_mono_ns() < now + 200 * ms)
+		;
+	cr_assert(sp_jfrw_close(w) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	cr_assert(sp_load_with(fd, &o, NULL, &p, NULL) == 0);
+	cr_assert_eq(p->task_count, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct sp_task_run *t = &p->tasks[i];
+
+		if (t->name.task_id == 45)
+			cr_expect(!t->ended && t->end_ns - t->start_ns >= 200 * ms);
+		else
+			cr_expect(t->ended && t->end_ns - t->start_ns == 60 * ms);
+	}
+	sp_profile_free(p);
+}
+
 Test(load, losses_are_the_last_sums)
 {
 	struct sp_profile *p;
@@ -286,7 +328,7 @@ Test(load, losses_are_the_last_sums)
 	sp_buf_init(&b);
 	sp_out_summary(p, &b);
 	cr_assert_str_eq(sp_buf_str(&b),
-		"0 samples, 9 lost (ring full 5, late 1, reason not told 3), "
+		"0 samples, 9 lost (ring full 5, late 1, reason unknown 3), "
 		"0 truncated, 0 unknown");
 	sp_profile_free(p);
 }
@@ -323,6 +365,8 @@ Test(load, unknown_and_truncated_are_counted)
 	struct sp_profile *p;
 
 	sp_jfrw_sample(w, 1, 0, native_stack("", "[unknown]", "", false), SP_STATE_RUNNING);
+	sp_jfrw_sample(w, 1, 0, native_stack("", SP_NATIVE_GAP, "", false), SP_STATE_RUNNING);
+	sp_jfrw_sample(w, 1, 0, native_stack("", "inner", "", false), SP_STATE_RUNNING);
 	sp_jfrw_sample(w, 1, 0,
 		stack_of((struct sp_method){.class_id = str("a/A"),
 				 .name_id = str("m"),
@@ -331,7 +375,7 @@ Test(load, unknown_and_truncated_are_counted)
 			SP_FRAME_C2, 1),
 		SP_STATE_RUNNING);
 	p = load(NULL);
-	cr_assert(p->samples == 2 && p->unknown == 1 && p->truncated == 1);
+	cr_assert(p->samples == 4 && p->unknown == 2 && p->truncated == 1);
 	sp_profile_free(p);
 }
 

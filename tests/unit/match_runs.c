@@ -1,5 +1,6 @@
 /* Stages and generated classes of two runs that are the same under other numbers. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prof/spark/match_runs.h"
@@ -7,16 +8,19 @@
 #include "in/plan_shape.h"
 #include "prof/model/tasks.h"
 #include "prof/spark/loose_words.h"
+#include "prof/spark/run_stages.h"
 #include "sample_profile.h"
 
 #define GENERATED                                    \
 	"org/apache/spark/sql/catalyst/expressions/" \
 	"GeneratedClass$GeneratedIteratorForCodegenStage"
 
-/* A stage of a run: its number, words, operators, and what its samples are in. */
+/* A stage of a run: its number, words, operators, what its samples are in, and how many tasks it
+ * has beside one. */
 struct stage {
 	int32_t number;
 	const char *name, *operators, *cls, *method;
+	unsigned more;
 };
 
 static struct sp_profile *run_of(const char *app, const struct stage *stages, size_t n)
@@ -48,6 +52,13 @@ static struct sp_profile *run_of(const char *app, const struct stage *stages, si
 		cr_assert_eq(sp_profile_add_task(p, &t), 0);
 		cr_assert_eq(sp_profile_add(p, &x), 0);
 	}
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < stages[i].more; k++) {
+			struct sp_task_run t = p->tasks[i];
+
+			t.name.task_id = (int64_t)(1000 * (i + 1) + k);
+			cr_assert_eq(sp_profile_add_task(p, &t), 0);
+		}
 	return p;
 }
 
@@ -129,6 +140,20 @@ Test(match_runs, equals_are_taken_in_their_order_and_the_rest_is_listed)
 	expect(a, 3, b, 2, "1>11 2>12 3>-1");
 }
 
+/* Both sides of a join begin at once, and which is the first is chance. */
+Test(match_runs, of_equals_those_with_as_many_tasks_are_partners)
+{
+	static const struct stage a[] = {{58, "a join", NULL, "o/X", "x", 3},
+		{59, "a join", NULL, "o/X", "x", 1}, {60, "a join", NULL, "o/X", "x", 0}};
+	static const struct stage b[] = {{11, "a join", NULL, "o/X", "x", 1},
+		{12, "a join", NULL, "o/X", "x", 3}, {13, "a join", NULL, "o/X", "x", 0}};
+	static const struct stage more[] = {
+		{11, "a join", NULL, "o/X", "x", 31}, {12, "a join", NULL, "o/X", "x", 15}};
+
+	expect(a, 3, b, 3, "59>11 58>12 60>13");
+	expect(a, 2, more, 2, "58>11 59>12");
+}
+
 Test(match_runs, stages_without_words_by_their_methods)
 {
 	static const struct stage a[] = {{1, NULL, NULL, "org/acme/X", "x"},
@@ -192,6 +217,55 @@ Test(loose_words, numbers_ids_and_directories_go)
 
 		sp_loose_words(cases[i][0], &b);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i][1]);
+	}
+}
+
+Test(loose_words, a_call_site_is_short)
+{
+	static const char *const cases[][2] = {
+		{"collect at /home/me/jobs/load.py:12", "collect at load.py:12"},
+		{"save at NativeMethodAccessorImpl.java:0", "save"},
+		{"count at Report.scala:7", "count at Report.scala:7"},
+		{"the words of /a and b", "the words of /a and b"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+
+		sp_short_words(cases[i][0], &b);
+		cr_expect_str_eq(sp_buf_str(&b), cases[i][1]);
+	}
+}
+
+/* What a comparison calls a stage: as a report does, whatever Spark knows of the call. */
+Test(match_runs, a_title_is_for_readers)
+{
+	static const char *const cases[][4] = {
+		{"$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", "", "",
+			"SQL 7"},
+		{"save at NativeMethodAccessorImpl.java:0",
+			"save at NativeMethodAccessorImpl.java:0", "", "save"},
+		{"count at NativeMethodAccessorImpl.java:0", "count at /home/me/load.py:12",
+			"nightly", "count at load.py:12; nightly"},
+		{"save at NativeMethodAccessorImpl.java:0",
+			"$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768",
+			"nightly", "save; nightly"},
+		{"the shops", "collect at /home/me/load.py:12", "",
+			"the shops; collect at load.py:12"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p = run_of("app-1", NULL, 0);
+		struct sp_stage a = {.name = str(p, cases[i][0]),
+			.call_site = str(p, cases[i][1]),
+			.group = str(p, cases[i][2]),
+			.sql = 7};
+		char *title = sp_run_title(p, &a);
+
+		cr_assert(title);
+		cr_expect_str_eq(title, cases[i][3]);
+		free(title);
+		sp_profile_free(p);
 	}
 }
 

@@ -178,6 +178,56 @@ Test(native, hand_written_code_without_a_row, .init = set_up, .fini = tear_down)
 	cr_assert(result.count >= 3 && frames[1].pc - (uint64_t)(uintptr_t)trapped < 256);
 }
 
+/* Functions whose frame hangs on rbp, which is not known of a thread that sleeps: the frame's size
+ * is in their first instructions. They are called through a register, so that no call instruction
+ * names them. */
+__asm__(".text\nsmall_frame:\n.cfi_startproc\nendbr64\npush %rbp\n.cfi_def_cfa_offset "
+	"16\n.cfi_offset 6, -16\n"
+	"mov %rsp, %rbp\n.cfi_def_cfa_register 6\npush %r12\npush %rbx\nsub $64, %rsp\nint3\n"
+	"add $64, %rsp\npop %rbx\npop %r12\npop %rbp\n.cfi_def_cfa 7, 8\nret\n.cfi_endproc\n"
+	"large_frame:\n.cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\n"
+	"mov %rsp, %rbp\n.cfi_def_cfa_register 6\nmov %edi, %eax\nsub $0x1230, %rsp\nint3\n"
+	"leave\n.cfi_def_cfa 7, 8\nret\n.cfi_endproc\n");
+void small_frame(void);
+void large_frame(void);
+
+static void on_trap_asleep(int sig, siginfo_t *info, void *context)
+{
+	struct sp_snapshot s;
+
+	(void)sig, (void)info;
+	snapshot_of(&s, context, (uint64_t)pthread_self());
+	s.known = 1u << SP_REG_RSP | 1u << SP_REG_PC;
+	sp_unwind(unwinder, &s, frames, DEPTH, &result);
+}
+
+__attribute__((optimize("O2", "omit-frame-pointer"))) static void *trapped_asleep(void *arg)
+{
+	void (*volatile call)(void);
+
+	memcpy((void *)&call, arg, sizeof(call));
+	call();
+	return arg;
+}
+
+Test(native, frames_of_which_only_the_stack_pointer_is_known, .init = set_up, .fini = tear_down)
+{
+	struct sigaction sa = {.sa_sigaction = on_trap_asleep, .sa_flags = SA_SIGINFO};
+	void (*functions[])(void) = {small_frame, large_frame};
+
+	cr_assert_eq(sigaction(SIGTRAP, &sa, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		pthread_t t;
+
+		cr_assert_eq(pthread_create(&t, NULL, trapped_asleep, &functions[i]), 0);
+		pthread_join(t, NULL);
+		sp_mem_live_refresh(live);
+		cr_assert(result.count >= 3, "%d: %u frames, %s", i, result.count,
+			sp_unwind_reason_text(result.reason));
+		cr_assert(frames[1].pc - (uint64_t)(uintptr_t)trapped_asleep < 256, "%d", i);
+	}
+}
+
 /* A library's file that is mapped as data just below the library, as those who look for symbols do.
  */
 Test(native, a_file_below_its_image_is_not_its_beginning, .init = set_up, .fini = tear_down)
@@ -235,4 +285,46 @@ Test(native, memory_that_is_not_there_is_an_error, .init = set_up, .fini = tear_
 	cr_assert(sp_mem_u64(mem, (uint64_t)(uintptr_t)&stats, &word));
 	sp_mem_live_stats(live, &stats);
 	cr_assert(stats.faults >= 1 && stats.bytes < (1u << 20));
+}
+
+/* Whether a read needs no system call, right after all that was kept has been forgotten. */
+static bool is_read_directly(const uint64_t *at)
+{
+	const struct sp_mem *mem = sp_mem_live_mem(live);
+	struct sp_mem_stats before, after;
+	uint64_t word = 0;
+
+	sp_mem_live_refresh(live);
+	sp_mem_live_stats(live, &before);
+	cr_assert(sp_mem_u64(mem, (uint64_t)(uintptr_t)at, &word) && word == *at);
+	sp_mem_live_stats(live, &after);
+	cr_assert_eq(after.reads, before.reads + 1);
+	return after.hits == before.hits + 1;
+}
+
+static void stays(const uint64_t *from, const uint64_t *to)
+{
+	const struct sp_mem *mem = sp_mem_live_mem(live);
+
+	mem->stable(mem->ctx, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)to);
+}
+
+Test(native, ranges_that_stay_are_read_directly, .init = set_up, .fini = tear_down)
+{
+	enum { RANGES = 32, EACH = 16 }; /* so many are kept */
+	static uint64_t words[(RANGES + 2) * EACH];
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		words[i] = 0x1000 + i;
+	cr_assert(!is_read_directly(words));
+	for (int i = 0; i < RANGES + 2; i++)
+		stays(words + i, words + i); /* empty ones take no room */
+	stays(words, words + EACH / 2);
+	cr_assert(is_read_directly(words) && is_read_directly(words + EACH / 2 - 1));
+	cr_assert(!is_read_directly(words + EACH / 2));
+	stays(words, words + EACH); /* it grew */
+	for (int i = 1; i < RANGES + 2; i++)
+		stays(words + i * EACH, words + (i + 1) * EACH);
+	for (int i = 0; i < RANGES + 2; i++)
+		cr_assert_eq(is_read_directly(words + i * EACH + EACH - 1), i < RANGES, "%d", i);
 }

@@ -114,6 +114,46 @@ Test(operators, code_of_an_operator_itself_and_of_its_map)
 	sp_profile_free(p);
 }
 
+/* What several plans of a query say differently is not guessed. */
+Test(operators, a_known_plan_tells_what_is_fused)
+{
+	struct sp_profile *p = profile();
+	uint32_t task = task_of(p, 8, 3);
+	const char *fused[] = {GENERATED "5 processNext", GENERATED "5 smj_findNextJoinRows_0$"};
+	const char *other[] = {GENERATED "1 processNext"};
+	size_t a = add(p, task, fused, 1), own = add(p, task, fused, 2), b = add(p, task, other, 1);
+
+	p->stages[0].pipelines = str(p, "1 \n5 HashAggregate ← Project ← SortMergeJoin\n");
+	check(p, a, "HashAggregate ← Project ← SortMergeJoin (codegen 5)");
+	check(p, own, "SortMergeJoin");
+	check(p, b, "codegen 1");
+	sp_profile_free(p);
+}
+
+/* An iterator is pulled from outside of the operator that made it. */
+Test(operators, iterators_that_work_for_one_operator)
+{
+	static const char *const cases[][2] = {
+		{"aggregate/SortBasedAggregationIterator next", "SortAggregate"},
+		{"aggregate/TungstenAggregationIterator$$anon$1 next", "HashAggregate"},
+		{"joins/SortMergeJoinScanner findNextInnerJoinRows", "SortMergeJoin"},
+		{"datasources/FileScanRDD$$anon$1 hasNext", "Scan"},
+		{"aggregate/AggregationIterator apply", ""},
+		{"aggregate/BaseAggregateExec toSortAggregate", ""},
+	};
+	struct sp_profile *p = profile();
+	uint32_t task = task_of(p, 2, 0);
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		char frame[160];
+		const char *frames[] = {frame, "java/util/HashMap put"};
+
+		snprintf(frame, sizeof(frame), "org/apache/spark/sql/execution/%s", cases[i][0]);
+		check(p, add(p, task, frames, 2), cases[i][1]);
+	}
+	sp_profile_free(p);
+}
+
 Test(view, lines_are_part_of_names_when_asked)
 {
 	struct sp_profile *p = sample_profile();

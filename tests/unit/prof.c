@@ -422,27 +422,32 @@ Test(python, workers_stand_on_the_frame_of_their_task_that_waits)
 	uint32_t jvm = sp_dict_stack(p->dict, f, 4, 0), python = sp_dict_stack(p->dict, &py, 1, 0);
 	uint32_t worker = thread(p, "python-worker-7", 7), java_thread = thread(p, "x", 8);
 	uint32_t own = add_task(p, 5, 42), same = add_task(p, 5, 42), mate = add_task(p, 5, 43);
-	uint32_t other = add_task(p, 6, 44);
-	/* of the same task; of another task of its stage; of another stage; between tasks */
+	uint32_t other = add_task(p, 6, 44), unnamed = add_task(p, -1, 45);
+	uint32_t unknown = add_task(p, -1, 46);
+	/* of the same task; of another task of its stage; of another stage; between tasks; of
+	 * another task, where of neither the stage is known */
 	const struct {
 		uint32_t task, depth;
-	} cases[] = {{same, 5}, {mate, 5}, {other, 2}, {0, 2}};
+	} cases[] = {{same, 5}, {mate, 5}, {other, 2}, {0, 2}, {unknown, 2}};
 
 	sp_profile_restart(p);
 	p->row_count = 0;
 	sp_profile_reindex(p);
 	sp_profile_add(p,
 		&(struct sp_sample){.stack = jvm, .thread = java_thread, .count = 1, .task = own});
+	sp_profile_add(
+		p, &(struct sp_sample){
+			   .stack = jvm, .thread = java_thread, .count = 1, .task = unnamed});
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		sp_profile_add(p, &(struct sp_sample){.stack = python,
 					  .thread = worker,
 					  .count = 1,
 					  .task = cases[i].task});
 	cr_assert_eq(sp_python_graft_join(p), 0);
-	cr_assert_eq(p->row_count, 1 + SP_COUNT(cases));
+	cr_assert_eq(p->row_count, 2 + SP_COUNT(cases));
 	cr_assert_eq(p->rows[0].stack, jvm);
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		const struct sp_stack *s = sp_dict_get_stack(p->dict, p->rows[1 + i].stack);
+		const struct sp_stack *s = sp_dict_get_stack(p->dict, p->rows[2 + i].stack);
 		SP_AUTO_BUF struct sp_buf b = {0};
 
 		cr_assert_eq(s->count, cases[i].depth, "case %zu: %u", i, s->count);

@@ -7,15 +7,17 @@
 #include "py/pyspark_task.h"
 #include "py/stack_internal.h"
 #include "py_kit.h"
-#include "python/py_record.h"
-#include "python/py_worker.h"
+#include "pysample/py_record.h"
+#include "python/py_stops.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 Test(py, each_version_has_its_threads_functions_and_lines)
@@ -224,7 +226,7 @@ Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
 
 	cfg.fd = memfd_create("py", 0);
 	cr_assert_eq(sp_pyrecord_open(&r, &cfg, &err), 0);
-	thread = sp_pyrecord_thread(r, 7, "python-worker-7");
+	thread = sp_pyrecord_thread(r, 7, "w", SP_PYTHON_THREAD_WORKER);
 	s = (struct sp_pystack){.frames = {{&manager, 5, false}}, .count = 1};
 	whole = sp_pyrecord_stack(r, &s, 100);
 	s.partial = true;
@@ -237,6 +239,7 @@ Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
 	cr_assert_eq(sp_load(cfg.fd, NULL, &p, &err), 0);
 	cr_assert_eq(p->samples, 3);
 	cr_assert_eq(p->truncated, 2);
+	cr_assert_eq(sp_python_thread_of(p->dict, p->rows[0].thread), SP_PYTHON_THREAD_WORKER);
 	for (size_t i = 0; i < p->row_count; i++) {
 		const struct sp_stack *st = sp_dict_get_stack(p->dict, p->rows[i].stack);
 		const struct sp_method *m = sp_dict_get_method(p->dict, st->frames[0].method);
@@ -250,16 +253,35 @@ Test(py, newest_frames_that_are_missing_are_a_leaf_and_counted)
 	close(cfg.fd);
 }
 
+static int no_memory(void *ctx, const struct sp_pyspan *spans, size_t n)
+{
+	return -ESRCH;
+}
+
 /* With --native and --blocking a stack that native frames were not to be had of is read stopped. */
 Test(py, stops_with_and_without_native_frames_are_added)
 {
+	static struct sp_pystack room;
 	static struct sp_pyworker w;
-	struct sp_pyptraces sum = {0};
-	struct sp_err err;
+	struct sp_pysampling s = {.stack = &room};
+	struct sp_pystops stops;
+	pid_t child = fork();
+	bool mixed = true;
 
-	cr_assert_eq(sp_pynative_new(&w.native, getpid(), &err), 0, "%s", err.text);
-	w.stop.stops = (struct sp_pyptraces){.count = 2, .all_ns = 30, .longest_ns = 20};
-	sp_pyworker_stops(&w, &sum);
-	cr_assert(sum.count == 2 && sum.all_ns == 30 && sum.longest_ns == 20);
-	sp_pynative_free(w.native);
+	if (child == 0)
+		for (;;)
+			;
+	cr_assert(child > 0);
+	sp_pystops_init(&stops, false, true);
+	w.pid = child;
+	w.reader.threads = calloc(1, sizeof(*w.reader.threads));
+	w.reader.thread_count = 1;
+	w.reader.heap.mem.read = no_memory;
+	stops.way.read(stops.way.ctx, &w, 0, child, &s, &mixed);
+	cr_assert(w.way && !mixed && stops.sum.count == 0);
+	stops.way.gone(stops.way.ctx, &w);
+	cr_assert(!w.way && stops.sum.count + stops.unstopped == 1);
+	sp_pyreader_done(&w.reader);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }

@@ -18,6 +18,7 @@ struct memory {
 	struct block *blocks;
 	size_t count;
 	uint64_t bytes;		     /* read so far */
+	size_t reads_left;	     /* then the process has ended; 0: it does not */
 	uint64_t torn_at, torn_with; /* a word that reads otherwise in the second copy */
 	unsigned (*torn)(size_t span, size_t n); /* NULL: never */
 };

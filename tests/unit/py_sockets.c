@@ -1,6 +1,6 @@
 /* The thread at the other end of a process's socket: real sockets, threads and processes. And what
  * a recording makes of it. */
-#include "python/py_sockets.h"
+#include "pysample/py_sockets.h"
 #include "prof/load/task_spans.h"
 
 #include <arpa/inet.h>

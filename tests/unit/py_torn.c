@@ -47,6 +47,31 @@ Test(py_torn, a_frame_that_changes_is_left_out_and_its_callers_stay)
 	}
 }
 
+/* Names are read after the frames: a process that ends in between has no stack without some. */
+Test(py_torn, a_process_that_ends_at_any_read_gives_a_whole_stack_or_none)
+{
+	static struct sp_pystack s;
+
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = memory_load(minor);
+		int r = -1;
+
+		for (size_t reads = 1; r < 0; reads++) {
+			struct sp_pyreader reader;
+
+			m.reads_left = 0;
+			cr_assert_eq(memory_begin(&reader, &m), 0);
+			cr_assert_eq(sp_pyreader_threads(&reader), 0);
+			m.reads_left = reads;
+			r = sp_pyreader_stack(&reader, 1, &s);
+			if (r == 0)
+				check_main(&s, minor, 0);
+			sp_pyreader_done(&reader);
+		}
+		free(m.blocks);
+	}
+}
+
 /* What both copies show alike, and never was: something else lies where the newest frame's code
  * was; the newest frame is linked to itself, or to nothing though a Python function called it. */
 Test(py_torn, what_lies_where_a_frame_was_is_no_frame)

@@ -123,11 +123,9 @@ Test(shortname, scala_spark_and_generated_names)
 	}
 }
 
-Test(tasks, those_that_do_not_pass_are_in_no_table)
+/* A task in each of three stages; the first row is of stage 1. */
+static void add_stages(struct sp_profile *p)
 {
-	struct sp_profile *p = sample_profile();
-	struct sp_stage_table s;
-
 	for (int stage = 0; stage < 3; stage++)
 		cr_assert_eq(sp_profile_add_task(p,
 				     &(struct sp_task_run){
@@ -138,6 +136,14 @@ Test(tasks, those_that_do_not_pass_are_in_no_table)
 			0);
 	p->rows[0].task = 2;
 	sp_profile_reindex(p);
+}
+
+Test(tasks, those_that_do_not_pass_are_in_no_table)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_stage_table s;
+
+	add_stages(p);
 	cr_assert_eq(
 		sp_profile_filter_tasks(p, &(struct sp_task_filter){1, -1, -1, -1, false, -1}), 0);
 	cr_assert_eq(sp_stage_table_init(&s, p, 0, NULL), 0);
@@ -155,16 +161,7 @@ Test(tasks, text_leaves_out_stages_without_samples)
 	struct sp_sink sink;
 	int fd = memfd_create("text", MFD_CLOEXEC);
 
-	for (int stage = 0; stage < 3; stage++)
-		cr_assert_eq(sp_profile_add_task(p,
-				     &(struct sp_task_run){
-					     .name = {stage, stage, 0, 0, 0},
-					     .start_ns = 1,
-					     .end_ns = 9,
-				     }),
-			0);
-	p->rows[0].task = 2;
-	sp_profile_reindex(p);
+	add_stages(p);
 	sp_sink_init(&sink, fd);
 	cr_assert_eq(sp_out_text(p, &opts, &sink), 0);
 	cr_assert_eq(sp_sink_done(&sink), 0);
@@ -205,6 +202,44 @@ Test(spans, labels_of_threads_and_tags)
 		if (found)
 			sp_task_label(p, &t, cases[i].by, &b);
 		cr_expect_str_eq(sp_buf_str(&b), cases[i].want);
+	}
+	sp_profile_free(p);
+}
+
+Test(spans, a_label_stands_for_stage_and_task_but_is_no_query)
+{
+	static const struct {
+		enum sp_by by;
+		const char *want;
+	} cases[] = {{SP_BY_STAGE, "[shuffle service]"}, {SP_BY_TASK, "[shuffle service]"},
+		{SP_BY_SQL, "[no sql]"}};
+	struct sp_profile *p = sample_profile();
+	struct sp_task_run t = {.name = {-1, -1, -1, -1, -1}, .label = str(p, "shuffle service")};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		SP_AUTO_BUF struct sp_buf b = {0};
+
+		sp_task_label(p, &t, cases[i].by, &b);
+		cr_expect_str_eq(sp_buf_str(&b), cases[i].want);
+	}
+	sp_profile_free(p);
+}
+
+Test(view, without_a_name_the_first_event_with_samples_is_shown)
+{
+	struct sp_sample s = {.event = 1, .count = 1, .weight = 1};
+	struct sp_profile *p;
+
+	cr_assert_eq(sp_profile_new(&p, 1u << 20), 0);
+	cr_assert_eq(sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false), 0);
+	cr_assert_eq(sp_profile_event(p, "wall", SP_UNIT_NS, 1, false), 1);
+	for (unsigned sampled = 0; sampled < 2; sampled++) {
+		struct sp_view *v;
+
+		cr_assert_eq(sp_view_new(p, &(struct sp_view_opts){0}, &v), 0);
+		cr_expect_eq(v->event, &p->events[sampled]);
+		sp_view_free(v);
+		cr_assert_eq(sp_profile_add(p, &s), 0);
 	}
 	sp_profile_free(p);
 }
@@ -288,6 +323,7 @@ Test(merge, targets_that_differ_are_several)
 		cr_assert_eq(sp_profile_merge(p[0], p[1]), 0);
 		cr_expect_str_eq(
 			sp_dict_get_string(p[0]->dict, p[0]->target_id, NULL), names[i][2]);
+		cr_expect_eq(p[0]->several, strcmp(names[i][2], "several") == 0);
 		sp_profile_free(p[0]);
 		sp_profile_free(p[1]);
 	}
@@ -359,6 +395,35 @@ static const struct sp_diff_method *method(const struct sp_diff *d, const char *
 		if (strcmp(d->methods[i].name, name) == 0)
 			return &d->methods[i];
 	return NULL;
+}
+
+/* In the JVM a native method of Java is one of its methods, and is spelled as they are. */
+Test(diff, native_methods_are_java)
+{
+	struct sp_profile *p;
+	struct sp_view_opts o = {.split_types = true};
+	struct sp_diff d;
+	uint32_t event;
+
+	cr_assert_eq(sp_profile_new(&p, 16u << 20), 0);
+	event = (uint32_t)sp_profile_event(p, "cpu", SP_UNIT_NS, 1, false);
+	{
+		struct sp_frame_ref f[] = {native(p, "libz.so", "a/b", SP_FRAME_NATIVE),
+			java(p, "net/acme/Codec", "pack0", "", SP_FRAME_NATIVE),
+			java(p, "net/acme/Codec", "pack", "", SP_FRAME_C2)};
+		struct sp_sample s = {.stack = sp_dict_stack(p->dict, f, 3, 0),
+			.event = event,
+			.count = 10,
+			.weight = 10};
+
+		cr_assert_eq(sp_profile_add(p, &s), 0);
+	}
+	cr_assert_eq(sp_diff_init(&d, p, p, NULL, &o, false), 0);
+	cr_expect(method(&d, "net/acme/Codec.pack")->java);
+	cr_expect(method(&d, "net/acme/Codec.pack0")->java);
+	cr_expect_not(method(&d, "a/b")->java);
+	sp_diff_done(&d);
+	sp_profile_free(p);
 }
 
 Test(diff, change_is_told_from_chance_and_vanished_methods_are_there)

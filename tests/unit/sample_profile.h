@@ -2,6 +2,7 @@
 #ifndef SP_TESTS_SAMPLE_PROFILE_H
 #define SP_TESTS_SAMPLE_PROFILE_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "prof/model/profile.h"
@@ -27,6 +28,22 @@ static inline struct sp_frame_ref native(
 
 	m.unresolved = strncmp(name, "0x", 2) == 0;
 	return (struct sp_frame_ref){sp_dict_method(p->dict, &m), -1, -1, (uint8_t)type};
+}
+
+/* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method;
+ * "@function (file)" of Python. */
+static inline struct sp_frame_ref frame(struct sp_profile *p, const char *name)
+{
+	char cls[128];
+	const char *dot = strrchr(name, '.');
+
+	if (name[0] == '+')
+		return native(p, "libjvm.so", name + 1, SP_FRAME_CPP);
+	if (name[0] == '@')
+		return native(p, "", name + 1, SP_FRAME_PYTHON);
+	snprintf(cls, sizeof(cls), "%.*s", (int)(dot - name), name);
+	return cls[0] == '!' ? java(p, cls + 1, dot + 1, "", SP_FRAME_NATIVE)
+			     : java(p, cls, dot + 1, "", SP_FRAME_C2);
 }
 
 static inline uint32_t thread(struct sp_profile *p, const char *name, uint32_t tid)

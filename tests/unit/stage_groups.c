@@ -93,6 +93,58 @@ Test(stage_groups, repeated_work_is_one_row)
 	sp_profile_free(p);
 }
 
+/* A description is often set once, for all that follows. */
+Test(stage_groups, calls_of_one_description_stay_apart)
+{
+	static const char *const sites[] = {"count at A.scala:1", "collect at B.scala:2"};
+	struct sp_profile *p = sample_profile();
+	struct sp_stage_table s = {0};
+	struct sp_stage_groups g = {0};
+
+	for (int i = 0; i < 6; i++)
+		add_stage(p, i, sites[i % 2], 10 + i)->description = str(p, "nightly load");
+	cr_assert_eq(sp_stage_table_init(&s, p, 0, NULL), 0);
+	cr_assert_eq(sp_stage_groups_init(&g, &s, p), 0);
+	cr_expect_eq(g.count, 2);
+	expect_group(&g, p, "nightly load, count at A.scala:1 (stages 0.0 to 4.0)", 3);
+	expect_group(&g, p, "nightly load, collect at B.scala:2 (stages 1.0 to 5.0)", 3);
+	sp_stage_groups_done(&g);
+	sp_stage_table_done(&s);
+	sp_profile_free(p);
+}
+
+/* Two queries that Python starts, of which the driver knows no more than that: their plans differ.
+ * The frames by which the JDK calls are the JDK's matter. Without an event log it is the
+ * plan's generated code that is known. */
+static void check_plans(bool generated)
+{
+	struct sp_profile *p = sample_profile();
+	struct sp_stage_table s = {0};
+	struct sp_stage_groups g = {0};
+	static const char *const names[] = {"save at NativeMethodAccessorImpl.java:0",
+		"save at DirectMethodHandleAccessor.java:104", "save at <unknown>:0"};
+
+	for (int i = 0; i < 6; i++) {
+		struct sp_stage *a = add_stage(p, i, names[i % 3], 10 + i);
+
+		*(generated ? &a->pipelines : &a->plan) = str(p, i < 4 ? "a plan" : "another");
+	}
+	cr_assert_eq(sp_stage_table_init(&s, p, 0, NULL), 0);
+	cr_assert_eq(sp_stage_groups_init(&g, &s, p), 0);
+	cr_expect_eq(g.count, 2);
+	expect_group(&g, p, "save (stages 0.0 to 3.0)", 4);
+	expect_group(&g, p, "save (stages 4.0 and 5.0)", 2);
+	sp_stage_groups_done(&g);
+	sp_stage_table_done(&s);
+	sp_profile_free(p);
+}
+
+Test(stage_groups, calls_from_python_are_known_by_their_plans)
+{
+	check_plans(false);
+	check_plans(true);
+}
+
 Test(stage_groups, what_has_no_name_or_is_tried_again_stays_alone)
 {
 	struct sp_profile *p = sample_profile();
@@ -128,12 +180,25 @@ Test(stage_groups, titles_begin_with_what_people_know)
 	} cases[] = {
 		{"count at A.scala:1", "", "", "nightly", "", "",
 			"nightly: SQL 4: count at A.scala:1", 4},
-		{"count at A.scala:1", "", "the join", "nightly", "", "", "nightly: the join", -1},
+		{"count at A.scala:1", "", "the join", "nightly", "", "",
+			"nightly: the join, count at A.scala:1", -1},
 		{"count at A.scala:1", "", "", "6c2f8d4e-0000-1111-2222-333344445555", "", "",
 			"count at A.scala:1", -1},
-		{native, "collect at /home/a/job.py:12", "", "", "", "",
-			"collect at /home/a/job.py:12", -1},
-		{native, native, "", "", "", "", native, -1},
+		{native, "collect at /home/a/job.py:12", "", "", "", "", "collect at job.py:12",
+			-1},
+		{"collect at DirectMethodHandleAccessor.java:103", "collect at /home/a/job.py:12",
+			"", "", "", "", "collect at job.py:12", -1},
+		{"collect at <unknown>:0", "", "", "", "", "", "SQL 4: collect", 4},
+		{native, "collect at /home/a/job.py:12", "collect at /home/a/job.py:12", "", "", "",
+			"SQL 4: collect at job.py:12", 4},
+		{"$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", "", "nightly",
+			"", "", "", "SQL 4: nightly", 4},
+		{"$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768",
+			"collect at /home/a/job.py:12", "", "", "", "",
+			"SQL 4: collect at job.py:12", 4},
+		{native, "collect at /home/a/job.py:12", "read / write at / 3", "", "", "",
+			"read / write at / 3, collect at job.py:12", -1},
+		{native, native, "", "", "", "", "collect", -1},
 		{"start at A.scala:9", "", "orders<br/>id = 6c2f", "7", "6c2f8d4e-0", "3",
 			"streaming query \"orders\", batch 3: start at A.scala:9", 4},
 		{native, "", "id = 6c2f<br/>batch = 3", "7", "6c2f8d4e-0", "3",

@@ -94,6 +94,23 @@ Test(target, an_application_of_a_driver_alone_is_the_driver)
 	cr_expect(strstr(err.text, "no JVM"), "%s", err.text);
 }
 
+/* async-profiler's word. */
+Test(target, jps_is_the_jvm_that_was_started_last)
+{
+	struct sp_jvm some[3];
+	SP_AUTO_TARGETS struct sp_targets t = {0};
+	struct sp_err err;
+
+	memcpy(some, host, sizeof(some));
+	some[0].start_ticks = 5;
+	some[1].start_ticks = 7;
+	some[2].start_ticks = 6;
+	cr_assert_eq(sp_target_match(some, 3, "jps", &t, &err), 0);
+	cr_assert_eq(t.n, 1);
+	cr_expect_eq(t.list[0].pid, 12);
+	cr_expect_eq(sp_target_match(NULL, 0, "jps", &t, &err), -ESRCH);
+}
+
 Test(target, each_process_once)
 {
 	SP_AUTO_TARGETS struct sp_targets t = {0};

@@ -5,8 +5,10 @@
 
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define WORKER "Executor task launch worker for task "
 
@@ -111,6 +113,45 @@ Test(taskname, threads_beside_the_tasks)
 	cr_assert_not(sp_task_name_feeder("shuffle-client-4-1"));
 }
 
+static unsigned map_fails_at; /* 0: never; 1: the next one … */
+static int mapped;
+
+void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+	if (map_fails_at && --map_fails_at == 0)
+		return MAP_FAILED;
+	mapped++;
+	return __real_mmap64(at, n, prot, flags, fd, from);
+}
+
+int __real_munmap(void *p, size_t n);
+int __wrap_munmap(void *p, size_t n);
+int __wrap_munmap(void *p, size_t n)
+{
+	mapped--;
+	return __real_munmap(p, n);
+}
+
+Test(tasks, without_memory_for_one_part_there_is_no_table)
+{
+	struct sp_task_table *ts = NULL;
+	int parts;
+
+	cr_assert_eq(sp_task_table_new(&ts), 0);
+	parts = mapped;
+	cr_expect_eq(parts, 4);
+	sp_task_table_free(ts);
+	for (int i = 1; i <= parts; i++) {
+		ts = NULL;
+		map_fails_at = (unsigned)i;
+		cr_expect_eq(sp_task_table_new(&ts), -ENOMEM, "part %d", i);
+		cr_expect_null(ts);
+		cr_expect_eq(mapped, 0, "%d are left without part %d", mapped, i);
+	}
+}
+
 static struct sp_task task(uint32_t tid, int64_t id, uint64_t start)
 {
 	return (struct sp_task){
@@ -141,6 +182,32 @@ Test(tasks, the_next_one_ends_the_last)
 	cr_assert_eq(t.name.task_id, 12);
 	cr_assert_not(t.ended);
 	cr_assert_not(sp_task_table_next(ts, &t));
+	sp_task_table_free(ts);
+}
+
+/* Each once, when it has run for a while and its numbers are known; all once more in a new file. */
+Test(tasks, those_that_run_are_told_once)
+{
+	static const struct {
+		uint64_t start_ns;
+		struct sp_task_name name;
+	} open[] = {{100, {7, 1, 0, 0, 0}}, {200, {8, 1, 0, 1, 0}}, {100, {9, -1, -1, -1, -1}}};
+	struct sp_task_table *ts;
+	struct sp_task list[4];
+
+	cr_assert_eq(sp_task_table_new(&ts), 0);
+	for (uint32_t i = 0; i < SP_COUNT(open); i++)
+		sp_task_table_begin(ts,
+			&(struct sp_task){
+				.tid = 10 + i, .start_ns = open[i].start_ns, .name = open[i].name});
+	cr_assert_eq(sp_task_table_unwritten(ts, 150, list, 4), 1);
+	cr_expect_eq(list[0].name.task_id, 7);
+	cr_expect_eq(sp_task_table_unwritten(ts, 150, list, 4), 0);
+	cr_assert_eq(sp_task_table_unwritten(ts, 201, list, 4), 1);
+	cr_expect_eq(list[0].name.task_id, 8);
+	sp_task_table_write_again(ts);
+	cr_expect_eq(sp_task_table_unwritten(ts, 201, list, 1), 1);
+	cr_expect_eq(sp_task_table_unwritten(ts, 201, list, 4), 1);
 	sp_task_table_free(ts);
 }
 
@@ -267,7 +334,7 @@ Test(tasks, the_driver_is_asked_again_a_few_times)
 		cr_expect_eq(got.sql, 12);
 		sp_task_table_want_again(ts, &got);
 	}
-	cr_expect(asked > 1 && asked < 10, "%d", asked);
+	cr_expect(asked > 30 && asked < 50, "%d", asked);
 	sp_task_table_free(ts);
 }
 

@@ -5,40 +5,31 @@
 #include "prof/spark/time_class.h"
 #include "sample_profile.h"
 
-/* "Class.method" of Java; "+function" of the JVM; "!Class.method" a native method;
- * "@function (file)" of Python. Leaf first. */
-static struct sp_frame_ref frame(struct sp_profile *p, const char *name)
-{
-	char cls[128];
-	const char *dot = strrchr(name, '.');
-
-	if (name[0] == '+')
-		return native(p, "libjvm.so", name + 1, SP_FRAME_CPP);
-	if (name[0] == '@')
-		return native(p, "", name + 1, SP_FRAME_PYTHON);
-	snprintf(cls, sizeof(cls), "%.*s", (int)(dot - name), name);
-	return cls[0] == '!' ? java(p, cls + 1, dot + 1, "", SP_FRAME_NATIVE)
-			     : java(p, cls, dot + 1, "", SP_FRAME_C2);
-}
-
-#define PARK	"!jdk/internal/misc/Unsafe.park"
-#define TAKE	"java/util/concurrent/LinkedBlockingQueue.take"
-#define FETCH	"org/apache/spark/storage/ShuffleBlockFetcherIterator.next"
-#define GEN	"org/apache/spark/sql/catalyst/expressions/GeneratedClass$G.processNext"
-#define WRITER	"org/apache/spark/shuffle/sort/UnsafeShuffleWriter.write"
-#define TIMED	"org/apache/spark/storage/TimeTrackingOutputStream.write"
-#define TASK	"org/apache/spark/scheduler/Task.run"
-#define LAUNCH	"org/apache/spark/executor/Executor$TaskRunner.run"
-#define RUNNER	TASK, LAUNCH
-#define MINE	"com/acme/Job.map"
-#define PY	"org/apache/spark/api/python/BasePythonRunner$ReaderIterator.read"
-#define SOCKET	"!sun/nio/ch/SocketDispatcher.read0"
-#define WRITE0	"!java/io/FileOutputStream.writeBytes"
-#define DFS	"org/apache/hadoop/hdfs/DFSInputStream.read"
-#define COMPILE "org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator$.doCompile"
-#define LOADS	"@loads (pyspark/serializers.py)"
-#define WORKER	"@[python worker]"
-#define KRYO	"com/esotericsoftware/kryo/Kryo.writeClassAndObject"
+#define PARK	   "!jdk/internal/misc/Unsafe.park"
+#define TAKE	   "java/util/concurrent/LinkedBlockingQueue.take"
+#define FETCH	   "org/apache/spark/storage/ShuffleBlockFetcherIterator.next"
+#define GEN	   "org/apache/spark/sql/catalyst/expressions/GeneratedClass$G.processNext"
+#define WRITER	   "org/apache/spark/shuffle/sort/UnsafeShuffleWriter.write"
+#define TIMED	   "org/apache/spark/storage/TimeTrackingOutputStream.write"
+#define TASK	   "org/apache/spark/scheduler/Task.run"
+#define LAUNCH	   "org/apache/spark/executor/Executor$TaskRunner.run"
+#define RUNNER	   TASK, LAUNCH
+#define MINE	   "com/acme/Job.map"
+#define PY	   "org/apache/spark/api/python/BasePythonRunner$ReaderIterator.read"
+#define SOCKET	   "!sun/nio/ch/SocketDispatcher.read0"
+#define WRITE0	   "!java/io/FileOutputStream.writeBytes"
+#define DFS	   "org/apache/hadoop/hdfs/DFSInputStream.read"
+#define COMPILE	   "org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator$.doCompile"
+#define LOADS	   "@loads (pyspark/serializers.py)"
+#define WORKER	   "@[python worker]"
+#define BYPASS	   "org/apache/spark/shuffle/sort/BypassMergeSortShuffleWriter"
+#define LOCAL_DISK "org/apache/spark/shuffle/sort/io/LocalDiskShuffleMapOutputWriter"
+#define EVENTFD	   "!io/netty/channel/epoll/Native.eventFdWrite"
+#define WAKEUP	   "io/netty/channel/epoll/EpollIoHandler.wakeup"
+#define LOOP	   "io/netty/channel/epoll/EpollIoHandler.run"
+#define INIT_17	   "+ObjectMonitor::wait", "+InstanceKlass::initialize_impl"
+#define INIT_25	   "+Monitor::wait", "+InstanceKlass::initialize_impl"
+#define KRYO	   "com/esotericsoftware/kryo/Kryo.writeClassAndObject"
 
 static const struct {
 	const char *want, *state;
@@ -63,7 +54,10 @@ static const struct {
 		{"+pthread_yield", "+ObjectMonitor::TrySpin", "+ObjectMonitor::enter", MINE}},
 	{"CPU", "running", {"+ObjectMonitor::exit", MINE, RUNNER}},
 	{"task launch and result", "running", {"java/util/HashMap.get", LAUNCH}},
-	{"task launch and result", "runnable",
+	/* a launch, or a compilation, takes long where there is no core, and is not the reason */
+	{"waits for a core", "runnable", {"java/util/HashMap.get", LAUNCH}},
+	{"waits for a core", "runnable", {"org/codehaus/janino/Parser.x", COMPILE, RUNNER}},
+	{"task launch and result", "running",
 		{"java/io/ObjectInputStream.readObject",
 			"org/apache/spark/serializer/JavaSerializerInstance.deserialize",
 			"org/apache/spark/scheduler/ResultTask.runTask", RUNNER}},
@@ -79,6 +73,12 @@ static const struct {
 			"io/netty/channel/nio/SelectedSelectionKeySetSelector.select",
 			"io/netty/channel/nio/NioEventLoop.select"}},
 	{"idle", "lock", {PARK, TAKE, "org/apache/spark/rpc/netty/MessageLoop.receiveLoop"}},
+	/* A task that sends its result wakes such a loop. */
+	{"task launch and result", "running", {EVENTFD, WAKEUP, LAUNCH}},
+	{"waits for a core", "runnable", {EVENTFD, WAKEUP, LAUNCH}},
+	{"waits for a core", "runnable",
+		{EVENTFD, "io/netty/channel/nio/NioEventLoop.wakeup", MINE, RUNNER}},
+	{"idle", "poll", {"!io/netty/channel/epoll/Native.epollWait", LOOP}},
 	{"shuffle write", "running", {WRITE0, TIMED, KRYO, WRITER, RUNNER}},
 	{"shuffle write", "disk", {WRITE0, TIMED, WRITER, RUNNER}},
 	{"disk", "disk",
@@ -94,6 +94,16 @@ static const struct {
 	{"lock", "blocked", {"!org/apache/comet/Native.executePlan", RUNNER}},
 	{"disk", "disk", {"+read", "!org/apache/comet/Native.executePlan", RUNNER}},
 	{"shuffle write", "running", {"!org/apache/comet/Native.writeSortedFileNative", RUNNER}},
+	/* Spark's clock has stopped when the index is written */
+	{"shuffle write", "disk",
+		{WRITE0, BYPASS ".writePartitionedData", BYPASS ".write", RUNNER}},
+	{"disk", "disk",
+		{WRITE0, "org/apache/spark/shuffle/IndexShuffleBlockResolver.writeMetadataFile",
+			LOCAL_DISK ".commitAllPartitions", BYPASS ".writePartitionedData",
+			BYPASS ".write", RUNNER}},
+	{"CPU", "running",
+		{"java/util/UUID.randomUUID", LOCAL_DISK ".commitAllPartitions",
+			"org/apache/spark/shuffle/sort/SortShuffleWriter.write", RUNNER}},
 	/* What Python is fed with may wait for something else. */
 	{"shuffle read wait", "lock", {PARK, TAKE, FETCH, PY, RUNNER}},
 	{"CPU", "running", {GEN, PY, RUNNER}},
@@ -115,6 +125,24 @@ static const struct {
 		{"java/util/HashMap.get", "org/codehaus/janino/Parser.x", COMPILE, RUNNER}},
 	{"codegen compile", "lock", {PARK, "com/google/common/cache/LocalCache.get", COMPILE}},
 	{"other", "blocked", {MINE, RUNNER}},
+	/* another thread initialises the class, which this one wants to use */
+	{"class initialisation", "lock", {INIT_17, MINE, WRITER, RUNNER}},
+	{"class initialisation", "lock", {"+futex", INIT_25, MINE, RUNNER}},
+	{"waits for a core", "runnable", {INIT_17, MINE, RUNNER}},
+	{"CPU", "running",
+		{"+Verifier::verify", "+InstanceKlass::link_class_impl",
+			"+InstanceKlass::initialize_impl", MINE, RUNNER}},
+	{"lock", "lock",
+		{"+ObjectMonitor::enter", "com/acme/Table.<clinit>",
+			"+InstanceKlass::initialize_impl", MINE, RUNNER}},
+	/* one task starts the daemon, the others of a new executor wait for it */
+	{"JVM waits for Python", "lock",
+		{"+ObjectMonitor::enter", "org/apache/spark/SparkEnv.createPythonWorker", PY,
+			RUNNER}},
+	{"disk", "blocked",
+		{"org/apache/spark/shuffle/"
+		 "IndexShuffleBlockResolver.writeMetadataFileAndCommit",
+			LOCAL_DISK ".commitAllPartitions", WRITER, RUNNER}},
 	{"Python CPU", "running", {"+sort", "@key (job.py)", LOADS, WORKER, PY, RUNNER}},
 	{"Python CPU", "", {"@clean (job.py)", WORKER}},
 	{"Python serialisation", "running",
@@ -142,6 +170,22 @@ static const struct {
 	{"lock", "lock",
 		{"+ObjectMonitor::wait", "java/lang/Object.wait",
 			"org/apache/spark/util/KeyLock.acquireLock", MINE, RUNNER}},
+	{"network", "lock",
+		{PARK, "org/apache/spark/util/SparkThreadUtils$.awaitResult",
+			"org/apache/spark/util/ThreadUtils$.awaitResult",
+			"org/apache/spark/scheduler/OutputCommitCoordinator.canCommit",
+			"org/apache/spark/mapred/SparkHadoopMapRedUtil$.commitTask", RUNNER}},
+	/* What a task is to run is a broadcast, which Spark's run time does not include. */
+	{"task launch and result", "lock",
+		{PARK, "org/apache/spark/network/BlockTransferService.fetchBlockSync",
+			"org/apache/spark/broadcast/TorrentBroadcast.readBlocks",
+			"org/apache/spark/broadcast/Broadcast.value",
+			"org/apache/spark/scheduler/ResultTask.runTask", RUNNER}},
+	{"network", "lock",
+		{PARK, "org/apache/spark/network/BlockTransferService.fetchBlockSync",
+			"org/apache/spark/broadcast/TorrentBroadcast.readBlocks",
+			"org/apache/spark/broadcast/Broadcast.value", MINE,
+			"org/apache/spark/scheduler/ResultTask.runTask", RUNNER}},
 	/* RocksDB waits for its own threads, which write. */
 	{"disk", "lock",
 		{"+pthread_cond_wait", "+rocksdb::DBImpl::WaitForFlushMemTables",

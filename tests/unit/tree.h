@@ -1,4 +1,4 @@
-/* Made-up directory trees, to stand in for /proc and /sys/fs/cgroup. */
+/* Made-up directory trees in place of /proc and /sys/fs/cgroup. */
 #ifndef SP_TESTS_TREE_H
 #define SP_TESTS_TREE_H
 

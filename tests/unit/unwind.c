@@ -130,6 +130,34 @@ static void replay(struct corpus *c, const char *name)
 	world_close(&w);
 }
 
+/* Ways.java, in C2's epilogues, where AsyncGetCallTrace says nothing or takes the debug information
+ * of what is inlined behind the return. */
+Test(unwind, in_an_epilogue_all_that_was_inlined_has_ended)
+{
+	static struct sp_frame frames[DEPTH];
+	const char *data = getenv("SP_DATA");
+	char path[4096];
+	struct corpus *c;
+	struct world w;
+
+	snprintf(path, sizeof(path), "%s/unwind/jdk11.returns", data ? data : "tests/data");
+	c = corpus_load(path);
+	cr_assert(c && c->case_count >= 5);
+	w = world_open(c, &c->mem);
+	for (uint32_t i = 0; i < c->case_count; i++) {
+		const struct corpus_case *k = &c->cases[i];
+		struct sp_unwind_result r;
+
+		sp_unwind(w.u, &k->snap, frames, DEPTH, &r);
+		cr_assert(r.status == SP_UNWIND_COMPLETE && r.count == k->count);
+		for (uint32_t n = 0; n < r.count; n++)
+			same_frame(&w, k, n, &frames[n], path);
+		cr_assert(frames[0].type == SP_FRAME_C2 && frames[0].bci == -1, "case %u", i);
+	}
+	world_close(&w);
+	corpus_free(c);
+}
+
 Test(unwind, recorded_snapshots_give_their_frames)
 {
 	each_corpus(replay);

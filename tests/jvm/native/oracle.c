@@ -181,10 +181,29 @@ static bool open_library(void)
 	return r == 0;
 }
 
+static bool is_another(void *ctx, uint64_t thread)
+{
+	return thread != *(const uint64_t *)ctx;
+}
+
+/* What a list costs in which all threads but one are known. */
+static void list_again(uint64_t mine, uint32_t tid)
+{
+	struct sp_mem_stats before, after;
+	struct sp_java_thread t = {0};
+	int n;
+
+	sp_mem_live_stats(o.live, &before);
+	n = sp_hotspot_threads(o.hotspot, is_another, &mine, &t, 1);
+	sp_mem_live_stats(o.live, &after);
+	fprintf(o.f, "again: unknown %d itself %d reads %d\n", n, t.tid == tid,
+		(int)(after.reads - before.reads));
+}
+
 static void find_anchor(JNIEnv *env)
 {
 	struct sp_java_thread t[256];
-	int n = sp_hotspot_threads(o.hotspot, t, 256);
+	int n = sp_hotspot_threads(o.hotspot, NULL, NULL, t, 256);
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
 	for (int i = 0; i < n && i < 256; i++) {
@@ -192,6 +211,7 @@ static void find_anchor(JNIEnv *env)
 			continue;
 		o.env_offset = (long)((uint64_t)env - t[i].thread);
 		sp_hotspot_anchor(o.hotspot, &o.anchor);
+		list_again(t[i].thread, tid);
 		o.have_anchor = o.env_offset > 0 && o.env_offset < 4096;
 	}
 	fprintf(o.f, "threads %d anchor %d offset %ld version %d\n", n, o.have_anchor, o.env_offset,

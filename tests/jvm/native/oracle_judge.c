@@ -113,8 +113,8 @@ static void describe(const char *what, const struct slot *slot, const struct sp_
 
 /* Our Java frames, innermost first, as AsyncGetCallTrace would tell them: for the innermost
  * compiled frame it always takes the debug information behind the pc, as if the thread stood there,
- * also where a stub was called (forte.cpp). With @entry, without a method that is just being
- * entered. */
+ * also where a stub was called, or in an epilogue (forte.cpp). With @entry, without a method that
+ * is just being entered. */
 static int expected(const struct sp_frame *frames, uint32_t count, bool near, bool entry,
 	struct sp_scope *ret, bool *ret_native, bool *ret_interpreted)
 {
@@ -136,7 +136,7 @@ static int expected(const struct sp_frame *frames, uint32_t count, bool near, bo
 		if (n == 0 && entry && i == 0 && f->type == SP_FRAME_INTERPRETED)
 			continue;
 		if (near && n == 0 && f->type != SP_FRAME_INTERPRETED &&
-			f->type != SP_FRAME_NATIVE && i > 0 &&
+			f->type != SP_FRAME_NATIVE && (i > 0 || f->bci == -1) &&
 			sp_code_cache_find(o.hotspot, f->pc, &b) == 0) {
 			int k = sp_code_cache_scopes(
 				o.hotspot, &b, f->pc, true, ret, SP_SCOPES_MAX, &exact);

@@ -1,5 +1,5 @@
 /* Preloaded into a JVM: freed memory is filled, kept back and looked at again. Whoever writes into
- * memory that is not his any more is told of in the file $QUARANTINE, one line for each finding. */
+ * memory that is not his any more is written to the file $QUARANTINE, one line for each finding. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -197,7 +197,8 @@ int sp_recorder_write(const char *path, const struct sp_mem *mem)
 	l.blocks = calloc(BLOCKS_MAX, sizeof(*l.blocks));
 	l.used = calloc(2 * BLOCKS_MAX, sizeof(*l.used));
 	l.keys = calloc(2 * BLOCKS_MAX, sizeof(*l.keys));
-	sp_modules_new(&modules, &logged);
+	if (sp_modules_new(&modules, &logged) < 0)
+		return -ENOMEM;
 	sp_modules_parse(modules, maps, maps_len);
 	note_symbols(&l, sp_modules_by_name(modules, "libjvm.so"));
 	if (sp_hotspot_new(&hotspot, &logged, modules, NULL) < 0 ||

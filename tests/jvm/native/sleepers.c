@@ -187,7 +187,7 @@ static void look(jthread jt, const struct sp_java_thread *t)
 
 static void look_at_all(JNIEnv *env, jfieldID eetop)
 {
-	int known = sp_hotspot_threads(o.hotspot, threads, THREADS);
+	int known = sp_hotspot_threads(o.hotspot, NULL, NULL, threads, THREADS);
 	jthread *list;
 	jint count;
 

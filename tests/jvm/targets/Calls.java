@@ -78,6 +78,25 @@ public class Calls {
         }
     }
 
+    /** Four of one name. */
+    static class Over {
+        static long over(int n) {
+            return n + 5;
+        }
+
+        static long over(String s) {
+            return s.length();
+        }
+
+        static long over(int n, String... s) {
+            return n + over(s[0]);
+        }
+
+        long over(long[][] n, Over o) {
+            return n.length + over("ab");
+        }
+    }
+
     static class Hidden {
         static int area() {
             return 9;
@@ -107,7 +126,8 @@ public class Calls {
             } catch (IllegalArgumentException e) {
                 sum += 13;
             }
-            sum += new Later().area();
+            sum += new Later().area() + Over.over(i) + Over.over(i, "a");
+            sum += new Over().over(new long[3][2], null);
         }
         return sum;
     }

@@ -3,8 +3,7 @@ public class Churn {
     static volatile long sink;
 
     static void work() {
-        long end = System.nanoTime() + 2_000_000;
-        while (System.nanoTime() < end)
+        while (Split.CLOCK.getCurrentThreadCpuTime() < 2_000_000)
             sink += Split.spin(1);
     }
 
@@ -12,7 +11,7 @@ public class Churn {
         System.out.println("ready");
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
         int n = 0;
-        while (System.nanoTime() < end) {
+        while (System.nanoTime() < end || n < 100 * Double.parseDouble(args[0])) { // on a busy machine, too
             Thread t = new Thread(Churn::work, "churn-" + n++);
             t.setDaemon(true);
             t.start();

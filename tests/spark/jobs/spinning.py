@@ -25,6 +25,6 @@ threading.Thread(target=run, daemon=True).start()
 tracker = spark.sparkContext.statusTracker()
 while sum(s.numActiveTasks for s in map(tracker.getStageInfo, tracker.getActiveStageIds()) if s) < 2:
     time.sleep(0.2)
-time.sleep(4)
+time.sleep(2)
 print("ready", spark.sparkContext.applicationId, flush=True)
 sys.stdin.read()

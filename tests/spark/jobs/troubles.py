@@ -8,16 +8,26 @@ files      3,000 files of ten rows: the tasks spend their time opening files, no
 lock       a UDF in Java of which one call at a time may run in the executor (com.acme.etl.Rates): with two slots one of two tasks waits at any time.
 hung       a Python UDF asks a service that never answers, at ask(): of 4 tasks one hangs, 3 end at once. Answered when the other three have ended; it
            runs until "cancel".
-kmeans     k-means of Spark's ML: the CPU is Spark's own, no code of the user."""
+kmeans     k-means of Spark's ML: the CPU is Spark's own, no code of the user.
+als        alternating least squares: the same.
+skew       a join in which one key has two thirds of the orders and 300 prices, of 12 tasks one has more work than all others together.
+score      a UDF in Java that computes (com.acme.etl.Score.call), for nearly all of the time.
+remote     a UDF in Java that asks a service for each row (com.acme.etl.Ask, in answer()), which answers after 20 ms: the tasks wait, and compute nothing.
+python     a pandas UDF whose loop in polynomial() is most of the time, and a job of RDDs that computes in words(), a tenth of that.
+gap        four short jobs, and between two of them the driver's own Python computes for 2 s, in think(): the executor has no task for most of the time.
+flaky      4 tasks of an RDD that compute for a second, of which one fails at the end of its first two attempts.
+even       8 equal tasks that compute in generated code, of a query that ran before: there is nothing to say of it."""
 import os
 import pathlib
 import socket
+import socketserver
 import sys
 import threading
 import time
 
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import udf
+from pyspark.sql.functions import pandas_udf, udf
 
 HERE = pathlib.Path(sys.argv[1])
 spark = SparkSession.builder.config("spark.sql.shuffle.partitions", 2).getOrCreate()
@@ -25,6 +35,8 @@ sc, jvm = spark.sparkContext, spark._jvm
 sc.setLogLevel("ERROR")
 jvm.java.lang.Thread.currentThread().setContextClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
 spark.udf.registerJavaFunction("rates", "com.acme.etl.Rates", "long")
+spark.udf.registerJavaFunction("score", "com.acme.etl.Score", "long")
+spark.udf.registerJavaFunction("ask", "com.acme.etl.Ask", "long")
 
 
 def rows(n):
@@ -75,8 +87,8 @@ def files():
     nothing(spark.read.schema("id long, kind long, name string").parquet(str(HERE / "small")))
 
 
-def lock():
-    nothing(rows(60_000).selectExpr("rates(id) AS r"))
+def lock(n=60_000):
+    nothing(rows(n).selectExpr("rates(id) AS r"))
 
 
 server = socket.create_server(("127.0.0.1", 0))
@@ -128,9 +140,99 @@ def kmeans(n=40_000, k=60):
     data.unpersist()
 
 
-kinds = {f.__name__: f for f in (aggregate, stream, regex, json, files, lock, hung, cancel, kmeans)}
-make_files()
-kmeans(100, 2)  # a JVM that loads ML's classes does little else
+def load_ml():
+    """A JVM that loads its classes does little else."""
+    kmeans(100, 2)
+
+
+def load_functions():
+    """The same of what generated code needs to compile."""
+    lock(100)
+    score(100)
+
+
+def als():
+    from pyspark.ml.recommendation import ALS
+    ratings = rows(150_000).selectExpr("cast(abs(hash(id, 1)) % 2000 AS int) AS user", "cast(abs(hash(id, 2)) % 800 AS int) AS item",
+                                       "cast(id % 5 AS float) AS rating")
+    ALS(rank=60, maxIter=4, seed=1).fit(ratings)
+
+
+def skew():
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    spark.conf.set("spark.sql.shuffle.partitions", 12)
+    orders = spark.range(0, 20_000, 1, 4).selectExpr("if(id % 3 > 0, 7, id % 5000) AS customer", "sha2(cast(id AS string), 256) AS note")
+    prices = spark.range(0, 5300, 1, 4).selectExpr("if(id < 300, 7, id - 300) AS customer", "concat('price ', id) AS price")
+    nothing(orders.hint("merge").join(prices, "customer").selectExpr("length(regexp_replace(concat(price, note), '[aeiou0-4]+', '-')) AS n")
+            .filter("n > 1000"))
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    spark.conf.set("spark.sql.shuffle.partitions", 2)
+
+
+def score(n=60_000):
+    nothing(rows(n).selectExpr("score(id) AS s"))
+
+
+class Slow(socketserver.StreamRequestHandler):
+    def handle(self):
+        time.sleep(0.02)
+        self.wfile.write(self.rfile.read(1))
+
+
+service = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Slow)
+service.daemon_threads = True
+threading.Thread(target=service.serve_forever, daemon=True).start()
+
+
+def remote():
+    nothing(rows(200).selectExpr(f"ask({service.server_address[1]}, id) AS r"))
+
+
+@pandas_udf("long")
+def polynomial(column):
+    return column.map(lambda x: sum((x * i) % 7 for i in range(60)))
+
+
+def words(n):
+    return [(i % 17, i * n % 23) for i in range(60)]
+
+
+def python():
+    nothing(rows(1_200_000).select(polynomial("id").alias("p")))
+    sc.parallelize(range(20_000), 2).flatMap(words).reduceByKey(max, 2).collect()
+
+
+def think(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+
+
+def gap():
+    for i in range(4):
+        think(2 if i else 0)
+        even()
+
+
+def fails_twice(rows):
+    context = TaskContext.get()
+    think(1)
+    if context.partitionId() == 1 and context.attemptNumber() < 2:
+        raise ValueError("not yet")
+    return rows
+
+
+def flaky():
+    sc.parallelize(range(4), 4).mapPartitions(fails_twice).count()
+
+
+def even():
+    rows(400_000).selectExpr("max(sha2(repeat(cast(id AS string), 20), 512))").collect()
+
+
+kinds = {f.__name__: f for f in (make_files, load_ml, load_functions, aggregate, stream, regex, json, files, lock, hung, cancel, kmeans, als, skew, score, remote,
+                                 python, gap, flaky, even)}
+even()
 print("ready", sc.applicationId, flush=True)
 for line in sys.stdin:
     name = line.strip()

@@ -16,6 +16,6 @@ public final class Work implements UDF1<Long, Long> {
 
     @Override
     public Long call(Long id) {
-        return own(id, 60_000) + Spin.spin(id, 60_000) + JsonParser.parseString(JSON).getAsJsonArray().size();
+        return own(id, 60_000) + Spin.spin(id, 60_000) + new JsonParser().parse(JSON).getAsJsonArray().size();
     }
 }

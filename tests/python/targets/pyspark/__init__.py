@@ -1,0 +1,1 @@
+"""What sparkprof looks for in a PySpark worker, without Spark."""
