@@ -158,14 +158,19 @@ static void allocated(void *p, uint64_t size, void *caller)
 	errno = saved;
 }
 
-/* Before the memory goes: the address may be another's right after. */
-static void released(void *p)
+/* Before the memory goes: the address may be another's right after. Returns when that was, 0 where
+ * it is not followed. */
+static uint64_t forget(void *p)
 {
-	struct sp_hook_capture h = {.kind = SP_HOOK_FREE, .stackless = true};
+	return p && nm.follow && untrack((uint64_t)p) ? sp_clock_mono_ns() : 0;
+}
+
+/* It went, at @when_ns, which is before anybody else had its address. */
+static void gone(void *p, uint64_t when_ns)
+{
+	struct sp_hook_capture h = {.kind = SP_HOOK_FREE, .stackless = true, .time_ns = when_ns};
 	int saved = errno;
 
-	if (!p || !nm.follow || !untrack((uint64_t)p))
-		return;
 	if (sp_hook_capture_enter(SP_HOOK_FREE)) {
 		h.arg[0] = (uint64_t)p;
 		/* No room for the event: the next free at that address has it. */
@@ -196,10 +201,13 @@ static void *hook_calloc(size_t n, size_t size)
 
 static void *hook_realloc(void *old, size_t size)
 {
-	void *p;
+	uint64_t when_ns = forget(old);
+	void *p = real.realloc(old, size);
 
-	released(old);
-	p = real.realloc(old, size);
+	if (when_ns && (p || !size))
+		gone(old, when_ns);
+	else if (when_ns) /* it failed: the old block is as it was */
+		track((uint64_t)old);
 	allocated(p, size, CALLER);
 	return p;
 }
@@ -231,7 +239,10 @@ static int hook_posix_memalign(void **ret, size_t align, size_t size)
 
 static void hook_free(void *p)
 {
-	released(p);
+	uint64_t when_ns = forget(p);
+
+	if (when_ns)
+		gone(p, when_ns);
 	real.free(p);
 }
 
@@ -248,8 +259,14 @@ static void *hook_mmap(void *at, size_t size, int prot, int flags, int fd, off_t
 
 static int hook_munmap(void *p, size_t size)
 {
-	released(p);
-	return real.munmap(p, size);
+	uint64_t when_ns = forget(p);
+	int r = real.munmap(p, size);
+
+	if (when_ns && r == 0)
+		gone(p, when_ns);
+	else if (when_ns)
+		track((uint64_t)p);
+	return r;
 }
 
 static struct sp_got_hook hooks[] = {

@@ -99,6 +99,14 @@ def test_mappings(sparkprof, target, tmp_path, lib):
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "map_some", "leak") == pytest.approx(25_000_000, rel=0.05)
 
 
+def test_what_could_not_be_freed(sparkprof, target, tmp_path, lib):
+    """A realloc or munmap that fails frees nothing."""
+    t = target("Mallocs", lib)
+    record(sparkprof, t, tmp_path / "x.jfr", "refused 20 100000")
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_refused") == 4_000_000
+    assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_refused", "leak") == 4_000_000
+
+
 def test_jemalloc_preloaded(sparkprof, target, tmp_path, lib):
     """Whatever allocator the process has: its functions are patched, and what it maps itself is not told a second time."""
     jemalloc, = pathlib.Path("/usr/lib").glob("*-linux-gnu/libjemalloc.so.2")

@@ -69,8 +69,9 @@ static int add(void *ctx, const struct sp_jfr_event *e)
 	if (l->count == l->cap && grow(l) < 0)
 		return -ENOMEM;
 	at = place(l, address);
-	/* An address that comes again was freed, even where no event says so. */
-	if (*at)
+	/* An address that comes again was freed, even where no event says so. A free may be written
+	 * behind the next allocation there: that one it does not mean. */
+	if (*at && e->start_ns >= l->list[*at - 1].time_ns)
 		l->list[*at - 1].freed = true;
 	if (e->wanted == MALLOC) {
 		l->list[l->count++] = (struct sp_leak){address, e->start_ns, false};

@@ -1,6 +1,7 @@
 /* Native methods of tests/jvm/targets/Mallocs.java: known amounts of native memory by known
  * callers. */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -39,6 +40,26 @@ __attribute__((noinline)) void allocate_each(long size)
 	q = aligned_alloc(64, (size_t)size);
 	sink = q;
 	free(q);
+}
+
+/* Blocks and mappings that stay: none of what would free them succeeds. */
+__attribute__((noinline)) void allocate_refused(long count, long size)
+{
+	volatile size_t too_much = SIZE_MAX / 2, nothing = 0;
+
+	for (long i = 0; i < count; i++) {
+		void *p = malloc((size_t)size), *q = realloc(p, too_much);
+		void *m = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		sink = q ? q : p;
+		munmap(m, nothing);
+	}
+}
+
+void Java_Mallocs_refused(void *env, void *cls, long count, long size)
+{
+	allocate_refused(count, size);
 }
 
 static void *others[1000];

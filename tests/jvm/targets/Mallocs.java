@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 
 /** Allocates native memory as lines of stdin say: "load LIBRARY", "loaduse LIBRARY" (and "some 20 50000 0" at once),
- *  "some COUNT SIZE EVERY", "map COUNT SIZE EVERY", "each SIZE", "fork", "open LIBRARY" (natively), "openall LIB,LIB" (by a
+ *  "some COUNT SIZE EVERY", "refused COUNT SIZE", "map COUNT SIZE EVERY", "each SIZE", "fork", "open LIBRARY" (natively), "openall LIB,LIB" (by a
  *  thread each), "direct COUNT SIZE", "others COUNT SIZE" (freed by a thread "freer"), "threads COUNT". */
 public class Mallocs {
     static native long some(long count, long size, long every);
@@ -12,6 +12,8 @@ public class Mallocs {
     static native void map(long count, long size, long every);
 
     static native void each(long size);
+
+    static native void refused(long count, long size);
 
     static native int forked();
 
@@ -38,6 +40,7 @@ public class Mallocs {
             if (w[0].equals("load")) System.load(w[1]);
             else if (w[0].equals("some")) some(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
             else if (w[0].equals("map")) map(Long.parseLong(w[1]), Long.parseLong(w[2]), Long.parseLong(w[3]));
+            else if (w[0].equals("refused")) refused(Long.parseLong(w[1]), Long.parseLong(w[2]));
             else if (w[0].equals("each")) each(Long.parseLong(w[1]));
             else if (w[0].equals("threads")) System.out.println("calls " + threads(Long.parseLong(w[1])));
             else if (w[0].equals("open")) open(w[1]);
