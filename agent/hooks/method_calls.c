@@ -80,6 +80,7 @@ static uint64_t every(uint32_t which, uint64_t now_ns)
 static void JNICALL entered(JNIEnv *env, jclass self, jint which)
 {
 	struct sp_hook_capture h = {.kind = SP_HOOK_CALL, .time_ns = sp_clock_mono_ns()};
+	enum sp_hook_capture_outcome outcome;
 	uint64_t count;
 
 	if (!sp_hook_capture_enter(SP_HOOK_CALL))
@@ -87,8 +88,10 @@ static void JNICALL entered(JNIEnv *env, jclass self, jint which)
 	count = (uint32_t)which < cl.counted.count ? every((uint32_t)which, h.time_ns) : 0;
 	if (count) {
 		h.arg[0] = count + atomic_exchange(&cl.missed, 0);
-		if (sp_hook_capture_report(&h) == SP_HOOK_FULL)
-			atomic_fetch_add(&cl.missed, h.arg[0]);
+		outcome = sp_hook_capture_report(&h);
+		if (outcome != SP_HOOK_TAKEN)
+			atomic_fetch_add(
+				&cl.missed, h.arg[0] - (outcome == SP_HOOK_FULL ? 0 : count));
 	}
 	sp_hook_capture_leave();
 }
