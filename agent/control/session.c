@@ -20,10 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* For the last segment on its way to the cluster's files, and the last report: less than the 30 s a
  * pod has. */
 #define DFS_GRACE_NS 20000000000ull
+#define LEAVING_MS   2000
 
 static _Atomic bool
 	taken; /* the handler's state, and what the JVM calls back, is one per process */
@@ -44,6 +46,17 @@ struct sp_session {
 	bool jvmside;
 };
 
+/* Have all handlers and hooks left? Hooks that wait for a safepoint's end go on when it is over, as
+ * does the thread that takes them out. */
+static bool all_have_left(void)
+{
+	struct timespec ms = {0, 1000000};
+
+	for (int i = 0; atomic_load(&sp_sig.inflight) && i < LEAVING_MS; i++)
+		nanosleep(&ms, NULL);
+	return atomic_load(&sp_sig.inflight) == 0;
+}
+
 /* Frees everything that a partly started session has; the output is the caller's until it runs. */
 static void dispose(struct sp_session *s)
 {
@@ -51,14 +64,17 @@ static void dispose(struct sp_session *s)
 	sp_driver_rest_stop(s->rest);
 	if (s->jvmside)
 		sp_jvmti_thread_stop();
+	/* Only now: the JVM's end may have waited for them, too (vm_death). */
+	sp_remote_upload_free(s->dfs);
+	sp_report_writer_free(s->report);
 	sp_vm_statics_debug_restore(s->debug_was_off);
 	sp_collector_free(s->collector);
-	sp_live_objects_free(s->input.live);
 	sp_class_sources_free(s->input.sources);
 	sp_own_memory_close();
-	/* A handler that has not left after two seconds (a stopped thread) keeps its memory, of
-	 * which @s holds the ring's head. */
-	if (atomic_load(&sp_sig.inflight) == 0) {
+	/* A handler that has not left by now (a stopped thread) keeps its memory, of which @s
+	 * holds the ring's head. */
+	if (all_have_left()) {
+		sp_live_objects_free(s->input.live);
 		sp_threads_free(s->threads);
 		sp_task_table_free(s->input.tasks);
 		sp_ring_done(&s->ring);
@@ -352,14 +368,10 @@ int sp_session_stop(struct sp_session *s, struct sp_counts *ret_counts, struct s
 	if (ret_counts)
 		sp_collector_counts(s->collector, ret_counts);
 	sp_collector_close(s->collector);
-	if (s->dfs) {
+	if (s->dfs)
 		sp_remote_upload_finish(s->dfs, DFS_GRACE_NS);
-		sp_remote_upload_free(s->dfs);
-	}
-	if (s->report) {
+	if (s->report)
 		sp_report_writer_finish(s->report, DFS_GRACE_NS);
-		sp_report_writer_free(s->report);
-	}
 	dispose(s);
 	return r;
 }
