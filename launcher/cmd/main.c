@@ -7,6 +7,7 @@
 #include "via/far.h"
 #include "via/via.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,21 @@ static int help(const struct sp_call *call)
 	return SP_EXIT_DONE;
 }
 
+static void close_each(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	const struct dirent *d;
+
+	while (all && (d = readdir(all))) {
+		int fd = atoi(d->d_name);
+
+		if (fd > STDERR_FILENO && fd != dirfd(all))
+			close(fd);
+	}
+	if (all)
+		closedir(all);
+}
+
 /* An agent that makes a report starts us with the descriptors of its host: they are not ours. */
 static void leave_host(void)
 {
@@ -57,7 +73,8 @@ static void leave_host(void)
 		dup2(none, STDIN_FILENO);
 		dup2(none, STDOUT_FILENO);
 	}
-	syscall(SYS_close_range, 3u, ~0u, 0u);
+	if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0)
+		close_each(); /* before Linux 5.9 */
 }
 
 int main(int argc, char **argv)
