@@ -115,7 +115,7 @@ static int set_marks(struct sp_capture *c, struct sp_err *err)
 	sp_sig.window.begin = marks[0].spec.config1;
 	sp_sig.window.end = marks[1].set ? marks[1].spec.config1 : 0;
 	sp_sig.gate_value = 1;
-	atomic_store(&sp_sig.gate, &sp_sig.window.open);
+	atomic_store(&sp_sig.gate, a->nostop ? NULL : &sp_sig.window.open);
 	return 0;
 }
 
@@ -200,12 +200,13 @@ static void say_windows(struct sp_capture *c)
 	if (atomic_load(&w->open))
 		ns += sp_clock_mono_ns() - atomic_load(&w->since_ns);
 	if (!atomic_load(&w->count))
-		snprintf(text, sizeof(text),
-			"--begin: %s was not called, so that nothing was sampled", c->args->begin);
+		snprintf(text, sizeof(text), "--begin: %s was not called%s", c->args->begin,
+			c->args->nostop ? "" : ", so that nothing was sampled");
 	else
-		snprintf(text, sizeof(text), "--begin: sampled from %u call%s of %s on, %s in all",
-			atomic_load(&w->count), atomic_load(&w->count) == 1 ? "" : "s",
-			c->args->begin, sp_duration_format(ns, time, sizeof(time)));
+		snprintf(text, sizeof(text), "--begin: %s %u call%s of %s on, %s in all",
+			c->args->nostop ? "recorded from" : "sampled from", atomic_load(&w->count),
+			atomic_load(&w->count) == 1 ? "" : "s", c->args->begin,
+			sp_duration_format(ns, time, sizeof(time)));
 	c->say(c->say_ctx, text);
 	if (!atomic_load(&unwatched))
 		return;

@@ -88,7 +88,7 @@ void sp_collector_report(
 	struct sp_stack_facts facts = {0};
 	uint32_t stack = 0, thread;
 
-	if (rec->kind != SP_HOOK_FREE && s->thread &&
+	if (rec->kind != SP_HOOK_FREE && rec->kind != SP_HOOK_WINDOW && s->thread &&
 		(s->thread->agent || !atomic_load(&s->thread->sig->wanted))) {
 		sp_hook_events_drop(&rs, rec);
 		return;
@@ -108,7 +108,8 @@ void sp_collector_report(
 		sp_collector_count(&c->lost[SP_LOSS_MEMORY], 1);
 		return;
 	}
-	atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	if (rec->kind != SP_HOOK_WINDOW)
+		atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
 }
 
 /* A timer that came while its thread could not take the signal (a long system call, a tick of the

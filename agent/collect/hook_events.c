@@ -138,6 +138,15 @@ static bool write_free(struct sp_hook_events *rs, const struct sp_sig_record *re
 	return true;
 }
 
+static bool write_window(
+	struct sp_hook_events *rs, const struct sp_sig_record *rec, uint32_t thread)
+{
+	sp_event_writer_event(rs->record,
+		SP_JFR_EVENT(WINDOW, .startTime.u = rec->arg[0],
+			.duration.u = rec->time_ns - rec->arg[0], .eventThread.u = thread));
+	return true;
+}
+
 /* The method itself is the innermost frame. */
 static uint32_t leaf_method(struct sp_dict *dict, uint32_t stack)
 {
@@ -239,6 +248,8 @@ bool sp_hook_events_write(
 		return write_malloc(rs, rec, thread, stack);
 	case SP_HOOK_FREE:
 		return write_free(rs, rec, thread);
+	case SP_HOOK_WINDOW:
+		return write_window(rs, rec, thread);
 	case SP_HOOK_CALL:
 	case SP_HOOK_TRACE:
 		return write_call(rs, rec, thread, stack);

@@ -47,6 +47,7 @@ static const struct word words[] = {
 	{"noredact", SP_ARG_FLAG, AT(noredact), 0, 0},
 	{"cstack", SP_ARG_TEXT, AT(cstack), 0, 0},
 	{"ttsp", SP_ARG_FLAG, AT(ttsp), 0, 0},
+	{"nostop", SP_ARG_FLAG, AT(nostop), 0, 0},
 	{"begin", SP_ARG_TEXT, AT(begin), 0, 0},
 	{"end", SP_ARG_TEXT, AT(end), 0, 0},
 	{"alluser", SP_ARG_FLAG, AT(alluser), 0, 0},
@@ -374,8 +375,12 @@ static void settle_gate(struct sp_args *a)
 	}
 	if (!timed || a->wall_ns || a->ttsp)
 		drop_text(a, "begin", a->begin);
-	if (!a->begin[0])
+	if (!a->begin[0]) {
 		drop_text(a, "end", a->end);
+		if (a->nostop)
+			sp_args_note(a, "nostop", NULL);
+		a->nostop = false;
+	}
 	if (timed && !a->wall_ns)
 		return;
 	if (a->ttsp)

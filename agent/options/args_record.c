@@ -57,6 +57,7 @@ static const struct {
 	{"noredact", SP_RECORD_NOREDACT},
 	{"alluser", SP_RECORD_ALLUSER},
 	{"ttsp", SP_RECORD_TTSP},
+	{"nostop", SP_RECORD_NOSTOP},
 	{"append", SP_RECORD_APPEND},
 	{"stream", SP_RECORD_STREAM},
 };

@@ -15,8 +15,7 @@ static const char *const quiet_words[] = {"clock", "features", "framebuf", "heig
 	"record-cpu", "width"};
 
 /* Those that ask for more than is done here: the recording says so. */
-static const char *const undone_words[] = {
-	"allkernel", "jfrsync", "nostop", "ratelimit", "sched", "server"};
+static const char *const undone_words[] = {"allkernel", "jfrsync", "ratelimit", "sched", "server"};
 
 static bool among(const char *const *words_, size_t n, const char *word)
 {

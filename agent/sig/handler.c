@@ -1,6 +1,7 @@
 /* SIGPROF: copy registers, the JavaFrameAnchor and the stack from the red zone to the stack's end
  * into the ring. See handler.h for what code here may do. */
 #include "bare_syscall.h"
+#include "hook_capture.h"
 #include "stack_copy.h"
 
 #include "base/clock.h"
@@ -137,7 +138,13 @@ static void set_window(struct sp_sig_window *w, bool open)
 		atomic_fetch_add(&w->count, 1);
 		atomic_store(&w->since_ns, sp_clock_mono_ns());
 	} else {
-		atomic_fetch_add(&w->ns, sp_clock_mono_ns() - atomic_load(&w->since_ns));
+		struct sp_hook_capture h = {.kind = SP_HOOK_WINDOW,
+			.stackless = true,
+			.time_ns = sp_clock_mono_ns(),
+			.arg = {atomic_load(&w->since_ns)}};
+
+		atomic_fetch_add(&w->ns, h.time_ns - h.arg[0]);
+		sp_hook_capture_report(&h);
 	}
 }
 

@@ -41,6 +41,7 @@ enum sp_hook_kind {
 	SP_HOOK_FREE,	 /* address; no stack */
 	SP_HOOK_CALL,	 /* how many it represents */
 	SP_HOOK_TRACE,	 /* since, time it took, how many it represents */
+	SP_HOOK_WINDOW,	 /* since; no stack: the time between --begin and --end */
 	SP_HOOK_NATIVE_LOCK, /* since, weight, address, thread id of who held it or 0; its kind is
 				the text */
 };

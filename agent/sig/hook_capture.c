@@ -34,10 +34,11 @@ static bool in_child(enum sp_hook_kind kind)
 	       (int32_t)syscall(SYS_getpid) != sp_sig.pid;
 }
 
-/* Whoever frees what others allocated: it is gone. */
+/* Whoever frees what others allocated: it is gone; whoever ends a window, it is over. */
 static bool is_wanted(const struct sp_sig_thread *t, enum sp_hook_kind kind)
 {
-	return !t || kind == SP_HOOK_FREE || atomic_load_explicit(&t->wanted, memory_order_relaxed);
+	return !t || kind == SP_HOOK_FREE || kind == SP_HOOK_WINDOW ||
+	       atomic_load_explicit(&t->wanted, memory_order_relaxed);
 }
 
 __attribute__((noinline)) enum sp_hook_capture_outcome sp_hook_capture_report(

@@ -167,6 +167,7 @@ struct sp_call {
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
 	bool all_user;		       /* --all-user */
 	bool ttsp;		       /* --ttsp */
+	bool nostop;		       /* --nostop */
 	uint64_t proc_ns;	       /* --proc; 0: not */
 	const char *target_cpu;	       /* --target-cpu; NULL: any */
 	const char *begin, *end;       /* --begin, --end: native functions; NULL: none */

@@ -148,6 +148,8 @@ static int finish_gate(struct sp_parser *p)
 
 	if (call->end && !call->begin)
 		return sp_err_set(p->err, -EINVAL, "--end: needs --begin");
+	if (call->nostop && !call->begin)
+		return sp_err_set(p->err, -EINVAL, "--nostop: needs --begin");
 	if (call->ttsp && call->begin)
 		return sp_err_set(p->err, -EINVAL,
 			"--ttsp and --begin: take one; --ttsp has a begin and an end of its own");

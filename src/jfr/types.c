@@ -162,6 +162,8 @@ static const struct sp_jfr_type types[SP_JFR_TYPE_IDS] = {
 			LONG("timeSpan", SP_JFR_TICKS_SPAN, "Time Span"))),
 	EVENT(SP_JFR_SPAN, "profiler.Span", "Span", IN("Profiler"),
 		.fields = FIELDS(START, DURATION, THREAD, POOLED("tag", SP_JFR_STRING, "Tag"))),
+	EVENT(SP_JFR_WINDOW, "profiler.Window", "Profiling Window", IN("Profiler"),
+		.fields = FIELDS(START, DURATION, THREAD)),
 	EVENT(SP_JFR_ACTIVE_RECORDING, "jdk.ActiveRecording", "Flight Recording",
 		IN("Flight Recorder"),
 		.fields = FIELDS(START, LONG("id", SP_JFR_PLAIN, "Id"), TEXT("name", "Name"),

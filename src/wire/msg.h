@@ -97,6 +97,7 @@ enum sp_record_flag {
 	SP_RECORD_STREAM = 32,	/* the output is a pipe */
 	SP_RECORD_ALLUSER = 64, /* perf events count in user mode only */
 	SP_RECORD_TTSP = 128,	/* only while the JVM waits for a safepoint */
+	SP_RECORD_NOSTOP = 256, /* begin and end are noted, and all is sampled */
 };
 enum sp_record_text {
 	SP_RECORD_EVENT,      /* "calls", "trace" and hooks' names where nothing else is sampled */

@@ -37,6 +37,15 @@ def test_between_two_functions(sparkprof, target, tmp_path, jdk):
     assert inside >= 10 and outside >= 10 and beside > 0 and f"sampled from 1 call of {BEGIN} on" in said, (inside, outside, beside, said)
 
 
+def test_outside_too(sparkprof, target, tmp_path):
+    """--nostop: all is sampled, and when it was open is an event of its own."""
+    t = target("Windows", jvm=QUIET)
+    (inside, outside, beside), said = recorded(sparkprof, t, tmp_path / "x.jfr", "--begin", BEGIN, "--end", END, "--nostop")
+    assert min(inside, outside, beside) >= 10, (inside, outside, beside)
+    assert f"--begin: recorded from 3 calls of {BEGIN} on" in said, said
+    assert len(Recording(tmp_path / "x.jfr").others["profiler.Window"]) == 3
+
+
 def test_nothing_stays_and_what_is_never_called(sparkprof, target, tmp_path):
     t = target("Windows", jvm=QUIET)
     found, said = recorded(sparkprof, t, tmp_path / "x.jfr", "--begin", BEGIN, "--end", END, line=None)
@@ -74,7 +83,7 @@ def test_what_is_nothing(sparkprof, target, tmp_path, end, why):
     assert r.returncode in (1, 2) and why in r.stderr, r.stderr
 
 
-@pytest.mark.parametrize("options, why", [(("-e", "wall", "--begin", "f"), "--begin: works with -e cpu or ctimer alone"), (("--end", "f"), "--end: needs --begin"),
+@pytest.mark.parametrize("options, why", [(("-e", "wall", "--begin", "f"), "--begin: works with -e cpu or ctimer alone"), (("--end", "f"), "--end: needs --begin"), (("--nostop",), "--nostop: needs --begin"),
                                           (("--ttsp", "--begin", "f"), "--ttsp and --begin: take one")])
 def test_what_goes_not_with_it(sparkprof, options, why):
     r = sparkprof("-d", "1", *options, "1")

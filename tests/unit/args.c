@@ -202,12 +202,13 @@ Test(args, words_of_async_profiler)
 		{"start,event=cpu,ratelimit=cpu:100,jfrsync=+jdk.X,tlab,nativelock,proc=30,"
 		 "include=a,exclude=b,sched,alluser,target-cpu=1,begin=a,end=b,nostop,ttsp",
 			"cpu",
-			"ratelimit, jfrsync, sched, nostop, begin, end, target-cpu, "
+			"ratelimit, jfrsync, sched, begin, end, nostop, target-cpu, "
 			"include, exclude",
 			0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,event=wall,ttsp", "wall", "ttsp", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,ttsp", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,begin=f,end=g", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
+		{"start,begin=f,end=g,nostop", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,event=wall,begin=f,end=g", "wall", "begin, end", 0, 0, SP_ARGS_NONE,
 			SP_ARGS_NONE},
 		{"start,target-cpu=1", "cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
