@@ -35,6 +35,14 @@ static void module_seen(void *ctx, const struct sp_module *m)
 	sp_event_writer_module(c->record, m);
 }
 
+/* May stacks have frames of the kernel? */
+static bool sees_kernel(const struct sp_args *a)
+{
+	return strcmp(a->kernel, "off") != 0 && strcmp(a->cstack, "no") != 0 && !a->alluser &&
+	       strcmp(a->event, "ctimer") != 0 && strcmp(a->event, "itimer") != 0 &&
+	       !sp_args_only_hooks(a);
+}
+
 static int open_all(struct sp_collector *c, struct sp_err *err)
 {
 	const struct sp_args *a = c->capture->args;
@@ -47,7 +55,8 @@ static int open_all(struct sp_collector *c, struct sp_err *err)
 		return r;
 	c->intern = sp_sample_stack_intern(c->stacks);
 	sp_intern_on_module(c->intern, module_seen, c);
-	r = c->input->pieces ? sp_intern_ask_files(c->intern) : 0;
+	r = c->input->pieces ? sp_intern_ask_files(c->intern, sees_kernel(a) ? a->memory / 3 : 0)
+			     : 0;
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for names from files");
 	r = sp_metrics_new(&c->metrics);

@@ -3,6 +3,8 @@
 
 #include "base/boot_id.h"
 #include "host/elf_symtab.h"
+#include "host/kernel_names.h"
+#include "host/cpp_name.h"
 #include "unwind/vthread.h"
 
 #include <errno.h>
@@ -31,7 +33,8 @@ struct sp_intern {
 	struct sp_modules *modules;
 	struct sp_unwinder *unwinder;
 	struct sp_method_names *names;
-	struct sp_elf_symtab *files; /* NULL: they are not asked */
+	struct sp_elf_symtab *files;	/* NULL: they are not asked */
+	struct sp_kernel_names *kernel; /* the same */
 	uint32_t depth;
 	uint32_t epoch, modules_epoch;
 	uint32_t unknown_method, gap_method;
@@ -89,13 +92,16 @@ void sp_intern_free(struct sp_intern *in)
 	if (!in)
 		return;
 	sp_elf_symtab_free(in->files);
+	sp_kernel_names_free(in->kernel);
 	free(in->refs);
 	free(in);
 }
 
-int sp_intern_ask_files(struct sp_intern *in)
+int sp_intern_ask_files(struct sp_intern *in, size_t kernel_memory)
 {
-	return sp_elf_symtab_new(&in->files);
+	int r = sp_elf_symtab_new(&in->files);
+
+	return r < 0 || !kernel_memory ? r : sp_kernel_names_new(&in->kernel, NULL, kernel_memory);
 }
 
 void sp_intern_reset(struct sp_intern *in)
@@ -177,6 +183,9 @@ static void name_native(struct sp_intern *in, const struct sp_frame *f, struct c
 	if (mod && find_name(in, mod, f, name, sizeof(name))) {
 		if (is_mangled(name))
 			ret->type = SP_FRAME_CPP;
+		/* As other readers are to show it. A launcher does that for all. */
+		if (in->files)
+			sp_cpp_name(name, name, sizeof(name));
 		ret->method = native_method(in, mod->name, name, "", false);
 		return;
 	}
@@ -215,12 +224,15 @@ static void ref_native(struct sp_intern *in, const struct sp_frame *f, struct sp
 static void ref_kernel(struct sp_intern *in, uint64_t addr, struct sp_frame_ref *ret)
 {
 	struct cached *c = cached(in, addr);
+	const char *known;
 	char name[24];
 
 	if (c->pc != addr || !c->method) {
+		known = in->kernel ? sp_kernel_names_find(in->kernel, addr) : NULL;
 		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)addr);
 		c->pc = addr;
-		c->method = native_method(in, "[kernel]", name, in->kernel_id, true);
+		c->method = known ? native_method(in, "[kernel]", known, "", false)
+				  : native_method(in, "[kernel]", name, in->kernel_id, true);
 	}
 	*ret = (struct sp_frame_ref){c->method, -1, -1, SP_FRAME_KERNEL};
 }

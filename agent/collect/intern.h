@@ -16,9 +16,9 @@ int sp_intern_new(struct sp_intern **ret, struct sp_dict *dict, struct sp_module
 	struct sp_unwinder *unwinder, struct sp_method_names *names, uint32_t depth);
 void sp_intern_free(struct sp_intern *in);
 
-/* From now on also asks the modules' files for names: there is no launcher that will. Returns 0 or
- * -ENOMEM. */
-int sp_intern_ask_files(struct sp_intern *in);
+/* From now on also asks the modules' files for names, and, with @kernel_memory bytes for them, the
+ * kernel for its own: there is no launcher that will. Returns 0 or -errno. */
+int sp_intern_ask_files(struct sp_intern *in, size_t kernel_memory);
 
 /* @fn hears of each module once a chunk, when a frame of it is first interned. */
 void sp_intern_on_module(

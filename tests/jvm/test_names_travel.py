@@ -1,9 +1,10 @@
 """Names of native and kernel functions are in the recording; a reader elsewhere takes none of its own machine's for them."""
 import re
 import subprocess
+import time
 
 import pytest
-from kit import parts, recording
+from kit import jvm, parts, recording
 
 MANGLED = re.compile(r"_ZN?\d|_R[A-Z]")
 ADDRESS = re.compile(r"0xffff[0-9a-f]{12}")
@@ -23,20 +24,27 @@ def collapsed(sparkprof, *files):
     return run.stdout
 
 
+def frames_of(file):
+    """As any other reader shows them."""
+    return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", "--events", "jdk.ExecutionSample", file],
+                          capture_output=True, text=True, check=True).stdout
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Autostart: nobody but the agent has put names in. A program that is in the kernel and in libjvm."""
+    """Of a JVM that was killed while it was recorded: nobody has put the kernel's names in. A program that is in the kernel and in libjvm."""
     file = tmp_path_factory.mktemp("travel") / "x.jfr"
-    from kit import jvm
-    with jvm.Target("Syscalls", 1.5, jvm=[recording.option(file, interval="2ms")], wait=False) as t:
-        assert t.proc.wait(timeout=120) == 0, t.stderr()
+    with jvm.Target("Syscalls", 60) as t:
+        subprocess.run([parts.ROOT / "build/sparkprof", "start", "-i", "2ms", "-f", file, str(t.pid)], check=True, capture_output=True)
+        while frames_of(file).count("Syscalls") < 500:
+            time.sleep(0.2)
     return file
 
 
-def elsewhere(file, to):
+def elsewhere(file, to, any_boot=False):
     """The same as a machine with another boot id would have made it."""
     data, mine = file.read_bytes(), boot_id().encode()
-    assert data.count(mine)
+    assert any_boot or data.count(mine)
     to.write_bytes(data.replace(mine, mine[::-1].translate(bytes.maketrans(b"0123456789abcdef", b"123456789abcdef0"))))
     return to
 
@@ -68,14 +76,30 @@ def test_two_boots_in_one_report_do_not_lend_each_other_names(sparkprof, recorde
         assert "[kernel]" in both
 
 
+def test_a_recording_from_the_start_holds_readable_names(sparkprof, tmp_path):
+    """The agent puts them in: the kernel's where that shows them, and C++ without templates; the same that the report has."""
+    file = tmp_path / "x.jfr"
+    with jvm.Target("Syscalls", 1.5, jvm=[recording.option(file, interval="2ms")], wait=False) as t:
+        assert t.proc.wait(timeout=120) == 0, t.stderr()
+    printed = frames_of(file)
+    assert "JavaCalls::call_helper" in printed
+    left = set(re.findall(r"_ZNK?\d\w+", printed))
+    assert all("I" in name for name in left), left  # templates
+    if kernel_is_shown():
+        assert not ADDRESS.search(printed), ADDRESS.search(printed)
+        assert "entry_SYSCALL_64" in printed or "do_syscall_64" in printed
+        there = elsewhere(file, tmp_path / "there.jfr", any_boot=True)
+        kernel = {f for line in collapsed(sparkprof, there).splitlines() for f in line.rsplit(" ", 1)[0].split(";") if f.endswith("_[k]")}
+        assert kernel and all(f.removesuffix("_[k]") in printed for f in kernel), kernel
+
+
 def test_a_recording_that_a_launcher_ended_holds_readable_names(sparkprof, target, tmp_path):
     """As any other reader shows them: no mangled name, no address of the kernel."""
     file = tmp_path / "x.jfr"
     t = target("Syscalls", 60)
     run = sparkprof("-d", "1500ms", "-i", "2ms", "-f", file, t.pid)
     assert run.returncode == 0, run.stderr
-    printed = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", "--events", "jdk.ExecutionSample", file],
-                             capture_output=True, text=True, check=True).stdout
+    printed = frames_of(file)
     assert "Syscalls.main" in printed
     assert not MANGLED.search(printed), MANGLED.search(printed)
     assert "::" in printed  # libjvm's are readable
