@@ -2,10 +2,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "collector_internal.h"
+#include "marks.h"
+#include "jfr/event_fields.h"
 #include "spark/task_table.h"
 #include "threads/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SETTLED_NS 500000000ull
 
@@ -31,6 +34,26 @@ void sp_collector_tasks(struct sp_collector *c)
 		sp_event_writer_plan(c->record, sql, pipelines);
 		free(pipelines);
 	}
+}
+
+static void write_mark(void *ctx, const struct sp_mark *m)
+{
+	struct sp_collector *c = ctx;
+	struct sp_tinfo *info = sp_threads_find(c->capture->threads, m->tid);
+	uint32_t thread = sp_collector_thread_at(c, info, m->tid, m->end_ns);
+	uint32_t tag = sp_dict_string(c->dict, m->tag, strlen(m->tag));
+
+	if (thread && tag)
+		sp_event_writer_event(c->record, SP_JFR_EVENT(SPAN, .startTime.u = m->start_ns,
+							 .duration.u = m->end_ns - m->start_ns,
+							 .eventThread.u = thread, .tag.u = tag));
+	else
+		sp_collector_count(&c->lost[SP_LOSS_MEMORY], 1);
+}
+
+void sp_collector_marks(struct sp_collector *c)
+{
+	sp_collector_count(&c->lost[SP_LOSS_RING], sp_marks_take(write_mark, c));
 }
 
 static void write_open(struct sp_collector *c, struct sp_task *t)

@@ -1,6 +1,7 @@
 /* See collector.h. The loop: every tick (20 ms, 80 where nothing new comes) look for threads, drain
  * the engines, and once a second write metrics and flush. */
 #include "collector_internal.h"
+#include "marks.h"
 
 #include "base/clock.h"
 #include "capture/gate.h"
@@ -164,6 +165,7 @@ static void drain(struct sp_collector *c)
 		c->engine->drain(c->capture);
 	drain_ring(c);
 	sp_collector_tasks(c);
+	sp_collector_marks(c);
 	count_losses(c);
 }
 
@@ -235,6 +237,7 @@ static void finish(struct sp_collector *c)
 	sp_gate_say(c->capture);
 	sp_task_table_close(c->input->tasks, sp_clock_mono_ns());
 	sp_thread_filter_check_say(&c->thread_filter, c->capture);
+	sp_marks_end();
 	drain(c);
 	if (sp_task_table_lost(c->input->tasks))
 		say_sentence(c, "task table full: some samples have no task");
@@ -289,6 +292,7 @@ static void *run(void *arg)
 	if (!c->identity_version)
 		sp_spark_identity_early(&c->identity);
 	sp_collector_start_python(c);
+	sp_marks_begin();
 	while (!atomic_load(&c->stop)) {
 		uint32_t seen = atomic_load(&sp_sig.wake);
 		uint64_t now;

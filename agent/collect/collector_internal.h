@@ -70,6 +70,7 @@ bool sp_collector_may_wait(struct sp_collector *c, uint64_t now);
 uint64_t sp_collector_rest_ns(struct sp_collector *c);
 
 /* collect/collect_tasks.c */
+void sp_collector_marks(struct sp_collector *c);      /* … and what the program has marked */
 void sp_collector_tasks(struct sp_collector *c);      /* what Spark's threads have done since */
 void sp_collector_open_tasks(struct sp_collector *c); /* for a dump */
 void sp_collector_running_tasks(struct sp_collector *c);

@@ -30,6 +30,7 @@ static struct {
 	struct sp_recording_owner_seat seat;
 	uint64_t end_ns;	    /* timeout=; 0: none */
 	struct sp_segments *pieces; /* of a recording that waits for room on its disk */
+	_Atomic uint32_t waiting;   /* threads that wait for somewhere to write */
 } autostart;
 
 static void wait_for_room(struct sp_segments *pieces);
@@ -110,6 +111,7 @@ static void *wait_and_begin(void *arg)
 		sp_spark_identity_early(&id);
 		r = begin_recording(&id, &err);
 	}
+	autostart.waiting--;
 	if (r < 0)
 		say_none(err.text);
 	else if (autostart.args.timeout_ns)
@@ -123,9 +125,17 @@ static void *end_in_time(void *arg)
 	return NULL;
 }
 
-static void start_thread(void *(*run)(void *))
+static int start_thread(void *(*run)(void *))
 {
-	(void)sp_own_thread_start_alone("sparkprof-own", SP_STACK_PLAIN, run, NULL);
+	return sp_own_thread_start_alone("sparkprof-own", SP_STACK_PLAIN, run, NULL);
+}
+
+/* One that waits for somewhere to write. */
+static void start_waiting(void *(*run)(void *))
+{
+	autostart.waiting++;
+	if (start_thread(run) < 0)
+		autostart.waiting--;
 }
 
 /* Ends the recording that could not be written and begins another beside its file. Returns as
@@ -163,6 +173,7 @@ static void *wait_and_go_on(void *arg)
 		r = go_on(pieces, &err);
 	} while (r == 0);
 	sp_segments_free(pieces);
+	autostart.waiting--;
 	if (r > 0 && autostart.end_ns)
 		sp_recording_owner_leave(&autostart.seat);
 	return NULL;
@@ -171,7 +182,7 @@ static void *wait_and_go_on(void *arg)
 static void wait_for_room(struct sp_segments *pieces)
 {
 	autostart.pieces = sp_segments_ref(pieces);
-	start_thread(wait_and_go_on);
+	start_waiting(wait_and_go_on);
 }
 
 /* The JVM's end is the session's business (agent/control/session.c: vm_death). */
@@ -190,9 +201,9 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	} else if (r == 0) {
 		sp_err_set(&line, 0, "%.600s; retrying until it works", err.text);
 		sp_say_stderr(line.text);
-		start_thread(wait_and_begin);
+		start_waiting(wait_and_begin);
 	} else if (autostart.args.timeout_ns) {
-		start_thread(end_in_time);
+		(void)start_thread(end_in_time);
 	}
 }
 
@@ -275,14 +286,12 @@ static int check_file(const char *file, struct sp_err *err)
 	return r < 0 ? sp_err_prefix(err, r, "file") : 0;
 }
 
-static int parse_options(const char *options, struct sp_err *err)
+static int parse_options(const char *all, struct sp_err *err)
 {
-	char all[sizeof(autostart.args.given)];
-	int r = join_options(all, sizeof(all), options, err);
+	int r;
 
 	sp_args_init(&autostart.args);
-	if (r == 0)
-		r = sp_args_parse(&autostart.args, all, err);
+	r = sp_args_parse(&autostart.args, all, err);
 	if (r < 0)
 		return r;
 	if (!autostart.args.start)
@@ -296,9 +305,31 @@ static int parse_options(const char *options, struct sp_err *err)
 	return r;
 }
 
+int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err)
+{
+	struct sp_spark_identity id;
+	int r;
+
+	if (sp_recording_owner_active() || autostart.waiting)
+		return sp_err_set(err, -EBUSY, "this JVM is being recorded already");
+	autostart.vm = vm;
+	autostart.end_ns = 0;
+	r = parse_options(words, err);
+	if (r < 0)
+		return r;
+	sp_spark_identity_early(&id);
+	r = begin_recording(&id, err);
+	if (r <= 0)
+		return r < 0 ? r : -EIO;
+	if (autostart.args.timeout_ns)
+		(void)start_thread(end_in_time);
+	return 0;
+}
+
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	jvmtiEventCallbacks cb = {.VMInit = on_vm_init};
+	char all[sizeof(autostart.args.given)];
 	struct sp_err err = {{0}};
 	jvmtiEnv *ti;
 
@@ -307,7 +338,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 		return 0;
 	}
 	autostart.vm = vm;
-	if (parse_options(options, &err) < 0 ||
+	if (join_options(all, sizeof(all), options, &err) < 0 || parse_options(all, &err) < 0 ||
 		(*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_1_2) != 0) {
 		say_none(err.text[0] ? err.text : "this JVM has no tool interface");
 		return 0;

@@ -5,6 +5,12 @@
 
 #include <jni.h>
 
+#include "base/err.h"
+
+/* The same by a command of the program (api_command.h). Returns 0 or -errno with a sentence.
+ * Context: a thread of the agent. */
+int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err);
+
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved);
 
 #endif

@@ -2,6 +2,7 @@
  * nothing of the JVM and runs none of its handlers. */
 #include "report_writer.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "host/own_thread.h"
 #include "host/say.h"
@@ -181,6 +182,35 @@ int sp_report_writer_start(
 	}
 	*ret = w;
 	return 0;
+}
+
+int sp_report_writer_make(const char *format, const char *in, const char *out, struct sp_err *err)
+{
+	SP_AUTO_FREE struct sp_report_writer *w = calloc(1, sizeof(*w));
+	pid_t child;
+	int r;
+
+	if (!w)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	if (!sp_report_writer_launcher(w->launcher))
+		return sp_err_set(err, -ENOENT,
+			"no sparkprof lies beside the library: it makes the reports; file=x.jfr "
+			"needs none");
+	snprintf(w->format, sizeof(w->format), "%s", format);
+	snprintf(w->jfr, sizeof(w->jfr), "%s", in);
+	/* Under a name that says the format, whatever @out is called. */
+	snprintf(w->made, sizeof(w->made), "%s.%d%.*s", out, (int)getpid(), 20,
+		sp_arg_report_extension(format));
+	r = spawn(w, &child);
+	if (r == 0)
+		r = wait_for(w, child);
+	if (r == 0 && rename(w->made, out) < 0)
+		r = -errno;
+	if (r == 0)
+		return 0;
+	unlink(w->made);
+	return sp_err_set(
+		err, r < 0 ? r : -EIO, "%.300s could not be made: sparkprof ended with %d", out, r);
 }
 
 void sp_report_writer_finish(struct sp_report_writer *w, uint64_t limit_ns)

@@ -13,6 +13,11 @@
 /* The launcher beside this library, into @ret of SP_REPORT_LAUNCHER bytes; false: there is none. */
 bool sp_report_writer_launcher(char *ret);
 
+/* Makes the report @out in @format ("html,total") of the recording @in, and waits for it. Returns 0
+ * or -errno with a sentence. Context: a thread of the agent. */
+__attribute__((warn_unused_result)) int sp_report_writer_make(
+	const char *format, const char *in, const char *out, struct sp_err *err);
+
 struct sp_report_writer;
 
 /* Begins to make a report of each segment that gets complete, in a thread of its own; it holds

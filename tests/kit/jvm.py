@@ -13,7 +13,7 @@ TARGETS = parts.ROOT / "tests/jvm/targets"
 def compiled():
     """A directory of classes, compiled for Java 11 whenever a source is newer."""
     out = parts.ROOT / "build/targets"
-    sources = sorted(TARGETS.glob("*.java"))
+    sources = sorted([*TARGETS.glob("*.java"), *parts.ROOT.glob("api/**/*.java")])
 
     def make():
         subprocess.run([parts.jdk(17) / "bin/javac", "--release", "11", "-nowarn", "-d", out, *sources], check=True)

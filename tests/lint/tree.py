@@ -5,7 +5,7 @@ import subprocess
 from lint import PRODUCT, ROOT, end, files, rel, without_comments
 
 TOP = {"meson.build", "meson_options.txt", "src", "agent", "launcher", "tests", "man", "completions", "README.md",
-       "build.sh", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "HOST.md", "SECURITY.md"}
+       "build.sh", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "HOST.md", "SECURITY.md", "api"}
 MAY_BE = {"spark", "build"}
 LONGEST = 500
 

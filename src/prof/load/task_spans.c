@@ -117,10 +117,12 @@ static int read_span(struct reading *r, const struct sp_jfr_event *e)
 	SP_AUTO_FREE char *tag = NULL;
 	int n = sp_spans_keep(e, "tag", &tag);
 
-	if (n < 0 || !tag || r->ours)
+	if (n < 0 || !tag)
 		return n;
 	if (!sp_task_spans_parse(tag, &x.run.name))
 		x.label = sp_steal_ptr(tag);
+	else if (r->ours)
+		return 0;
 	n = sp_task_spans_add(r->s, &x);
 	if (n < 0)
 		free(x.label);
@@ -222,6 +224,23 @@ static bool is_same(const struct sp_task_run *last, const struct sp_task_run *x)
 static bool says_more(const struct sp_task_run *x, const struct sp_task_run *last)
 {
 	return x->ended == last->ended ? x->end_ns > last->end_ns : x->ended;
+}
+
+/* Spans of one thread do not overlap: where there are Spark's tasks, those that the program itself
+ * marked are left to other readers. */
+static void drop_labels(struct sp_task_spans *s)
+{
+	size_t tasks = 0, n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		tasks += !s->list[i].label;
+	for (size_t i = 0; tasks && i < s->count; i++) {
+		if (s->list[i].label)
+			free(s->list[i].label);
+		else
+			s->list[n++] = s->list[i];
+	}
+	s->count = tasks ? n : s->count;
 }
 
 static void drop_running(struct sp_task_spans *s)
@@ -348,6 +367,8 @@ int sp_task_spans_read(struct sp_task_spans *s, int fd)
 	sp_dict_free(r.dict);
 	if (n == -ENOMEM)
 		return n;
+	if (r.ours)
+		drop_labels(s);
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
 	drop_running(s);

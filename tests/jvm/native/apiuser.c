@@ -1,0 +1,41 @@
+/* Native method of tests/jvm/targets/NativeApi.java: a program that uses api/sparkprof.h. */
+#include "../../../api/sparkprof.h"
+
+#include <dlfcn.h>
+#include <jni.h>
+#include <stdio.h>
+#include <string.h>
+
+static char given[256];
+
+static void take(void *ctx, const char *text, size_t length)
+{
+	snprintf(given, sizeof(given), "%.*s", (int)length, text);
+}
+
+JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring library, jstring file)
+{
+	const char *path = (*env)->GetStringUTFChars(env, library, NULL);
+	const char *out = (*env)->GetStringUTFChars(env, file, NULL);
+	void *lib = dlopen(path, RTLD_NOW);
+	__typeof__(sparkprof_execute) *execute = lib ? dlsym(lib, "sparkprof_execute") : NULL;
+	__typeof__(sparkprof_now) *now = lib ? dlsym(lib, "sparkprof_now") : NULL;
+	__typeof__(sparkprof_span) *span = lib ? dlsym(lib, "sparkprof_span") : NULL;
+	char words[512], error[256] = "", answer[1024];
+	int wrong, start, stop;
+	uint64_t since;
+
+	if (!execute || !now || !span)
+		return (*env)->NewStringUTF(env, "no such functions");
+	wrong = execute("start,nonsense=1", NULL, NULL, error, sizeof(error));
+	snprintf(words, sizeof(words), "start,event=ctimer,interval=1ms,file=%s", out);
+	start = execute(words, NULL, NULL, NULL, 0);
+	since = now();
+	while (now() - since < 100000000)
+		;
+	span(since, "native work");
+	execute("version", take, NULL, NULL, 0);
+	stop = execute("stop", NULL, NULL, NULL, 0);
+	snprintf(answer, sizeof(answer), "%d %d %d %s %s", wrong, start, stop, error, given);
+	return (*env)->NewStringUTF(env, answer);
+}

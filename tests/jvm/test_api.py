@@ -1,0 +1,115 @@
+"""Commands and spans from the program itself: api/sparkprof.h, io.github.sparkprof.Sparkprof, and JMH with its profiler "async"."""
+import re
+import shutil
+import subprocess
+
+import pytest
+from kit import parts, recording
+from kit.recording import Recording
+
+QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
+BY_NAME = f"-Dsparkprof.library={recording.AGENT}"
+
+
+def call(t, line):
+    """What the program got back."""
+    seen = t.stdout()
+    end = f"did {seen.count('did ') + 1}\n"
+    t.send(line)
+    t.wait_for(end)
+    return t.stdout()[len(seen):].split(end)[0].strip()
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 25])
+def test_a_recording_of_its_own(sparkprof, target, tmp_path, jdk):
+    t = target("Api", jdk=jdk, jvm=[BY_NAME, "-Xcheck:jni", *QUIET])
+    assert call(t, "execute version").startswith("= sparkprof ")
+    assert call(t, "execute stop") == "! java.lang.IllegalStateException: nothing is being recorded"
+    assert "IllegalArgumentException: 'nonsense' is not an option" in call(t, "execute start,nonsense")
+    assert call(t, f"execute start,event=ctimer,interval=1ms,file={tmp_path}/x.jfr") == "="
+    assert "IllegalStateException: this JVM is being recorded already" in call(t, "execute start,event=ctimer")
+    call(t, "work 300 place an order")
+    assert re.match(r"= recording, \d+ samples", call(t, "execute status"))
+    assert call(t, f"execute dump,file={tmp_path}/x.jfr") == "="  # it is that file
+    assert call(t, "execute stop") == "="
+    r = Recording(tmp_path / "x.jfr")
+    assert len(r.cpu()) >= 100
+    assert any("place an order" in e for e in r.others["profiler.Span"])
+    shown = sparkprof("report", "--by", "task", "-o", "collapsed", tmp_path / "x.jfr")
+    assert re.search(r"\[place an order\];.*Api\.compute", shown.stdout), shown.stdout[:2000]
+    assert "WARNING in native" not in t.stdout() + t.stderr()
+    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+
+
+def test_reports_of_what_was_recorded(target, tmp_path):
+    """After the stop, as often as one likes, to a file or back to the program."""
+    t = target("Api", jvm=[BY_NAME, *QUIET])
+    assert call(t, "execute start,event=ctimer,interval=1ms") == "="
+    call(t, "work 300 compute")
+    assert call(t, "execute stop") == "="
+    assert re.search(r"^(= )?.*Api\.compute.* \d+$", call(t, "execute collapsed"), re.M)
+    assert call(t, f"execute flamegraph,event=ctimer,file={tmp_path}/x.html") == "="
+    assert "Api.compute" in (tmp_path / "x.html").read_text()
+    assert call(t, f"execute summary,flat=5,file={tmp_path}/x.txt") == "="
+    assert "Api.compute" in (tmp_path / "x.txt").read_text()
+    assert call(t, f"execute dump,file={tmp_path}/y.jfr") == "="
+    assert len(Recording(tmp_path / "y.jfr").cpu()) >= 100
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.html", "x.txt", "y.jfr"]
+
+
+def test_without_the_launcher_beside(target, tmp_path):
+    shutil.copy(recording.AGENT, tmp_path / "libsparkprof.so")
+    t = target("Api", jvm=[f"-Dsparkprof.library={tmp_path}/libsparkprof.so", *QUIET])
+    assert call(t, "execute start,event=ctimer") == "="
+    assert "no sparkprof lies beside the library" in call(t, f"execute stop,file={tmp_path}/x.html")
+    assert not (tmp_path / "x.html").exists()
+    assert call(t, f"execute dump,file={tmp_path}/x.jfr") == "="
+
+
+def test_spans_of_a_jvm_that_records_from_its_start(target, tmp_path):
+    """The library is there; nothing is loaded, and another copy of it leads to the same recording."""
+    shutil.copy(recording.AGENT, tmp_path / "libother.so")
+    t = target("Api", jvm=[recording.option(tmp_path / "x.jfr", event="ctimer"), *QUIET])
+    call(t, "many 500 short")
+    call(t, "work 50 long")
+    assert call(t, f"execute dump,file={tmp_path}/y.jfr") == "="
+    spans = Recording(tmp_path / "y.jfr").others["profiler.Span"]
+    assert sum("short" in s for s in spans) == 500 and sum("long" in s for s in spans) == 1
+    t.proc.stdin.close()
+    assert t.proc.wait(timeout=100) == 0
+    assert len(Recording(tmp_path / "x.jfr").others["profiler.Span"]) == 501
+
+
+def test_from_c(target, tmp_path):
+    t = target("NativeApi", recording.native("apiuser"), recording.AGENT, tmp_path / "x.jfr", jvm=QUIET)
+    assert t.proc.wait(timeout=100) == 0
+    assert "-22 0 0 'nonsense' is not an option of the agent sparkprof " in t.stdout(), t.stdout()
+    assert any("native work" in e for e in Recording(tmp_path / "x.jfr").others["profiler.Span"])
+
+
+BENCHMARK = """
+package demo;
+import org.openjdk.jmh.annotations.*;
+public class Work {
+    @Benchmark public double compute() { double d = 1; for (int i = 1; i < 10000; i++) d += Math.sqrt(d) / i; return d; }
+}
+"""
+
+
+@pytest.mark.long
+def test_jmh(tmp_path):
+    """Real JMH 1.37, whose profiler is written for async-profiler."""
+    jars = ":".join(map(str, parts.jars("jmh-1.37", "org.openjdk.jmh:jmh-core:1.37", "org.openjdk.jmh:jmh-generator-annprocess:1.37").glob("*.jar")))
+    (tmp_path / "Work.java").write_text(BENCHMARK)
+    jdk = parts.jdk(17) / "bin"
+    subprocess.run([jdk / "javac", "-cp", jars, "-d", tmp_path / "classes", tmp_path / "Work.java"], check=True)
+    for output, made in (("text", "summary-cpu.txt"), ("flamegraph", "flame-cpu-forward.html"), ("jfr", "jfr-cpu.jfr")):
+        out = tmp_path / output
+        r = subprocess.run([jdk / "java", "-cp", f"{tmp_path}/classes:{jars}", "org.openjdk.jmh.Main", "-f", "1", "-wi", "1", "-i", "1", "-w", "1", "-r", "2",
+                            "-prof", f"async:libPath={recording.AGENT};output={output};dir={out};event=cpu"], capture_output=True, text=True, cwd=tmp_path)
+        assert r.returncode == 0 and "Async profiler results:" in r.stdout, r.stdout + r.stderr
+        file, = out.rglob(made)
+        if output == "jfr":
+            assert any("demo.Work.compute " in f for s in Recording(file).cpu() for f in s.stack)
+        else:
+            assert "Work.compute" in file.read_text()
