@@ -260,8 +260,7 @@ static void finish(struct sp_collector *c)
 	sp_collector_python(c);
 	sp_processes_tick(c->processes, c->record, true);
 	sp_metrics_read(c->metrics, &metrics);
-	if (metrics.limited)
-		sp_event_writer_throttled(c->record, &metrics);
+	sp_event_writer_last_metrics(c->record, &metrics);
 	sp_collector_sources(c);
 	sp_collector_lives(c);
 	sp_collector_last_room(c);

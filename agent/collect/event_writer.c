@@ -183,6 +183,11 @@ void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics 
 					    .heapSpace_committedSize.u = m->heap_committed,
 					    .heapSpace_reservedSize.u = m->heap_max,
 					    .heapUsed.u = m->heap_used));
+	sp_event_writer_last_metrics(r, m);
+}
+
+void sp_event_writer_last_metrics(struct sp_event_writer *r, const struct sp_metrics *m)
+{
 	if (m->gc_new)
 		sp_jfrw_event(r->w, SP_JFR_EVENT(GC, .startTime.u = m->time_ns - m->gc_new_pause_ns,
 					    .duration.u = m->gc_new_pause_ns, .gcId.u = m->gc_count,

@@ -44,6 +44,9 @@ void sp_event_writer_event(
 
 void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics *m);
 
+/* Of a part of a second, at the end: what adds up, not rates. */
+void sp_event_writer_last_metrics(struct sp_event_writer *r, const struct sp_metrics *m);
+
 /* Of them only the CPU limit. */
 void sp_event_writer_throttled(struct sp_event_writer *r, const struct sp_metrics *m);
 

@@ -56,9 +56,10 @@ static int add_length(struct sp_stage_row *r, uint64_t took)
 
 /* @label: number of the task, + 1; 0: folded. */
 static int count_task(struct sp_stage_row *r, uint64_t took, const struct sp_task_length *length,
-	int64_t task_id, uint32_t label)
+	int64_t task_id, uint32_t label, uint64_t gc_ns)
 {
 	r->tasks++;
+	r->gc_ns += gc_ns;
 	r->run_ns += took;
 	if (!took)
 		return 0; /* known by its thread's name alone */
@@ -90,7 +91,8 @@ static int count_pasts(struct sp_stage_table *s, const struct sp_profile *p)
 		struct sp_task_length length = {past->length_ns, 0, past->running, past->least};
 		struct sp_stage_row *r = row_of(s, p, &t);
 
-		n = r ? count_task(r, past->took_ns, &length, past->task_id, 0) : -ENOMEM;
+		n = r ? count_task(r, past->took_ns, &length, past->task_id, 0, past->gc_ns)
+		      : -ENOMEM;
 	}
 	return n;
 }
@@ -113,7 +115,7 @@ static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uin
 			continue;
 		cover(r, length.begun_ns, t->end_ns);
 		if (!t->folded && count_task(r, t->end_ns - t->start_ns, &length, t->name.task_id,
-					  (uint32_t)i + 1) < 0)
+					  (uint32_t)i + 1, t->gc_ns) < 0)
 			return -ENOMEM;
 	}
 	return count_pasts(s, p);
@@ -435,8 +437,9 @@ static void json_row(const struct sp_stage_table *s, const struct sp_profile *p,
 	if (s->waiting)
 		sp_sink_printf(sink,
 			",\"launch_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64
-			",\"launch_cpu_ns\":%" PRIu64 ",\"core_wait_ns\":%" PRIu64,
-			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns);
+			",\"launch_cpu_ns\":%" PRIu64 ",\"core_wait_ns\":%" PRIu64
+			",\"jvm_gc_ns\":%" PRIu64,
+			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns, r->gc_ns);
 	if (r->finished)
 		sp_sink_printf(sink, ",\"median_ns\":%" PRIu64 ",\"finished\":%" PRIu32,
 			r->median_ns, r->finished);

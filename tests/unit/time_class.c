@@ -43,6 +43,8 @@ static const struct {
 	{"disk", "disk", {"!java/io/FileInputStream.open0", FETCH, GEN, RUNNER}},
 	{"GC", "lock", {"+syscall", "+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
 	{"GC", "lock", {"+SafepointSynchronize::block", TIMED, WRITER, RUNNER}},
+	{"safepoint", "safepoint", {"+SafepointSynchronize::block", TIMED, WRITER, RUNNER}},
+	{"GC", "safepoint", {"+ZPageAllocator::alloc_page", "java/util/HashMap.get", MINE}},
 	{"waits for a core", "runnable",
 		{"+SafepointSynchronize::block", "java/util/HashMap.get", MINE}},
 	{"waits for a core", "runnable", {"+ObjectMonitor::enter", MINE, RUNNER}},

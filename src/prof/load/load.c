@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "jfr/reader.h"
+#include "prof/load/gc_share.h"
 #include "prof/load/load_event.h"
 
 #define CHUNKS	4096
@@ -210,6 +211,16 @@ static void note_damage(struct sp_loading *l, const struct sp_err *err)
 	sp_profile_note(l->p, text);
 }
 
+/* Functions of the JVM have their names. A merged recording has the collections of several. */
+static int divide_gc(struct sp_loading *l)
+{
+	const struct sp_load_opts *o = l->opts;
+
+	if (!l->ours || !l->spans || l->spans->several)
+		return 0;
+	return sp_gc_share_apply(l->p, o->task || o->thread || o->states || o->min_duration_ns);
+}
+
 /* What was read becomes a whole profile. */
 static int finish_loading(struct sp_loading *l, struct sp_err *err)
 {
@@ -231,6 +242,8 @@ static int finish_loading(struct sp_loading *l, struct sp_err *err)
 		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
 	if (l->symbols && resolve(l) < 0)
 		return sp_err_set(err, -ENOMEM, "not enough memory to name native functions");
+	if (divide_gc(l) < 0)
+		return sp_err_set(err, -ENOMEM, "not enough memory for the recording");
 	return 0;
 }
 

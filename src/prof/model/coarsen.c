@@ -23,7 +23,8 @@ static int add_past(struct sp_profile *p, const struct sp_task_run *t)
 		.least = took.least,
 		.task_id = t->name.task_id,
 		.took_ns = t->end_ns - t->start_ns,
-		.length_ns = took.ns};
+		.length_ns = took.ns,
+		.gc_ns = t->gc_ns};
 
 	return t->folded || t->helper || t->name.stage < 0 ? 0 : sp_profile_add_past(p, &past);
 }

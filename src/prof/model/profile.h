@@ -131,6 +131,7 @@ struct sp_task_run {
 	uint64_t launch_ns, finish_ns;
 	uint32_t label;		/* string: of a span that is no task */
 	uint32_t app, executor; /* strings: where it ran; 0 unknown */
+	uint64_t gc_ns;		/* the JVM collected for so long while it ran; see gc_share.h */
 	bool begun, ended;	/* within the recording; else it lies over its border */
 	bool helper;		/* not the task's own thread, but one that works for it */
 	bool fills;  /* the same: its rows replace those in which the task's own waited for it */
@@ -145,6 +146,7 @@ struct sp_past {
 	bool running, least; /* as sp_task_length has them */
 	int64_t task_id;
 	uint64_t took_ns, length_ns; /* within the recording; and in all */
+	uint64_t gc_ns;
 };
 
 /* Where an executor ran. */
@@ -305,6 +307,10 @@ void sp_profile_recount(struct sp_profile *p);
  * and the time they cover together. Intervals that differ become 0, unknown. Returns: 0; -ENOSPC
  * with too many events; -ENOMEM. */
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from);
+
+/* Takes @part's count and weight from that row, and adds them to the row that has @part's key: sums
+ * stay. Returns 0 or -ENOMEM. */
+int sp_profile_split_row(struct sp_profile *p, size_t row, const struct sp_sample *part);
 
 /* No samples, as before the first: for those who go through the rows, which stay where they are,
  * and add again what they keep. */

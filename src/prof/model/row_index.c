@@ -155,6 +155,16 @@ void sp_row_index_sum(struct sp_profile *p, const struct sp_sample *s, size_t co
 		sum_row(p, &s[i], hashes[i]);
 }
 
+int sp_profile_split_row(struct sp_profile *p, size_t row, const struct sp_sample *part)
+{
+	if (sp_row_index_grow(p, 1) < 0)
+		return -ENOMEM;
+	p->rows[row].count -= part->count;
+	p->rows[row].weight -= part->weight;
+	sp_row_index_sum(p, part, 1);
+	return 0;
+}
+
 void sp_profile_rekey(struct sp_profile *p, sp_row_change *change, void *ctx)
 {
 	struct sp_sample batch[SP_PROFILE_BATCH];

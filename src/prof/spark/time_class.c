@@ -26,7 +26,8 @@ enum role {
 	CODEC,	 /* the same */
 	RANDOM,	 /* the same: the file that it reads is the kernel's generator */
 	IDLE,
-	COLLECTOR,
+	STALLS,	   /* waits for a collection that goes on beside the threads */
+	COLLECTOR, /* waits for one, or for another reason, at a safepoint */
 	COMPILES,
 	WRITES,
 	COLLECTS,
@@ -173,10 +174,10 @@ static const struct {
 	{"ParallelScavengeHeap::*", COLLECTOR},
 	{"GenCollectedHeap::*", COLLECTOR},
 	{"SerialHeap::*", COLLECTOR},
-	{"ShenandoahHeap::*", COLLECTOR},
-	{"ShenandoahController::*", COLLECTOR},
-	{"ZPageAllocator::*", COLLECTOR},
-	{"GCLocker::*", COLLECTOR},
+	{"ShenandoahHeap::*", STALLS},
+	{"ShenandoahController::*", STALLS},
+	{"ZPageAllocator::*", STALLS},
+	{"GCLocker::*", STALLS},
 	{"WorkerThread::*", COLLECTS},
 	{"AbstractGangWorker::*", COLLECTS},
 	{"GangWorker::*", COLLECTS},
@@ -241,6 +242,7 @@ static enum role role_of(const struct sp_dict *d, const struct sp_frame_ref *f, 
 static void hear(struct sp_stack_roles *t, enum role role, bool java)
 {
 	static const uint8_t tells[] = {[IDLE] = TELLS_IDLE,
+		[STALLS] = TELLS_GC,
 		[COLLECTOR] = TELLS_GC,
 		[COMPILES] = TELLS_COMPILES,
 		[WRITES] = TELLS_WRITES,
@@ -249,6 +251,7 @@ static void hear(struct sp_stack_roles *t, enum role role, bool java)
 		[SYNCS] = TELLS_SYNCS};
 
 	t->finishes |= role == FINISHES;
+	t->stops |= role == COLLECTOR;
 	if (role < SP_COUNT(tells) && !(role == WRITES && t->finishes))
 		t->tells |= tells[role];
 	if (role == COMMITS && (t->tells & TELLS_SYNCS))
@@ -370,7 +373,8 @@ enum sp_time_class sp_time_class_judge(const struct sp_stack_roles *t, const cha
 		return SP_TIME_CLASS_IDLE;
 	/* One that is let go again and has no core waits for that, not for the collector. */
 	if (t->java && (t->tells & TELLS_GC) && strcmp(state, "runnable") != 0)
-		return SP_TIME_CLASS_GC;
+		return t->stops && strcmp(state, SP_STATE_SAFEPOINT) == 0 ? SP_TIME_CLASS_SAFEPOINT
+									  : SP_TIME_CLASS_GC;
 	/* A spill of a sort or an aggregation goes through the same streams. */
 	if ((t->tells & TELLS_WRITES) && !(t->tells & TELLS_COMPILES))
 		return t->tells & TELLS_SPILLS ? SP_TIME_CLASS_DISK : SP_TIME_CLASS_SHUFFLE_WRITE;
@@ -390,6 +394,7 @@ const char *sp_time_class_name(enum sp_time_class spent)
 		[SP_TIME_CLASS_SPIN] = "CPU, spinning for a lock",
 		[SP_TIME_CLASS_CORE] = "waits for a core",
 		[SP_TIME_CLASS_GC] = "GC",
+		[SP_TIME_CLASS_SAFEPOINT] = "safepoint",
 		[SP_TIME_CLASS_SHUFFLE_READ] = "shuffle read wait",
 		[SP_TIME_CLASS_SHUFFLE_WRITE] = "shuffle write",
 		[SP_TIME_CLASS_SERIALISATION] = "serialisation",

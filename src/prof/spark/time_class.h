@@ -7,7 +7,8 @@
  * waits in one of those, it waits for the JVM, else it is blocked
  *  1. idle             a thread of a pool that waits for its next job; also, as it waits, a loop
  *                      for events or messages, and a thread of the JVM itself
- *  2. GC               held at a safepoint, or waiting for a collection, in whatever it did
+ *  2. GC               held at a safepoint, or waiting for a collection, in whatever it did; but
+ *     safepoint        where the recording says that the JVM did not collect then
  *  3. codegen compile  below Spark's CodeGenerator or Janino, also while another thread compiles
  *  4. shuffle write    below the streams that Spark counts as its shuffle write time
  *  5. task launch and result: a task's thread before and after what Spark counts as its run time
@@ -28,11 +29,15 @@
 
 #include "prof/model/profile.h"
 
+/* What a row is called in its state that is of that kind (load/gc_share.h). */
+#define SP_STATE_SAFEPOINT "safepoint"
+
 enum sp_time_class {
 	SP_TIME_CLASS_CPU,
 	SP_TIME_CLASS_SPIN, /* CPU as well */
 	SP_TIME_CLASS_CORE, /* has none */
 	SP_TIME_CLASS_GC,
+	SP_TIME_CLASS_SAFEPOINT, /* held at one while nothing is collected */
 	SP_TIME_CLASS_SHUFFLE_READ,
 	SP_TIME_CLASS_SHUFFLE_WRITE,
 	SP_TIME_CLASS_SERIALISATION,
@@ -83,6 +88,10 @@ bool sp_time_class_launches(struct sp_time_class_of *s, uint32_t stack);
 /* Whether a stack lies in a call that blocks: a lock, a socket, a sleep. A thread that is runnable
  * there was woken and does not compute. */
 bool sp_time_class_blocks(struct sp_time_class_of *s, uint32_t stack);
+
+/* Whether a stack is held at a safepoint, rather than for a collection that goes on beside the
+ * threads. */
+bool sp_time_class_stops(struct sp_time_class_of *s, uint32_t stack);
 
 enum sp_time_class_asks {
 	SP_TIME_CLASS_ASKS_NOTHING,

@@ -79,6 +79,11 @@ bool sp_time_class_blocks(struct sp_time_class_of *s, uint32_t stack)
 	return sp_time_class_is_blocking(roles_of(s, stack));
 }
 
+bool sp_time_class_stops(struct sp_time_class_of *s, uint32_t stack)
+{
+	return roles_of(s, stack)->stops;
+}
+
 enum sp_time_class_asks sp_time_class_asks(struct sp_time_class_of *s, uint32_t stack)
 {
 	const struct sp_stack_roles *t = roles_of(s, stack);
