@@ -214,6 +214,7 @@ static bool counts(struct sp_facts *f, const struct sp_finding_rule *rule,
 		       pick_called(f, s);
 	case SP_TIME_CLASS_NETWORK:
 		return (spent == SP_TIME_CLASS_NETWORK || spent == SP_TIME_CLASS_SLEEP ||
+			       spent == SP_TIME_CLASS_CHILD ||
 			       (core && blocks && !is_locking(f, s))) &&
 		       pick_waiting(f, s);
 	case SP_TIME_CLASS_LOCK:

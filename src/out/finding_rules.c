@@ -301,7 +301,8 @@ const struct sp_finding_rule sp_finding_rules[] = {
 		"a built-in function of Spark SQL runs as generated code; else make the function "
 		"itself faster: --lines shows where in it"},
 	{"blocked", SP_TIME_CLASS_NETWORK, 0.20, sp_finding_blocked,
-		"Your code, or a library of yours, sleeps or waits for the network",
+		"Your code, or a library of yours, sleeps, or waits for the network or another "
+		"program,",
 		"report --lines",
 		"a call that waits, once for each row: ask for many rows at once, keep answers, or "
 		"ask for several at a time; more partitions and spark.executor.cores than CPUs "

@@ -3,7 +3,7 @@
  * state of its thread, as src/prof/spark/time_class.h has them. */
 const WAIT_HUES = {
 	CPU: [142, 38], 'CPU, spinning for a lock': [120, 66], 'waits for a core': [58, 70], GC: [356, 62], safepoint: [338, 22], 'shuffle read wait': [216, 62], 'shuffle write': [276, 46], serialisation: [36, 70], 'HDFS/S3': [190, 56],
-	disk: [298, 34], network: [204, 40], lock: [14, 66], 'class initialisation': [84, 24], 'JVM waits for Python': [50, 66], 'codegen compile': [330, 46], 'task launch and result': [248, 30], 'Python CPU': [96, 42],
+	disk: [298, 34], network: [204, 40], 'pipe or child process': [262, 40], lock: [14, 66], 'class initialisation': [84, 24], 'JVM waits for Python': [50, 66], 'codegen compile': [330, 46], 'task launch and result': [248, 30], 'Python CPU': [96, 42],
 	'Python serialisation': [64, 52], 'Python waits for JVM': [172, 40], 'Python blocked': [172, 18], sleep: [228, 14], idle: [212, 8], other: [0, 0],
 };
 

@@ -29,7 +29,7 @@ TRUTHS = {
     "skew": ("straggler", r"waits for one task: TID \d+ took .* it may have more data", {"spill", "udf", "python", "ml"}),
     "score": ("udf", r"Functions in Java or Scala that queries call for each row are busy for .*"
               r"The function com\.acme\.etl\.Score\.call has \d+ % of it", {"spill", "lock", "regex", "straggler"}),
-    "remote": ("blocked", r"Your code, or a library of yours, sleeps or waits for the network for .*The method com\.acme\.etl\.Ask\.call has \d+ % of it, "
+    "remote": ("blocked", r"Your code, or a library of yours, sleeps, or waits for the network or another program, for .*The method com\.acme\.etl\.Ask\.call has \d+ % of it, "
                r"most of that at line 18\. In there com\.acme\.etl\.Ask\.answer has \d+ % of it", {"spill", "udf", "lock", "straggler"}),
     "python": ("python", r"Python workers are busy for .*[Tt]he function polynomial \(troubles\.py\) has \d+ % of it", {"spill", "udf", "python-blocked"}),
     "gap": ("driver-gap", r"No task ran here for .* in [345] gaps, the longest [\d.]+ s", {"spill", "python", "udf", "straggler"}),

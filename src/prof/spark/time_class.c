@@ -18,6 +18,7 @@ enum role {
 	COMMITS, /* the same; a sync that it calls is shuffle write */
 	SYNCS,	 /* waits for the disk to have a file */
 	FILES,	 /* the same; by calls on a file */
+	OPEN,	 /* the same; one that is open, which may be a pipe */
 	SOCKETS, /* the same; by calls on a socket */
 	BLOCKS,	 /* the same; by waiting for another thread */
 	INITS,	 /* initialises a class, or waits until another thread has */
@@ -44,6 +45,7 @@ enum role {
 	NETWORK,
 	DRIVER,	   /* the same: asks the driver */
 	BROADCAST, /* the same: waits for one, which the driver has at first */
+	CHILD,	   /* another program, and the pipes to it */
 	STATE,	   /* RocksDB: its own threads write what it waits for */
 	ENGINE,	   /* another SQL engine, in native code */
 };
@@ -73,6 +75,8 @@ static const struct {
 	{"java/io/ObjectInputStream*", SERIAL},
 	{"java/io/ObjectOutputStream*", SERIAL},
 	{"java/io/FileDescriptor.sync*", SYNCS},
+	{"java/io/FileInputStream.read*", OPEN},
+	{"java/io/FileOutputStream.write*", OPEN},
 	{"java/io/File*", FILES},
 	{"java/io/RandomAccessFile*", FILES},
 	{"java/io/UnixFileSystem*", FILES},
@@ -88,6 +92,8 @@ static const struct {
 	{"java/lang/Thread.sleep*", BLOCKS},
 	{"java/util/zip/*", CODEC},
 	{"sun/security/provider/NativePRNG*", RANDOM},
+	{"java/lang/ProcessImpl*", CHILD},
+	{"java/lang/ProcessBuilder*", CHILD},
 	{"java/*", NEUTRAL},
 	{"javax/*", NEUTRAL},
 	{"jdk/*", NEUTRAL},
@@ -98,6 +104,9 @@ static const struct {
 	{"org/apache/spark/scheduler/Task.run", RUNS},
 	{"org/apache/spark/scheduler/ResultTask.runTask", BODY},
 	{"org/apache/spark/scheduler/ShuffleMapTask.runTask", BODY},
+	{"org/apache/spark/rdd/PipedRDD*", CHILD},
+	{"org/apache/spark/sql/execution/*ScriptTransformation*", CHILD},
+	{"org/apache/hadoop/util/Shell*", CHILD},
 	{"org/codehaus/janino/*", COMPILES},
 	{"org/codehaus/commons/compiler/*", COMPILES},
 	{"org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator*", COMPILES},
@@ -256,8 +265,10 @@ static void hear(struct sp_stack_roles *t, enum role role, bool java)
 		t->tells |= tells[role];
 	if (role == COMMITS && (t->tells & TELLS_SYNCS))
 		t->tells |= TELLS_WRITES;
-	if (role == SYNCS)
+	if (role == SYNCS || role == OPEN) {
+		t->open |= role == OPEN && !t->call && !t->worker;
 		role = FILES;
+	}
 	if (role == SPINS) {
 		t->tells |= t->java ? 0 : TELLS_SPINS;
 		role = BLOCKS;
@@ -273,7 +284,8 @@ static void hear(struct sp_stack_roles *t, enum role role, bool java)
 	if (java && !t->worker &&
 		(role == SERIAL || role == CODEC || role == RANDOM || role >= OWNER))
 		t->worker = (uint8_t)role;
-	if (java && !t->owner && role >= OWNER)
+	/* PySpark starts the program that it waits for */
+	if (java && (!t->owner || (t->owner == CHILD && role == PYTHON)) && role >= OWNER)
 		t->owner = (uint8_t)role;
 }
 
@@ -292,13 +304,16 @@ bool sp_time_class_is_blocking(const struct sp_stack_roles *t)
 static enum sp_time_class of_state(const struct sp_stack_roles *t, const char *state)
 {
 	if (strcmp(state, "disk") == 0)
-		return SP_TIME_CLASS_DISK;
+		return t->owner == CHILD ? SP_TIME_CLASS_CHILD : SP_TIME_CLASS_DISK;
 	if (strcmp(state, "net") == 0 || strcmp(state, "poll") == 0)
 		return SP_TIME_CLASS_NETWORK;
 	if (strcmp(state, "sleep") == 0)
 		return SP_TIME_CLASS_SLEEP;
 	if (strcmp(state, "lock") == 0 || t->call == BLOCKS)
 		return t->inits ? SP_TIME_CLASS_INIT : SP_TIME_CLASS_LOCK;
+	/* A read of a file on a disk is known as one by its descriptor. */
+	if (t->call == FILES && t->open && strcmp(state, "blocked") == 0)
+		return SP_TIME_CLASS_CHILD;
 	if (t->call == FILES || t->finishes)
 		return SP_TIME_CLASS_DISK;
 	return t->call == SOCKETS ? SP_TIME_CLASS_NETWORK : SP_TIME_CLASS_OTHER;
@@ -321,6 +336,8 @@ static enum sp_time_class of_waiting(const struct sp_stack_roles *t, const char 
 	case DRIVER:
 	case BROADCAST:
 		return by_state == SP_TIME_CLASS_DISK ? by_state : SP_TIME_CLASS_NETWORK;
+	case CHILD:
+		return SP_TIME_CLASS_CHILD;
 	case STATE: /* a flush or a compaction */
 		return by_state == SP_TIME_CLASS_SLEEP ? by_state : SP_TIME_CLASS_DISK;
 	case ENGINE: /* woken before it was seen: its threads wait for each other, else it is known
@@ -401,6 +418,7 @@ const char *sp_time_class_name(enum sp_time_class spent)
 		[SP_TIME_CLASS_STORAGE] = "HDFS/S3",
 		[SP_TIME_CLASS_DISK] = "disk",
 		[SP_TIME_CLASS_NETWORK] = "network",
+		[SP_TIME_CLASS_CHILD] = "pipe or child process",
 		[SP_TIME_CLASS_LOCK] = "lock",
 		[SP_TIME_CLASS_INIT] = "class initialisation",
 		[SP_TIME_CLASS_PYTHON] = "JVM waits for Python",

@@ -14,9 +14,9 @@
  *  5. task launch and result: a task's thread before and after what Spark counts as its run time
  *  6. a thread that waits: for what the frame nearest to the leaf represents that is not the JDK's,
  *     Scala's, a serialiser's or a codec's: JVM waits for Python, shuffle read wait, HDFS/S3,
- *     network; disk in RocksDB, whose own threads write, and where a shuffle file is finished;
- *     class initialisation where another thread does that; else by its state: disk, network, lock,
- *     sleep; in a native SQL engine lock where the state is unknown
+ *     network; a pipe or child process; disk in RocksDB, whose own threads write, and where a
+ *     shuffle file is finished; class initialisation where another thread does that; else by its
+ *     state: disk, network, lock, sleep; in a native SQL engine lock where the state is unknown
  *  7. one that does not: disk or network where its own call is one on a file or a socket, spinning
  *     where it tries to get a monitor, serialisation where a serialiser's frame is the nearest,
  *     else CPU
@@ -44,6 +44,7 @@ enum sp_time_class {
 	SP_TIME_CLASS_STORAGE,
 	SP_TIME_CLASS_DISK,
 	SP_TIME_CLASS_NETWORK,
+	SP_TIME_CLASS_CHILD, /* a pipe, or a program that was started */
 	SP_TIME_CLASS_LOCK,
 	SP_TIME_CLASS_INIT, /* another thread initialises the class */
 	SP_TIME_CLASS_PYTHON,

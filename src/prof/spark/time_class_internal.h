@@ -21,6 +21,7 @@ struct sp_stack_roles {
 	bool inits;	/* initialises a class, and runs no Java for it */
 	bool asks;	/* the driver */
 	bool broadcast; /* waits for one */
+	bool open;	/* its call is on an open file */
 	bool stops;	/* held at a safepoint */
 	bool finishes;	/* makes files of what a shuffle wrote */
 };
