@@ -11,25 +11,6 @@
 #include "prof/model/glob.h"
 #include "prof/model/tasks.h"
 
-static uint64_t of_area(
-	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < sp_areas_count(f->areas); i++)
-		if (strcmp(sp_areas_get(f->areas, i)->name, rule->area) == 0)
-			sum += r->areas[i];
-	return sum;
-}
-
-void sp_finding_area(struct sp_facts *f, const struct sp_finding_rule *rule)
-{
-	struct sp_finding *x = sp_finding_sum(f, rule, of_area);
-
-	if (x)
-		sp_finding_next(x, rule);
-}
-
 /* What these call makes a file ready to be read; its rows are read outside of them. */
 static const char *const openers[] = {
 	"org/apache/spark/sql/execution/datasources/FileScanRDD*.readCurrentFile",
@@ -103,8 +84,9 @@ static int count_asks(struct sp_facts *f, uint64_t *ret_broadcasts)
 		if (asks == SP_TIME_CLASS_ASKS_NOTHING)
 			continue;
 		c = sp_time_class_of_row(spent, x);
-		r = c != SP_TIME_CLASS_GC && c != SP_TIME_CLASS_CPU ? sp_finding_stage_of(f, t)
-								    : NULL;
+		r = c != SP_TIME_CLASS_GC && c != SP_TIME_CLASS_SAFEPOINT && c != SP_TIME_CLASS_CPU
+			    ? sp_finding_stage_of(f, t)
+			    : NULL;
 		if (!r)
 			continue;
 		f->amounts[r - f->stages.rows] += x->weight;
@@ -145,6 +127,72 @@ uint64_t sp_finding_of_amounts(
 {
 	(void)rule;
 	return f->amounts[r - f->stages.rows];
+}
+
+/* Whether a stack is of the rule's area. Who waits for the driver in there, for its leave to
+ * commit, does not work on it: another rule says so. */
+static bool is_of_area(struct sp_facts *f, const struct sp_finding_rule *rule,
+	struct sp_time_class_of *spent, uint32_t stack)
+{
+	const struct sp_stack *s = sp_dict_get_stack(f->p->dict, stack);
+	unsigned area =
+		sp_area_of_stack(f->areas, f->p->dict, s ? s->frames : NULL, s ? s->count : 0);
+
+	return strcmp(sp_areas_get(f->areas, area)->name, rule->area) == 0 &&
+	       sp_time_class_asks(spent, stack) == SP_TIME_CLASS_ASKS_NOTHING;
+}
+
+/* Sums into f->amounts, by row. Stacks are looked at once. */
+static int count_area(struct sp_facts *f, const struct sp_finding_rule *rule)
+{
+	SP_AUTO_FREE uint8_t *known = calloc(sp_dict_stacks(f->p->dict) + 1ul, 1);
+	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
+
+	if (!known || sp_time_class_new(&spent, f->p) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->p->row_count; i++) {
+		const struct sp_sample *x = &f->p->rows[i];
+		const struct sp_task_run *t = sp_profile_task(f->p, x);
+		const struct sp_stage_row *r;
+
+		if (x->event != f->event || !t || t->name.stage < 0)
+			continue;
+		if (!known[x->stack])
+			known[x->stack] = is_of_area(f, rule, spent, x->stack) ? 2 : 1;
+		r = known[x->stack] == 2 ? sp_finding_stage_of(f, t) : NULL;
+		if (r)
+			f->amounts[r - f->stages.rows] += x->weight;
+	}
+	return 0;
+}
+
+/* Whether the table of stages has enough of it to look closer. */
+static bool may_be_of_area(const struct sp_facts *f, const struct sp_finding_rule *rule)
+{
+	for (unsigned k = 0; k < sp_areas_count(f->areas); k++)
+		for (size_t i = 0; strcmp(sp_areas_get(f->areas, k)->name, rule->area) == 0 &&
+				   i < f->stages.count;
+			i++)
+			if ((double)f->stages.rows[i].areas[k] >=
+				rule->share * (double)f->stages.rows[i].weight)
+				return true;
+	return false;
+}
+
+void sp_finding_area(struct sp_facts *f, const struct sp_finding_rule *rule)
+{
+	SP_AUTO_FREE uint64_t *amounts = calloc(f->stages.count + 1, sizeof(*amounts));
+	struct sp_finding *x = NULL;
+
+	if (!may_be_of_area(f, rule))
+		return;
+	f->amounts = amounts;
+	f->error = !amounts ? -ENOMEM : count_area(f, rule);
+	if (f->error == 0)
+		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
+	f->amounts = NULL;
+	if (x)
+		sp_finding_next(x, rule);
 }
 
 void sp_finding_opens(struct sp_facts *f, const struct sp_finding_rule *rule)

@@ -401,3 +401,22 @@ Test(finding_methods, local_mode_has_advice_of_its_own)
 		cr_expect(!r->local || !strstr(r->local, "spark.executor."), "%s", r->name);
 	}
 }
+
+Test(finding_methods, a_wait_for_the_leave_to_commit_is_no_commit)
+{
+	struct sp_profile *p = healthy();
+	struct sp_frame_ref f[] = {
+		java(p, "jdk/internal/misc/Unsafe", "park", "()V", SP_FRAME_NATIVE),
+		java(p, "org/apache/spark/rpc/RpcTimeout", "awaitResult", "()V", SP_FRAME_C1),
+		java(p, "org/apache/spark/scheduler/OutputCommitCoordinator", "canCommit", "()V",
+			SP_FRAME_C1),
+		java(p, "org/apache/spark/mapred/SparkHadoopMapRedUtil$", "commitTask", "()V",
+			SP_FRAME_C1),
+		java(p, "org/apache/spark/scheduler/Task", "run", "()V", SP_FRAME_C1)};
+	char says[1000];
+
+	add_time(p, 1, sp_dict_stack(p->dict, f, 5, 0), "lock", 20 * S);
+	cr_expect(finds(p, "driver-wait", says, sizeof(says)));
+	cr_expect(!finds(p, "commit", says, sizeof(says)), "%s", says);
+	sp_profile_free(p);
+}
