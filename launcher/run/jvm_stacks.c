@@ -323,17 +323,19 @@ static size_t count_threads(pid_t pid)
 	return n;
 }
 
-/* Of an executor those that work for a task; of a driver those that work, for whatever; of other
- * JVMs all. Who names threads, or asks for all, means it. */
+/* Of an executor those that work for a task; of a driver those that work, for whatever but the JVM
+ * itself; of other JVMs all. Who names threads, or asks for all, means it. */
 static bool is_shown(
 	const struct sp_jvm_stacks *s, const struct line *x, struct sp_driver_work_of *work)
 {
 	const struct sp_jvm *t = s->run.target;
+	enum sp_driver_work is;
 
 	if (s->all || x->task >= 0 || x->blocks || t->role == SP_ROLE_OTHER)
 		return true;
-	return t->role == SP_ROLE_DRIVER &&
-	       sp_driver_work_of_row(work, x->row) != SP_DRIVER_WORK_IDLE;
+	is = sp_driver_work_of_row(work, x->row);
+	return t->role == SP_ROLE_DRIVER && is != SP_DRIVER_WORK_IDLE && is != SP_DRIVER_WORK_JIT &&
+	       is != SP_DRIVER_WORK_GC;
 }
 
 static void add_head(struct sp_buf *b, const struct sp_jvm *t, size_t seen, size_t left, bool named)

@@ -82,6 +82,7 @@ def test_stack_as_json(pid):
 def test_stack_of_a_driver_leaves_out_idle_pools(app):
     out = json.loads(call("stack", "--attach-timeout=60s", "--json", app.driver))
     assert out["left_out"] > 20 and any("runJob" in f["name"] for t in out["threads"] for f in t["frames"]), out
+    assert not any("Compiler" in t["name"] or t["name"].startswith(("G1 ", "GC ", "VM Thread")) for t in out["threads"]), out
 
 
 def test_stack_of_a_driver_has_its_own_python_and_no_executors(app):
