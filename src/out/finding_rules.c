@@ -175,7 +175,7 @@ static void look_tiny(struct sp_facts *f, const struct sp_finding_rule *rule)
 	sp_buf_addf(&x->says, ", of a median of %s each",
 		sp_duration_format(most->median_ns, median, sizeof(median)));
 	say_where(f, x, most, 0, stages > 1);
-	sp_buf_adds(&x->says, ": starting and ending a task costs several of its own");
+	sp_buf_adds(&x->says, ": to start and end one costs milliseconds as well");
 	if (core * 10 >= weight)
 		sp_buf_addf(&x->says, "; for %.0f %% of their time they had no core",
 			sp_percent(core, weight));
