@@ -98,6 +98,7 @@ void sp_dict_reset(struct sp_dict *d)
 	memset(&d->methods, 0, sizeof(d->methods));
 	memset(&d->stacks, 0, sizeof(d->stacks));
 	memset(&d->threads, 0, sizeof(d->threads));
+	d->refused = 0;
 }
 
 /* Doubles the slots. In an arena that is almost full they stay as they are, to be filled further,

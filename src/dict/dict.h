@@ -125,7 +125,7 @@ void sp_dict_clear_marks(struct sp_dict *d);
 uint8_t sp_dict_stack_marks(const struct sp_dict *d, uint32_t stack_id);
 void sp_dict_add_stack_marks(struct sp_dict *d, uint32_t stack_id, uint8_t marks);
 
-/* Bytes in use, bytes there are, and interning calls that found it full. */
+/* Bytes in use, bytes there are, and interning calls that found it full since the last reset. */
 size_t sp_dict_used(const struct sp_dict *d);
 size_t sp_dict_cap(const struct sp_dict *d);
 uint64_t sp_dict_refused(const struct sp_dict *d);

@@ -149,6 +149,8 @@ Test(dict, full_is_counted_and_what_is_there_stays)
 		cr_assert_eq(sp_dict_string(d, text, strlen(text)), i + 1);
 	}
 	sp_dict_reset(d);
+	cr_expect_eq(
+		sp_dict_refused(d), 0, "who asks whether it is full would never hear no again");
 	cr_expect_eq(sp_dict_string(d, "x", 1), 1);
 	sp_dict_free(d);
 }
