@@ -2,7 +2,7 @@
 #include "pysample/py_worker.h"
 
 enum {
-	BURST = 50,		  /* most samples that one look counts for */
+	BURST = 10000,		  /* most samples that one look writes; others wait for the next */
 	HELD_MAX_NS = 1000000000, /* CPU time without a stack so far */
 };
 
@@ -15,8 +15,6 @@ static void write_cpu(
 		sp_pyrecord_cpu(s->record, now_ns, t->thread, stack);
 		s->samples++;
 	}
-	if (t->carry_ns > s->cpu_ns * BURST)
-		t->carry_ns = 0;
 }
 
 /* A thread that is found waiting did not use its CPU time there: that is kept until it is found

@@ -8,6 +8,7 @@
 #include "py/stack_internal.h"
 #include "py_kit.h"
 #include "pysample/py_record.h"
+#include "pysample/py_worker.h"
 #include "python/py_stops.h"
 
 #include <criterion/criterion.h>
@@ -211,6 +212,25 @@ Test(py, files_without_what_is_before_their_package)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		cr_assert_str_eq(sp_pyrecord_file(cases[i][0]), cases[i][1]);
+}
+
+/* A look that comes late on a busy machine, at a short interval: all of the CPU time counts. */
+Test(py, no_cpu_time_is_dropped_however_late_a_look_comes)
+{
+	struct sp_pyrecord_cfg cfg = {.event = "cpu", .cpu_ns = 200000};
+	struct sp_pyworker_thread t = {.thread = 1};
+	struct sp_pysampling s = {.cpu_ns = cfg.cpu_ns};
+	struct sp_err err;
+
+	cfg.fd = memfd_create("py", 0);
+	cr_assert_eq(sp_pyrecord_open(&s.record, &cfg, &err), 0);
+	sp_pyworker_cpu(&t, &s, sp_clock_mono_ns(), 150000000, 1, true);
+	cr_expect_eq(s.samples, 750);
+	sp_pyworker_cpu(&t, &s, sp_clock_mono_ns(), 3000000000, 1, true);
+	sp_pyworker_cpu(&t, &s, sp_clock_mono_ns(), 0, 1, true);
+	cr_expect_eq(s.samples, 15750);
+	cr_assert_eq(sp_pyrecord_close(s.record, &err), 0);
+	close(cfg.fd);
 }
 
 /* Whoever called frames that changed did not run: it must not become a hot method. */
