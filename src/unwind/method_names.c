@@ -235,7 +235,17 @@ static bool entry_same(struct sp_method_names *n, const struct sp_frame *f, stru
 	return true;
 }
 
-static struct entry *make_method(struct sp_method_names *n, const struct sp_frame *f)
+/* What was kept of a page may be older than a class that was loaded into it since, and sampled.
+ * Returns whether it is worth another look. */
+static bool forget(const struct sp_method_names *n)
+{
+	if (!n->mem->forget)
+		return false;
+	n->mem->forget(n->mem->ctx);
+	return true;
+}
+
+static struct entry *read_method(struct sp_method_names *n, const struct sp_frame *f)
 {
 	struct entry *e = sp_arena_alloc(&n->arena, sizeof(*e));
 	uint32_t access = 0;
@@ -255,6 +265,20 @@ static struct entry *make_method(struct sp_method_names *n, const struct sp_fram
 	e->serial = ++n->serial;
 	e->batch = n->batch;
 	e->codes[e->next_code++ % CODES] = f->code;
+	return e;
+}
+
+static struct entry *make_method(struct sp_method_names *n, const struct sp_frame *f)
+{
+	size_t used = n->arena.used;
+	struct entry *e = read_method(n, f);
+
+	if (!e) {
+		n->arena.used = used;
+		e = forget(n) ? read_method(n, f) : NULL;
+	}
+	if (!e)
+		n->arena.used = used;
 	return e;
 }
 
@@ -293,7 +317,7 @@ static struct entry *find_method(struct sp_method_names *n, const struct sp_fram
 		if (!e->replaced && e->const_method == f->const_method &&
 			(e->batch >= n->change || checked_with(e, f->code)))
 			return e;
-		if (!e->replaced && entry_same(n, f, e)) {
+		if (!e->replaced && (entry_same(n, f, e) || (forget(n) && entry_same(n, f, e)))) {
 			note_code(e, f->code);
 		} else if (e->replaced || none_unloaded(n)) {
 			*at = e->next; /* it is another one's since */
