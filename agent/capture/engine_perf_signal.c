@@ -125,24 +125,42 @@ static void map_chain(void *ctx, struct sp_tinfo *t)
 		sp_chain_map(&p->chains, fd, &t->chain, sp_clock_mono_ns());
 }
 
-/* One signal may count for many events: of a long system call it comes at the end. */
+/* Hands @s on once for each event that came until its signal did. Returns how many. */
+static uint32_t take_events(
+	struct sp_capture *c, struct sp_chain *chain, struct sp_raw_sample *s, uint64_t *kernel)
+{
+	uint32_t n = 0;
+
+	s->kernel = kernel;
+	for (; sp_chain_next(chain, s->snap.time_ns, kernel, SP_KERNEL_FRAMES, &s->kernel_count);
+		n++)
+		c->sink.take(c->sink.ctx, s);
+	s->kernel_count = 0;
+	return n;
+}
+
+/* One signal may count for many events: of a long system call it comes at the end. The kernel
+ * writes an event down before it signals, maybe after its page was read last. */
+static bool take_chained(struct sp_capture *c, struct sp_chain *chain, struct sp_raw_sample *s)
+{
+	struct perf_signal *p = c->engine_data;
+	uint64_t kernel[SP_KERNEL_FRAMES];
+
+	chain->used_ns = s->snap.time_ns;
+	if (take_events(c, chain, s, kernel))
+		return true;
+	sp_chain_read(&p->chains, chain);
+	return take_events(c, chain, s, kernel) || sp_chain_has(chain, s->snap.time_ns);
+}
+
 static void sampled(struct sp_capture *c, struct sp_raw_sample *s)
 {
 	struct perf_signal *p = c->engine_data;
 	struct sp_chain *chain = s->thread ? atomic_load(&s->thread->chain) : NULL;
-	uint64_t kernel[SP_KERNEL_FRAMES];
-	uint32_t events = 0;
 
-	s->kernel = kernel;
-	for (; chain &&
-		sp_chain_next(chain, s->snap.time_ns, kernel, SP_KERNEL_FRAMES, &s->kernel_count);
-		events++)
-		c->sink.take(c->sink.ctx, s);
-	s->kernel_count = 0;
-	if (!events)
-		c->sink.take(c->sink.ctx, s);
-	if (chain)
-		chain->used_ns = s->snap.time_ns;
+	if (chain && take_chained(c, chain, s))
+		return;
+	c->sink.take(c->sink.ctx, s);
 	if (!chain && s->thread && !p->attr.exclude_kernel &&
 		sp_chains_room(&p->chains, s->snap.time_ns))
 		sp_threads_with(c->threads, s->thread, map_chain, c);

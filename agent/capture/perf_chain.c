@@ -6,11 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Events that the pages hold, some fifty; and words of those that wait for a signal, some seventy:
- * later ones are only counted. */
+/* Events that the pages hold, some fifty; and words of those that wait for a signal: some forty
+ * have frames, of five hundred more only the moment is kept, and later ones are counted. */
 #define DATA_PAGES 2u
 #define WORDS_MAX  1024u
+#define WORDS_FULL (WORDS_MAX / 2)
 #define IDLE_NS	   1000000000ull
+
+#define SAME (1ull << 63) /* beside a time: the frames are those of the one before */
 
 static size_t page_size(void)
 {
@@ -122,20 +125,46 @@ static bool make_room(struct sp_chain *c, uint32_t words)
 	return true;
 }
 
+static void count_more(struct sp_chain *c, uint64_t time_ns)
+{
+	if (!c->more++)
+		c->more_ns = time_ns;
+	c->more_end_ns = time_ns;
+}
+
 /* @v: time, count and addresses, @n words in all. */
 static void keep_record(struct sp_chain *c, const uint64_t *v, uint64_t n)
 {
 	uint64_t count = v[1] < n - 2 ? v[1] : n - 2;
+	bool full = c->len && c->len + n > WORDS_FULL;
 
-	if (c->more || !make_room(c, (uint32_t)n)) {
-		c->more++;
+	if (!c->since_ns)
+		c->since_ns = v[0];
+	if (c->more || !make_room(c, full ? 1 : (uint32_t)n)) {
+		count_more(c, v[0]);
 		return;
 	}
-	c->last = c->len;
+	if (full) {
+		c->words[c->len++] = v[0] | SAME;
+		return;
+	}
 	c->words[c->len] = v[0];
 	c->words[c->len + 1] =
 		sp_chain_kernel(v + 2, count, c->words + c->len + 2, (uint32_t)(n - 2));
 	c->len += 2 + (uint32_t)c->words[c->len + 1];
+}
+
+/* Forgets what was read, but for frames that others share. */
+static void compact(struct sp_chain *c)
+{
+	uint32_t from = c->at;
+
+	if (c->more || (c->at < c->len && c->words[c->at] & SAME))
+		from = c->last;
+	c->len -= from;
+	c->at -= from;
+	c->last -= c->last < from ? c->last : from;
+	memmove(c->words, c->words + from, c->len * sizeof(*c->words));
 }
 
 /* Copies @n bytes at @at of pages that begin anew at their end. */
@@ -154,12 +183,8 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 	uint64_t tail = chain->page->data_tail, v[256];
 	uint64_t head = __atomic_load_n(&chain->page->data_head, __ATOMIC_ACQUIRE);
 
-	if (chain->at && !chain->more) {
-		chain->len -= chain->at;
-		chain->last -= chain->last < chain->at ? chain->last : chain->at;
-		memmove(chain->words, chain->words + chain->at, chain->len * sizeof(*chain->words));
-		chain->at = 0;
-	}
+	if (chain->at)
+		compact(chain);
 	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct perf_event_header h;
 		size_t body;
@@ -178,22 +203,44 @@ void sp_chain_read(struct sp_chains *x, struct sp_chain *chain)
 	__atomic_store_n(&chain->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* The next of those that were only counted: they came one like the other. */
+static bool next_counted(struct sp_chain *c, uint64_t until_ns)
+{
+	if (!c->more || c->more_ns > until_ns)
+		return false;
+	c->more--;
+	if (c->more)
+		c->more_ns += (c->more_end_ns - c->more_ns) / c->more;
+	return true;
+}
+
+static bool next_kept(struct sp_chain *c, uint64_t until_ns)
+{
+	const uint64_t *v = c->words + c->at;
+
+	if ((*v & ~SAME) > until_ns)
+		return false;
+	if (*v & SAME) {
+		c->at++;
+		return true;
+	}
+	c->last = c->at;
+	c->at += 2 + (uint32_t)v[1];
+	return true;
+}
+
 bool sp_chain_next(
 	struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max, uint32_t *ret_count)
 {
-	bool kept = chain->at < chain->len; /* else the latest is used for those without room */
-	const uint64_t *v = chain->words + (kept ? chain->at : chain->last);
+	static const uint64_t none[2];
+	const uint64_t *v;
 
-	if (chain->len == 0 || (!kept && !chain->more) || v[0] > until_ns) {
-		if (!kept && !chain->more)
-			chain->at = chain->len = chain->last = 0;
+	if (chain->at < chain->len ? !next_kept(chain, until_ns) : !next_counted(chain, until_ns))
 		return false;
-	}
+	v = chain->len ? chain->words + chain->last : none;
 	*ret_count = v[1] < max ? (uint32_t)v[1] : max;
 	memcpy(ret, v + 2, *ret_count * sizeof(*ret));
-	if (kept)
-		chain->at += 2 + (uint32_t)v[1];
-	else
-		chain->more--;
+	if (chain->at == chain->len && !chain->more)
+		chain->at = chain->len = chain->last = 0;
 	return true;
 }

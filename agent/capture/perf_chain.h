@@ -18,9 +18,12 @@ struct sp_chain {
 	_Atomic(struct sp_chain *) *place; /* its owner's pointer; it may be gone from there */
 	uint64_t used_ns;		   /* by a sample */
 	_Atomic bool gone;
+	uint64_t since_ns;	/* the first event; 0: none was read */
 	uint64_t *words;	/* owned: of each event its time, count of frames, frames */
 	uint32_t at, len, room; /* words: read, written, there are */
-	uint32_t last, more;	/* the latest event; how many after it found no room */
+	uint32_t last;		/* the latest event that was read or had frames: those of others */
+	uint32_t more;		/* events for which there was no room … */
+	uint64_t more_ns, more_end_ns; /* … the first of them that was not read, and the last */
 };
 
 struct sp_chains {
@@ -51,6 +54,15 @@ void sp_chain_retire(struct sp_chain *chain);
  * @max of them. Returns false where there is none. Context: the collector. */
 bool sp_chain_next(struct sp_chain *chain, uint64_t until_ns, uint64_t *ret, uint32_t max,
 	uint32_t *ret_count);
+
+/* Whether the kernel writes down each event of @chain, counted lost where it has no room, by the
+ * time
+ * @time_ns: a signal without an event of its own then is one that an earlier one was counted for.
+ */
+static inline bool sp_chain_has(const struct sp_chain *chain, uint64_t time_ns)
+{
+	return chain->since_ns && chain->since_ns <= time_ns;
+}
 
 /* Reads what the kernel wrote for @chain. */
 void sp_chain_read(struct sp_chains *x, struct sp_chain *chain);

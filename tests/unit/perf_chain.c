@@ -110,6 +110,54 @@ Test(perf_chain, events_of_a_long_call_wait_for_its_signal)
 	cr_assert_eq(ips[0], 0xffff6000);
 }
 
+/* The collector came late: what its thread did after the long call waits beside what is of the
+ * call. */
+Test(perf_chain, a_signal_takes_no_events_that_came_after_it)
+{
+	static const uint64_t ends[] = {40, 300, 2500, 4000, 5000};
+	uint64_t ips[4];
+	uint32_t n = 0, seen = 0;
+
+	for (uint64_t i = 1; i <= 5000; i++) {
+		put_sample(1000 * i, 0xffff0000 + i);
+		sp_chain_read(&all, &chain);
+	}
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		while (sp_chain_next(&chain, 1000 * ends[i], ips, 4, &n)) {
+			seen++;
+			cr_assert(n == 2 && ips[1] == ips[0] + 1, "%u", seen);
+		}
+		cr_assert_eq(seen, ends[i]);
+		sp_chain_read(&all, &chain);
+	}
+}
+
+/* Frames that were not kept are those of an event before, also when that one was read long ago. */
+Test(perf_chain, frames_stay_as_long_as_others_share_them)
+{
+	uint64_t ips[4], last = 0;
+	uint32_t n = 0;
+
+	for (uint64_t i = 1; i <= 300; i++)
+		put_sample(i, 0xffff0000 + 8 * i), sp_chain_read(&all, &chain);
+	for (uint64_t i = 1; i <= 300; i++) {
+		cr_assert(sp_chain_next(&chain, i, ips, 4, &n));
+		cr_assert(ips[0] == 0xffff0000 + 8 * i || ips[0] == last);
+		last = ips[0];
+		sp_chain_read(&all, &chain);
+	}
+	cr_assert_gt(last, 0xffff0000 + 8 * 30);
+}
+
+Test(perf_chain, from_its_first_event_on_each_signal_has_one)
+{
+	cr_assert_not(sp_chain_has(&chain, 10));
+	put_sample(20, 0xffff0000);
+	sp_chain_read(&all, &chain);
+	cr_assert_not(sp_chain_has(&chain, 19));
+	cr_assert(sp_chain_has(&chain, 20));
+}
+
 Test(perf_chain, one_that_stays_behind_does_not_fill_it)
 {
 	uint64_t ips[4];
