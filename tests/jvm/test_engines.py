@@ -1,6 +1,8 @@
 """The engines against programs whose truth is known."""
 import collections
 import os
+import re
+import time
 
 import pytest
 from kit import chance, deny, parts, recording
@@ -85,17 +87,23 @@ def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event,
     assert [s for s in r.samples if any(f.startswith("Split.main ") for f in s.stack)]
 
 
-# By perf's signals alone: where the thread is preempted within such calls, the kernel counts up to a fifth more events there.
-@pytest.mark.parametrize("engine,interval", [("ring", "4300us"), pytest.param("perf-signal", "500us", marks=pytest.mark.alone), ("ctimer", "4300us")])
+@pytest.mark.parametrize("engine,interval", [("ring", "4300us"), ("perf-signal", "500us"), ("ctimer", "4300us")])
 def test_long_system_calls_weigh_what_they_take(target, tmp_path, engine, interval):
     """No signal reaches the thread before such a call ends: one stands for many samples."""
     event, capture = ENGINES[engine]
     more = {"capture": capture} if capture else {}
-    _, r = record(target, tmp_path, "LongCalls", 2.5, tmp_path / "file", event=event, interval=interval, **more)
-    mine = [s for s in r.cpu() if s.thread == "main"]
+    t, r = record(target, tmp_path, "LongCalls", 2.5, tmp_path / "file", event=event, interval=interval, **more)
+    mine, lost = [s for s in r.cpu() if s.thread == "main"], r.counts()["lost"]
     inside, outside = (round(share * len(mine)) for share in r.share(mine, "LongCalls.kernel", "LongCalls.user"))
+    kernel, user, preempted = map(int, re.search(r"kernel (\d+) user (\d+) preempted (\d+)", t.stdout()).groups())
+    # On busy cores the thread's clock is late by itself: where a wake-up preempts it within such a call, the kernel reads its own
+    # clock at the wake-up, not when the thread leaves the CPU (rq_clock_skip_update), up to a tick later where the kernel is not
+    # preemptible. The thread is not charged with that time, but perf's events count it.
+    least, most = (k / (k + user) for k in (kernel, kernel + preempted * 1e9 * time.clock_getres(chance.CLOCK_MONOTONIC_COARSE)))
+    print(f"kernel {kernel / 1e9:.3f} s, user {user / 1e9:.3f} s, preempted {preempted} times, {lost} lost")
     # Without weights it would be a tenth. A call stands for all ticks since the last one: up to one of them is of the loop before.
-    assert inside > 0.35 * len(mine) and chance.within(inside, inside + outside, 0.5, slack=0.04)
+    assert inside + lost > 0.35 * len(mine) and chance.at_least(inside + lost, inside + lost + outside, least - 0.04)
+    assert chance.at_most(inside, inside + outside, min(1, most + 0.04))
 
 
 @pytest.mark.parametrize("user", [None, 12347])
