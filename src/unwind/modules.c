@@ -245,6 +245,11 @@ int sp_modules_refresh(struct sp_modules *m, bool force)
 	return sp_modules_parse(m, text.data, text.len);
 }
 
+int sp_modules_look_again(struct sp_modules *m)
+{
+	return m->adds ? sp_modules_refresh(m, false) : 0;
+}
+
 const struct sp_module *sp_modules_find(const struct sp_modules *m, uint64_t pc)
 {
 	uint32_t lo = 0, hi = m->count;

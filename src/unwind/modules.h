@@ -40,6 +40,9 @@ void sp_modules_free(struct sp_modules *m);
  */
 int sp_modules_refresh(struct sp_modules *m, bool force);
 
+/* The same for modules that were read from /proc before; others (replay) stay as they are. */
+int sp_modules_look_again(struct sp_modules *m);
+
 /* The same from given text (replay). */
 int sp_modules_parse(struct sp_modules *m, const char *maps, size_t len);
 

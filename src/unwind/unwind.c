@@ -415,8 +415,9 @@ void sp_unwind(struct sp_unwinder *u, const struct sp_snapshot *snap, struct sp_
 	if ((ret->status != SP_UNWIND_BROKEN && !ret->unknown) || ret->reason == SP_WHY_NO_STACK ||
 		ret->reason == SP_WHY_NO_CFI || !u->mem->forget)
 		return;
-	/* code may have been made since the kept memory was read */
+	/* code may have been made, or a library loaded, since the batch began */
 	u->mem->forget(u->mem->ctx);
+	sp_modules_look_again(u->modules);
 	u->batch++;
 	attempt(u, snap, frames, max, ret);
 }
