@@ -150,7 +150,11 @@ struct sp_pycode *sp_pycodes_get(
 	return found;
 }
 
-int sp_pycode_line(const struct sp_pycode *code, unsigned minor, int64_t offset)
+int sp_pycode_line(struct sp_pycode *code, unsigned minor, int64_t offset)
 {
-	return sp_pyline(minor, code->lines, code->lines_len, code->first, offset);
+	if (!code->line || code->line_of != offset) {
+		code->line = sp_pyline(minor, code->lines, code->lines_len, code->first, offset);
+		code->line_of = offset;
+	}
+	return code->line;
 }

@@ -13,9 +13,11 @@ struct sp_pycode {
 	int first;	/* line */
 	uint8_t *lines; /* owned: table for sp_pyline */
 	size_t lines_len;
-	size_t bytes;  /* that it takes, about */
-	uint32_t id;   /* different for each that was ever read, from 1 */
-	uint32_t user; /* the user's; 0 whenever it was read anew */
+	size_t bytes;		   /* that it takes, about */
+	uint32_t id;		   /* different for each that was ever read, from 1 */
+	uint32_t user, user_epoch; /* the user's; 0 whenever it was read anew */
+	int64_t line_of; /* the offset that was asked for last, and its line; line 0: none */
+	int line;
 };
 
 struct sp_pycodes {
@@ -37,6 +39,6 @@ struct sp_pycode *sp_pycodes_get(
 	struct sp_pycodes *c, struct sp_pyheap *h, uint64_t addr, const uint8_t *head);
 
 /* The line of the instruction at @offset (bytes). */
-int sp_pycode_line(const struct sp_pycode *code, unsigned minor, int64_t offset);
+int sp_pycode_line(struct sp_pycode *code, unsigned minor, int64_t offset);
 
 #endif

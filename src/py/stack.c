@@ -34,13 +34,24 @@ static int drop(struct sp_pythread *t, const struct sp_pywalk *w, size_t failed,
 	return 0;
 }
 
+/* Up to where the chunk is copied: as the last time, where that will do, so that the same is asked
+ * for again (read_ahead.h). */
+static uint64_t end_of_copy(struct sp_pythread *t)
+{
+	uint64_t end = t->top + AHEAD;
+
+	if (t->copied_end < t->top + AHEAD / 2 || t->copied_end > t->top + 4 * AHEAD)
+		t->copied_end = end;
+	return t->copied_end < t->chunk_end ? t->copied_end : t->chunk_end;
+}
+
 /* Copies everything twice. Returns 0; 1 where something was not there and is left out next time;
  * -errno. */
 static int copy(struct sp_pyreader *r, struct sp_pythread *t)
 {
 	struct sp_pywalk *w = r->walk;
 	const struct sp_pylayout *l = &r->heap.layout;
-	uint64_t end = t->top + AHEAD < t->chunk_end ? t->top + AHEAD : t->chunk_end;
+	uint64_t end = end_of_copy(t);
 	size_t n = 0, half = 0;
 	int got;
 
@@ -343,7 +354,7 @@ static bool name_frames(
 	const struct sp_pylayout *l = &r->heap.layout;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct sp_pycode *code =
+		struct sp_pycode *code =
 			sp_pycodes_get(&r->codes, &r->heap, chain[i].code, r->walk->heads[i]);
 		int64_t at = (int64_t)chain[i].instr;
 		uint8_t byte;

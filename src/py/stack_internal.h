@@ -56,6 +56,7 @@ struct sp_pywalk {
 	size_t chunk_len;
 	struct sp_pyspan spans[2 * (SP_PY_LOOSE_MAX + 3)];
 	uint8_t heads[SP_PY_DEPTH_MAX][SP_PY_CODE_MAX];
+	uint8_t ahead[SP_PYAHEAD_BYTES];
 };
 
 #endif

@@ -35,6 +35,7 @@ static void forget_threads(struct sp_pythread *list, size_t n)
 void sp_pyreader_done(struct sp_pyreader *r)
 {
 	sp_pycodes_done(&r->codes);
+	sp_pyahead_done(&r->ahead);
 	forget_threads(r->threads, r->thread_count);
 	if (!r->shared)
 		sp_pywalk_free(r->walk);
@@ -57,6 +58,24 @@ void sp_pyreader_share(struct sp_pyreader *r, struct sp_pywalk *w)
 		sp_pywalk_free(r->walk);
 	r->walk = w;
 	r->shared = true;
+}
+
+void sp_pyreader_ahead(struct sp_pyreader *r)
+{
+	if (!r->walk)
+		r->walk = sp_pywalk_new();
+	if (!r->walk)
+		return;
+	if (!r->ahead.from.read) {
+		r->ahead.from = r->heap.mem;
+		r->heap.mem = (struct sp_pymem){sp_pyahead_read, &r->ahead};
+	}
+	sp_pyahead_begin(&r->ahead, r->walk->ahead);
+}
+
+void sp_pyreader_ahead_end(struct sp_pyreader *r)
+{
+	sp_pyahead_end(&r->ahead);
 }
 
 void sp_pyreader_forget(struct sp_pyreader *r)

@@ -9,11 +9,12 @@
 #define SP_PY_STACK_READER_H
 
 #include "py/code.h"
+#include "py/read_ahead.h"
 
 #define SP_PY_DEPTH_MAX 2048
 
 struct sp_pyframe {
-	const struct sp_pycode *code; /* borrowed until the next stack is read */
+	struct sp_pycode *code; /* borrowed until the next stack is read */
 	int line;
 	bool entry; /* C code called it: the frame below it belongs to another call of the evaluator
 		     */
@@ -34,8 +35,9 @@ struct sp_pythread {
 
 	bool seen;
 	uint64_t chunk, chunk_end, top, cframe;
-	uint64_t *frames; /* owned: addresses of frames that lie elsewhere than in the chunk */
-	uint8_t *used;	  /* owned */
+	uint64_t copied_end; /* of the chunk, the last time */
+	uint64_t *frames;    /* owned: addresses of frames that lie elsewhere than in the chunk */
+	uint8_t *used;	     /* owned */
 	size_t frame_count, frame_cap;
 };
 
@@ -47,8 +49,9 @@ struct sp_pyreader {
 	size_t thread_count;
 	uint64_t interps[256]; /* interpreters, newest first */
 	size_t interp_count;
-	struct sp_pywalk *walk;			  /* room to work; NULL: made where it is needed */
-	bool shared;				  /* walk is borrowed, else owned */
+	struct sp_pywalk *walk; /* room to work; NULL: made where it is needed */
+	bool shared;		/* walk is borrowed, else owned */
+	struct sp_pyahead ahead;
 	uint64_t reads, retries, partial, failed; /* stacks; again; cut; not to be had */
 };
 
@@ -63,6 +66,12 @@ void sp_pyreader_done(struct sp_pyreader *r);
 struct sp_pywalk *sp_pywalk_new(void);
 void sp_pywalk_free(struct sp_pywalk *w);
 void sp_pyreader_share(struct sp_pyreader *r, struct sp_pywalk *w);
+
+/* Around a look at the process: what the last look read is read in one call, and its parts are not
+ * asked for again (read_ahead.h). @r is not moved from the first _ahead on. Nothing else may be
+ * read by it for which it must be this moment's. */
+void sp_pyreader_ahead(struct sp_pyreader *r);
+void sp_pyreader_ahead_end(struct sp_pyreader *r);
 
 /* Brings r->threads up to date: one read where nothing has changed. Returns 0; -ESRCH where there
  * is no interpreter (any more); -ENOMEM. */

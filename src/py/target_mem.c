@@ -69,12 +69,19 @@ int sp_pymem_process(void *ctx, const struct sp_pyspan *spans, size_t n)
 		size_t k = n - done < BATCH ? n - done : BATCH, got;
 		ssize_t bytes;
 
+		size_t places = 0;
+
 		for (size_t i = 0; i < k; i++) {
-			here[i] = (struct iovec){spans[done + i].to, spans[done + i].len};
-			there[i] = (struct iovec){
-				(void *)(uintptr_t)spans[done + i].addr, spans[done + i].len};
+			const struct sp_pyspan *s = spans + done + i;
+			struct iovec *last = here + places - 1;
+
+			there[i] = (struct iovec){(void *)(uintptr_t)s->addr, s->len};
+			if (places && (char *)last->iov_base + last->iov_len == s->to)
+				last->iov_len += s->len;
+			else
+				here[places++] = (struct iovec){s->to, s->len};
 		}
-		bytes = process_vm_readv(p->pid, here, k, there, k, 0);
+		bytes = process_vm_readv(p->pid, here, places, there, k, 0);
 		if (bytes < 0 && errno != EFAULT)
 			return -errno;
 		got = bytes < 0 ? 0 : whole(spans + done, k, (size_t)bytes);

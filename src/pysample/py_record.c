@@ -185,6 +185,16 @@ static struct sp_frame_ref python_frame(
 	return (struct sp_frame_ref){method_of(r, code), line, -1, SP_FRAME_PYTHON};
 }
 
+/* Its method, looked for once in a chunk. */
+static uint32_t known_method_of(struct sp_pyrecord *r, struct sp_pycode *code)
+{
+	if (!code->user || code->user_epoch != r->generation) {
+		code->user = method_of(r, code);
+		code->user_epoch = r->generation;
+	}
+	return code->user;
+}
+
 /* In the place of newest frames that could not be read: who called them did not run itself. */
 static struct sp_frame_ref unread_frame(struct sp_pyrecord *r)
 {
@@ -212,7 +222,8 @@ uint32_t sp_pyrecord_stack(struct sp_pyrecord *r, const struct sp_pystack *stack
 		r->frames[0] = unread_frame(r);
 	for (uint32_t i = 0; i < n; i++)
 		r->frames[first + i] =
-			python_frame(r, stack->frames[i].code, stack->frames[i].line);
+			(struct sp_frame_ref){known_method_of(r, stack->frames[i].code),
+				stack->frames[i].line, -1, SP_FRAME_PYTHON};
 	for (uint32_t i = 0; i < first + n; i++)
 		if (!r->frames[i].method)
 			return 0;

@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 enum {
-	PSS_SHARE = 5000, /* the kernel counts all pages for pss: a 5000th of a core at most */
-	OWED_MAX_NS = 1000000000,
+	PSS_AFTER_NS = 1000000000, /* many live for less */
+	PSS_SHARE = 20000, /* the kernel counts all pages for pss: a 20,000th of a core at most */
 };
-#define AWAKE UINT64_MAX
 
 static void read_exe(pid_t pid, char *ret, size_t len)
 {
@@ -160,6 +159,12 @@ void sp_pyworker_is_drivers(struct sp_pyworker *w)
 	snprintf(w->name, sizeof(w->name), "python-driver-%d", (int)w->pid);
 }
 
+void sp_pyworker_is_orphan(struct sp_pyworker *w)
+{
+	w->worker = true;
+	snprintf(w->name, sizeof(w->name), "python-worker-%d", (int)w->pid);
+}
+
 enum sp_python_thread sp_pyworker_kind(const struct sp_pyworker *w)
 {
 	return w->driver   ? SP_PYTHON_THREAD_DRIVER
@@ -193,14 +198,6 @@ static bool intern_thread(
 	return true;
 }
 
-void sp_pyworker_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s)
-{
-	if (t->samples)
-		sp_pyrecord_wall(s->record, t->since_ns, t->thread, t->stack, t->state, t->samples,
-			t->span_ns);
-	t->samples = 0;
-}
-
 /* A forked child's main thread carries the number that it had in its parent up to some version of
  * 3.11: it is the one that no other thread is. */
 static pid_t main_thread(const struct sp_pyworker *w)
@@ -229,7 +226,7 @@ static struct sp_pyworker_thread *entry_of(
 	struct sp_pyworker *w, const struct sp_pysampling *s, const struct sp_pythread *from)
 {
 	struct sp_pyworker_thread t = {
-		.addr = from->addr, .python_tid = from->tid, .fds = {-1, -1}, .asleep_ns = AWAKE};
+		.addr = from->addr, .python_tid = from->tid, .fds = {-1, -1}};
 
 	for (size_t i = 0; i < w->thread_count; i++)
 		if (w->threads[i].addr == from->addr && w->threads[i].python_tid == from->tid)
@@ -257,46 +254,6 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 	}
 	w->thread_count = n;
 	sp_pyrecord_release(s->record);
-}
-
-/* Who wants a core looks the same with and without one; how long it had none the kernel says once
- * it has one. Looks that find it running become waits until that is paid: right on the whole. */
-static enum sp_state with_core(struct sp_pyworker_thread *t, enum sp_state state, uint64_t span_ns)
-{
-	int64_t span = (int64_t)span_ns;
-
-	if (state != SP_STATE_RUNNING || t->wait_owed_ns < span / 2 + 1)
-		return state;
-	t->wait_owed_ns -= span;
-	return SP_STATE_RUNNABLE;
-}
-
-static void owe_wait(struct sp_pyworker_thread *t)
-{
-	if (t->last_ns)
-		t->wait_owed_ns += (int64_t)(t->at.delay_ns - t->delay_ns);
-	if (t->wait_owed_ns > OWED_MAX_NS)
-		t->wait_owed_ns = OWED_MAX_NS;
-	t->delay_ns = t->at.delay_ns;
-}
-
-static void add_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
-	uint32_t stack, enum sp_state state)
-{
-	uint64_t span = t->last_ns ? now_ns - t->last_ns : s->wall_ns;
-
-	state = with_core(t, state, span);
-	if (t->samples && (stack != t->stack || state != t->state))
-		sp_pyworker_wall(t, s);
-	if (!t->samples) {
-		t->since_ns = now_ns - span;
-		t->span_ns = 0;
-		t->state = state;
-	}
-	t->stack = stack;
-	t->samples++;
-	t->span_ns += span;
-	s->samples++;
 }
 
 /* One look at a thread: its stack, which is in the sampling's room until the next.
@@ -365,19 +322,25 @@ static void write_look(const struct sp_pyworker *w, struct sp_pyworker_thread *t
 
 	if (intern_thread(w, t, s) && look->stays)
 		return; /* where it was has no number any more: the next look counts for this too */
-	owe_wait(t);
+	sp_pyworker_owe_wait(t, s, now_ns);
 	t->sampled = stack_of(t, look, s, &stack);
 	if (t->sampled) {
 		if (s->cpu_ns && !first)
 			sp_pyworker_cpu(t, s, now_ns, t->at.run_ns - t->run_ns, stack,
 				t->at.state == SP_STATE_RUNNING);
 		if (s->wall_ns)
-			add_wall(t, s, now_ns, stack, t->at.state);
+			sp_pyworker_add_wall(t, s, now_ns, stack);
 		t->stack = stack;
 		t->known = true;
 	}
 	t->run_ns = t->at.run_ns;
 	t->last_ns = now_ns;
+}
+
+/* Where it is in the kernel. */
+static bool look_at(const struct sp_pyworker *w, struct sp_pyworker_thread *t)
+{
+	return t->host_tid && sp_pyproc_look(w->pid, t->host_tid, t->fds, &t->at) == 0;
 }
 
 static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pyworker_thread *t,
@@ -391,8 +354,9 @@ static void sample_thread(struct sp_pyworker *w, size_t number, struct sp_pywork
 		t->known = false;
 		return;
 	}
-	if (!t->host_tid || sp_pyproc_look(w->pid, t->host_tid, t->fds, &t->at) < 0)
+	if (!t->looked && !look_at(w, t))
 		return;
+	t->looked = false;
 	read_stack(w, number, t, s, &look);
 	sp_pyrecord_hold(s->record);
 	write_look(w, t, s, &look, now_ns);
@@ -410,22 +374,21 @@ static bool is_wanted(const struct sp_pyworker *w, const struct sp_pyworker_thre
 	return fnmatch(s->thread, name, 0) == 0;
 }
 
+/* CPU time of all its threads (clock_getcpuclockid(3)); 0: it is gone. */
+static uint64_t clock_of(pid_t pid)
+{
+	return sp_clock_read((clockid_t)(~(unsigned)pid << 3 | 2));
+}
+
 bool sp_pyworker_rests(struct sp_pyworker *w)
 {
-	bool rests = w->whole;
+	uint64_t before = w->clock_ns;
+	bool rests;
 
-	for (size_t i = 0; i < w->thread_count; i++) {
-		struct sp_pyworker_thread *t = &w->threads[i];
-		uint64_t before = t->asleep_ns;
-
-		/* Of one that ran the last time a look at the kernel's files is no news. */
-		t->asleep_ns = AWAKE;
-		if (t->host_tid && t->at.where && t->at.state != SP_STATE_RUNNING &&
-			sp_pyproc_look(w->pid, t->host_tid, t->fds, &t->at) == 0 &&
-			t->at.state != SP_STATE_RUNNING)
-			t->asleep_ns = t->at.run_ns;
-		rests &= t->known && t->asleep_ns == before && before != AWAKE;
-	}
+	w->clock_ns = clock_of(w->pid);
+	rests = w->whole && before && w->clock_ns == before;
+	for (size_t i = 0; rests && i < w->thread_count; i++)
+		rests = w->threads[i].known;
 	return rests;
 }
 
@@ -440,17 +403,21 @@ static void sample_resting(struct sp_pyworker *w, struct sp_pysampling *s, uint6
 	sp_pyrecord_release(s->record);
 }
 
-int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+/* Before any memory is read: a thread that runs in between has another CPU time at the next look.
+ */
+static void look_at_threads(struct sp_pyworker *w, const struct sp_pysampling *s)
 {
-	int r;
+	for (size_t i = 0; i < w->thread_count; i++) {
+		struct sp_pyworker_thread *t = &w->threads[i];
 
-	if (w->rests) {
-		sample_resting(w, s, now_ns);
-		return 0;
+		t->looked = is_wanted(w, t, s) && look_at(w, t);
 	}
-	w->whole = false;
-	sp_pyreader_share(&w->reader, s->walk);
-	r = sp_pyreader_threads(&w->reader);
+}
+
+static int sample_threads(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	int r = sp_pyreader_threads(&w->reader);
+
 	if (r < 0)
 		return -ESRCH;
 	if (w->worker)
@@ -472,19 +439,52 @@ int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 	return 0;
 }
 
-void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
 {
-	struct sp_pyproc_use use;
-	uint64_t before = sp_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	bool pss = now_ns >= w->pss_due_ns;
-	double cpu = 0;
+	int r;
 
-	if (sp_pyproc_use(w->pid, pss, &use) < 0)
-		return;
-	w->pss = pss ? use.pss : w->pss;
+	if (w->rests) {
+		sample_resting(w, s, now_ns);
+		return 0;
+	}
+	w->whole = false;
+	sp_pyreader_share(&w->reader, s->walk);
+	look_at_threads(w, s);
+	/* Another way may stop it first; and a file is read place by place. */
+	if (!s->way && !w->process.has_file)
+		sp_pyreader_ahead(&w->reader);
+	r = sample_threads(w, s, now_ns);
+	sp_pyreader_ahead_end(&w->reader);
+	return r;
+}
+
+/* What it uses; as the last time where it has not run since. Returns false when it is gone. */
+static bool read_use(struct sp_pyworker *w, uint64_t now_ns, struct sp_pyproc_use *ret)
+{
+	uint64_t before = sp_clock_read(CLOCK_THREAD_CPUTIME_ID), clock = clock_of(w->pid);
+	bool pss = now_ns >= w->pss_due_ns && now_ns >= w->first_ns + PSS_AFTER_NS;
+
+	*ret = (struct sp_pyproc_use){.rss = w->rss, .pss = w->pss, .cpu_ns = w->cpu_ns};
+	if (w->use_ns && clock && clock == w->use_clock)
+		return true;
+	w->use_clock = clock;
+	if (sp_pyproc_use(w->pid, pss, ret) < 0)
+		return false;
+	w->rss = ret->rss;
+	w->pss = pss ? ret->pss : w->pss;
 	if (pss)
 		w->pss_due_ns =
 			now_ns + PSS_SHARE * (sp_clock_read(CLOCK_THREAD_CPUTIME_ID) - before);
+	return true;
+}
+
+void sp_pyworker_use(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t now_ns)
+{
+	struct sp_pyproc_use use;
+	double cpu = 0;
+
+	if (!read_use(w, now_ns, &use))
+		return;
 	if (w->use_ns && now_ns > w->use_ns)
 		cpu = (double)(use.cpu_ns - w->cpu_ns) / (double)(now_ns - w->use_ns);
 	sp_pyrecord_hold(s->record);

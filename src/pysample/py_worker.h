@@ -17,8 +17,8 @@ struct sp_pyworker_thread {
 	int fds[2];
 	bool seen, known; /* in the list now; was looked at before */
 	bool sampled;	  /* … and its stack was read */
+	bool looked;	  /* at is of this look, whose stack is not read yet */
 	struct sp_pyproc_look at;
-	uint64_t asleep_ns; /* its CPU time when sp_pyworker_rests found it asleep */
 	uint64_t run_ns, delay_ns, last_ns, carry_ns;
 	uint64_t held_ns;     /* since when there is CPU time without a known stack; 0: none */
 	int64_t wait_owed_ns; /* waited for a CPU, not written yet; below 0: written too much */
@@ -46,9 +46,10 @@ struct sp_pyworker {
 	struct sp_pyruntime place;
 	struct sp_pymem_process process;
 	struct sp_pyreader reader;
-	void *way;  /* of struct sp_pyway, who frees it in gone(); NULL: nothing yet */
-	bool whole; /* at the last look all of it was read */
-	bool rests; /* as sp_pyworker_rests said before this look */
+	void *way;	   /* of struct sp_pyway, who frees it in gone(); NULL: nothing yet */
+	bool whole;	   /* at the last look all of it was read */
+	bool rests;	   /* as sp_pyworker_rests said before this look */
+	uint64_t clock_ns; /* its CPU clock before the last look; 0: none yet */
 	struct sp_pyworker_thread *threads; /* owned */
 	size_t thread_count, thread_cap;
 	struct sp_pytask_place task_place;
@@ -62,6 +63,7 @@ struct sp_pyworker {
 	uint64_t cpu_ns, use_ns; /* at the last look */
 	uint64_t pss;		 /* the last one */
 	uint64_t pss_due_ns;	 /* when it is looked at again */
+	uint64_t rss, use_clock; /* the last one, and its CPU clock then */
 };
 
 struct sp_pysampling;
@@ -110,6 +112,9 @@ bool sp_pyworker_is_same_program(const struct sp_pyworker *w);
 /* It is the Python of a driver's application: its name says so, and what it starts is its own. */
 void sp_pyworker_is_drivers(struct sp_pyworker *w);
 
+/* Its daemon has died: it has the daemon's command line, and is a worker. */
+void sp_pyworker_is_orphan(struct sp_pyworker *w);
+
 /* CPU time since the last look, which found it in @stack: samples, now or once their place is
  * known; and what is held back still, at a task's or thread's end. For sp_pyworker_sample. */
 void sp_pyworker_cpu(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns,
@@ -119,6 +124,12 @@ void sp_pyworker_settle(struct sp_pyworker_thread *t, struct sp_pysampling *s);
 /* Writes the wall time of a thread that has gathered: before its stack, state or task is another.
  */
 void sp_pyworker_wall(struct sp_pyworker_thread *t, struct sp_pysampling *s);
+
+/* A look found it at t->at: what it had to wait for a core since the last one; and its time since
+ * then in @stack. For sp_pyworker_sample, in this order. */
+void sp_pyworker_owe_wait(struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns);
+void sp_pyworker_add_wall(
+	struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns, uint32_t stack);
 
 /* How its threads are marked in the recording. */
 enum sp_python_thread sp_pyworker_kind(const struct sp_pyworker *w);
@@ -130,7 +141,8 @@ void sp_pyworker_thread_name(
 	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len);
 
 /* Whether nothing of it has run since the last look, at which all of it was read: then its memory
- * is as it was, and it has no new child. Once before each sp_pyworker_sample, if at all. */
+ * is as it was, and it has no new child. One call of the kernel. Once before each
+ * sp_pyworker_sample. */
 bool sp_pyworker_rests(struct sp_pyworker *w);
 
 /* Takes a sample of each thread. Returns 0, or -ESRCH once it has ended (or runs something else).

@@ -22,8 +22,9 @@ def looks(t):
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace counts the calls")
 def test_a_look_at_a_worker_is_few_calls(target, tmp_path):
-    """Fifty looks a second: four or five reads of memory each, and more where a task begins; they were 27 each. A machine that is busy lowers the
-    rates, it never raises them."""
+    """Fifty looks a second: one read of memory each, in which all that the last look read is read again, and more where a task begins or another
+    function is on top; they were 27 each, then four or five. And what is read once a second. A machine that is busy lowers the rates, it never
+    raises them."""
     t = target("Parent", *PYTHON, 500, jvm=[recording.option(tmp_path / "x.jfr", event="cpu", interval="20ms", wall="20ms", python="on")],
                env={**os.environ, "PYTHONPATH": str(TARGETS)})
     wait_until(lambda: SAMPLER in t.threads().values() and looks(t) > 20)
@@ -32,4 +33,4 @@ def test_a_look_at_a_worker_is_few_calls(target, tmp_path):
     begun = looks(t)
     wait_until(lambda: looks(t) > begun + 20 and time.monotonic() > since + 3)
     found, took = calls.stop(), time.monotonic() - since
-    assert 0 < found["process_vm_readv"] / took < 450 and found["pread64"] / took < 150, (found, took)
+    assert 0 < found["process_vm_readv"] / took < 160 and found["pread64"] / took < 150 and sum(found.values()) / took < 600, (found, took)

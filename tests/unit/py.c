@@ -47,6 +47,95 @@ Test(py, each_version_has_its_threads_functions_and_lines)
 	}
 }
 
+/* Calls that one look takes: threads and both stacks. */
+static size_t calls_of_a_look(struct sp_pyreader *r, struct memory *m, bool ahead)
+{
+	enum { MANY = 1000000 };
+	static struct sp_pystack s;
+
+	m->reads_left = MANY;
+	if (ahead)
+		sp_pyreader_ahead(r);
+	cr_assert_eq(sp_pyreader_threads(r), 0);
+	cr_assert_eq(sp_pyreader_stack(r, 0, &s), 0);
+	cr_assert_str_eq(s.frames[0].code->name, "second");
+	cr_assert_eq(sp_pyreader_stack(r, 1, &s), 0);
+	check_main(&s, (unsigned)m->minor, 0);
+	if (ahead)
+		sp_pyreader_ahead_end(r);
+	return MANY - m->reads_left;
+}
+
+Test(py, what_was_read_the_last_time_is_read_in_one_call)
+{
+	for (unsigned minor = SP_PY_OLDEST; minor <= SP_PY_NEWEST; minor++) {
+		struct memory m = memory_load(minor);
+		struct sp_pyreader r;
+
+		cr_assert_eq(memory_begin(&r, &m), 0);
+		for (int i = 0; i < 3; i++)
+			calls_of_a_look(&r, &m, true);
+		cr_expect_eq(calls_of_a_look(&r, &m, true), 1, "3.%u", minor);
+		cr_expect_eq(calls_of_a_look(&r, &m, true), 1, "3.%u", minor);
+		cr_expect_geq(calls_of_a_look(&r, &m, false), 5, "3.%u", minor);
+		sp_pyreader_done(&r);
+		free(m.blocks);
+	}
+}
+
+/* Memory of numbers: a call counts up, so that who reads sees by which call it was read. */
+static int read_number(void *ctx, const struct sp_pyspan *spans, size_t n)
+{
+	unsigned *calls = ctx;
+
+	++*calls;
+	for (size_t i = 0; i < n; i++)
+		memset(spans[i].to, (int)*calls, spans[i].len);
+	return (int)n;
+}
+
+Test(py, what_is_asked_for_otherwise_is_read_then)
+{
+	static uint8_t room[SP_PYAHEAD_BYTES];
+	unsigned calls = 0;
+	struct sp_pyahead a = {.from = {read_number, &calls}};
+	uint8_t x[4][16];
+	const struct sp_pyspan copies[] = {
+		{16, x[0], 8}, {64, x[1], 16}, {16, x[2], 8}, {64, x[3], 16}};
+	const struct sp_pyspan other[] = {
+		{16, x[0], 8}, {80, x[1], 16}, {16, x[2], 8}, {80, x[3], 16}};
+	const struct sp_pyspan heads[] = {{128, x[0], 8}, {256, x[1], 8}, {512, x[2], 8}};
+	const struct sp_pyspan called[] = {{384, x[0], 8}, {256, x[1], 8}, {512, x[2], 8}};
+
+	for (int look = 0; look < 2; look++) {
+		sp_pyahead_begin(&a, room);
+		cr_expect_eq(sp_pyahead_read(&a, copies, 4), 4);
+		cr_expect_eq(sp_pyahead_read(&a, heads, 3), 3);
+		sp_pyahead_end(&a);
+	}
+	cr_expect_eq(calls, 3); /* two, and one ahead of the second look */
+
+	sp_pyahead_begin(&a, room);
+	sp_pyahead_read(&a, copies, 4);
+	cr_expect_eq(x[3][0], 4);
+	sp_pyahead_read(&a, called, 3); /* another function on top: that alone is read */
+	cr_expect(x[0][0] == 5 && x[1][0] == 4 && x[2][0] == 4);
+	sp_pyahead_read(&a, copies, 4); /* once more: as it is now */
+	cr_expect_eq(x[0][0], 6);
+	sp_pyahead_end(&a);
+
+	sp_pyahead_begin(&a, room);
+	cr_expect_eq(calls, 7);
+	sp_pyahead_read(&a, other, 4); /* moved: what comes behind it must not be older */
+	cr_expect(x[0][0] == 8 && x[1][0] == 8 && x[3][0] == 8);
+	sp_pyahead_read(&a, called, 3);
+	cr_expect(x[0][0] == 9 && x[2][0] == 9);
+	sp_pyahead_end(&a);
+	sp_pyahead_read(&a, copies, 4);
+	cr_expect_eq(x[0][0], 10);
+	sp_pyahead_done(&a);
+}
+
 /* One reading of everything, with whatever is there. */
 static void read_all(struct memory *m)
 {

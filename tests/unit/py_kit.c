@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PAGE = 4096 };
+
 int memory_read(void *ctx, const struct sp_pyspan *spans, size_t n)
 {
 	struct memory *m = ctx;
@@ -24,6 +26,10 @@ int memory_read(void *ctx, const struct sp_pyspan *spans, size_t n)
 
 			while (b < m->count && at - m->blocks[b].addr >= BLOCK)
 				b++;
+			if (b == m->count && k && at % PAGE) { /* a page is there as a whole */
+				to[k++] = 0;
+				continue;
+			}
 			if (b == m->count)
 				return (int)i;
 			for (; k < spans[i].len && spans[i].addr + k - m->blocks[b].addr < BLOCK;
