@@ -71,8 +71,8 @@ void sp_collector_start_python(struct sp_collector *c)
 	if (!c->running || c->tried_python || !sp_python_workers_wanted(c->capture->args, id))
 		return;
 	c->tried_python = true;
-	if (sp_python_workers_start(&c->python, c->capture, sp_event_writer_jfrw(c->record),
-		    c->dict, &c->writing, driver, &err) == 0)
+	if (sp_python_workers_start(&c->python, c->capture, c->input->tasks,
+		    sp_event_writer_jfrw(c->record), c->dict, &c->writing, driver, &err) == 0)
 		return;
 	sp_err_prefix(&err, 0, "Python workers are not sampled");
 	c->capture->say(c->capture->say_ctx, err.text);

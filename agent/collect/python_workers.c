@@ -23,18 +23,23 @@ enum {
 	SEARCHES = 60,	     /* seconds in which a driver's application is looked for */
 	CODE_SHARE = 4,	     /* parts of --memory: for what is known of code */
 	PROCESSES_SHARE = 8, /* for processes */
+	CALM = 16,	     /* looks that find nothing that has run, until they become rarer, */
+	CALM_NS = 40000000,  /* to this */
 };
 static const uint64_t second_ns = 1000000000;
 
 struct sp_python_workers {
 	struct sp_pyprocesses all;
 	struct sp_threads *threads;
+	struct sp_task_table *tasks;
+	const struct sp_perf_source *launcher; /* NULL: none is connected */
 	pthread_mutex_t *lock;
 	struct sp_own_thread *thread; /* NULL: it has ended */
 	_Atomic uint32_t stop;	      /* futex */
 	atomic_bool driver;
 	bool on;	   /* python=on */
 	unsigned searches; /* for the driver's application */
+	unsigned calm;	   /* looks in a row at which nothing had run */
 	/* Under the lock: */
 	struct sp_counts counted; /* reported to the collector so far */
 	struct sp_err said;	  /* for it to say; "" nothing */
@@ -102,12 +107,30 @@ static void sleep_until(struct sp_python_workers *p, uint64_t at_ns)
 	syscall(SYS_futex, &p->stop, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
 }
 
-static void *run(void *arg)
+/* CPU time is found whenever it is looked for. Where none was used for a while, and nobody wants to
+ * know what they wait for, looks are rarer: still several in the life of a worker that is forked.
+ */
+static uint64_t step_of(struct sp_python_workers *p)
 {
-	struct sp_python_workers *p = arg;
 	const struct sp_pysampling *s = &p->all.sampling;
 	uint64_t step =
 		s->cpu_ns && (!s->wall_ns || s->cpu_ns < s->wall_ns) ? s->cpu_ns : s->wall_ns;
+
+	p->calm = p->all.rest ? p->calm + 1 : 0;
+	return !s->wall_ns && p->calm > CALM && step < CALM_NS ? CALM_NS : step;
+}
+
+static uint64_t next_look(struct sp_python_workers *p, uint64_t last)
+{
+	uint64_t now = sp_clock_mono_ns(), step = step_of(p), next = last + step;
+
+	/* too slow for that: as often as it goes */
+	return next < now ? now + step / 2 : next;
+}
+
+static void *run(void *arg)
+{
+	struct sp_python_workers *p = arg;
 	uint64_t next = sp_clock_mono_ns(), second_at = next;
 
 	sp_threads_exclude_self(p->threads);
@@ -121,10 +144,7 @@ static void *run(void *arg)
 		}
 		sp_pyprocesses_sample(&p->all, now);
 		/* Without any there is nothing to do until they are looked for again. */
-		next = p->all.count ? next + step : second_at;
-		now = sp_clock_mono_ns();
-		if (next < now) /* too slow for that: as often as it goes */
-			next = now + step / 2;
+		next = p->all.count ? next_look(p, next) : second_at;
 		sleep_until(p, next < second_at ? next : second_at);
 	}
 	/* The last look may be long ago on a busy machine: what they did since belongs to this. */
@@ -134,24 +154,32 @@ static void *run(void *arg)
 
 static pid_t tell_refused(void *ctx, pid_t pid)
 {
-	const struct sp_perf_source *launcher = ctx;
+	const struct sp_python_workers *p = ctx;
+	const struct sp_perf_source *launcher = p->launcher;
 	int r = launcher->refused(launcher->ctx, (uint32_t)pid);
 
 	return r < 0 ? r : pid;
+}
+
+static size_t task_threads(void *ctx, uint32_t *ret, size_t cap)
+{
+	const struct sp_python_workers *p = ctx;
+
+	return sp_task_table_threads(p->tasks, ret, (uint32_t)cap);
 }
 
 static int open_processes(struct sp_python_workers *p, const struct sp_capture *capture,
 	struct sp_pyrecord *record, struct sp_err *err)
 {
 	const struct sp_args *a = capture->args;
-	const struct sp_perf_source *launcher = capture->launcher;
 	struct sp_pyprocesses_cfg c = {.root = getpid(),
 		.beside = true,
 		.max = a->memory / PROCESSES_SHARE / BYTES_EACH,
 		.no_call = sp_filtered(),
 		.codes = a->memory / CODE_SHARE,
-		.ask = launcher && launcher->refused ? tell_refused : NULL,
-		.ctx = (void *)launcher};
+		.ask = p->launcher && p->launcher->refused ? tell_refused : NULL,
+		.tasks = task_threads,
+		.ctx = p};
 	struct sp_pysampling s = {.record = record,
 		.cpu_ns = cpu_ns(a),
 		.wall_ns = wall_ns(a),
@@ -163,8 +191,8 @@ static int open_processes(struct sp_python_workers *p, const struct sp_capture *
 }
 
 int sp_python_workers_start(struct sp_python_workers **ret, const struct sp_capture *capture,
-	struct sp_jfrw *w, struct sp_dict *dict, pthread_mutex_t *lock, bool driver,
-	struct sp_err *err)
+	struct sp_task_table *tasks, struct sp_jfrw *w, struct sp_dict *dict, pthread_mutex_t *lock,
+	bool driver, struct sp_err *err)
 {
 	struct sp_python_workers *p = calloc(1, sizeof(*p));
 	struct sp_pyrecord *record = NULL;
@@ -175,6 +203,8 @@ int sp_python_workers_start(struct sp_python_workers **ret, const struct sp_capt
 		return sp_err_set(err, r, "out of memory");
 	}
 	p->threads = capture->threads;
+	p->tasks = tasks;
+	p->launcher = capture->launcher;
 	p->lock = lock;
 	atomic_init(&p->driver, driver);
 	p->on = strcmp(capture->args->python, "on") == 0;

@@ -9,6 +9,7 @@
 #include "capture/engine.h"
 #include "jfr/writer.h"
 #include "spark/spark_identity.h"
+#include "spark/task_table.h"
 
 struct sp_python_workers;
 
@@ -16,11 +17,12 @@ struct sp_python_workers;
  * have such: one of Spark's, or with python=on any. */
 bool sp_python_workers_wanted(const struct sp_args *args, const struct sp_spark_identity *id);
 
-/* Starts the thread. @capture, @w and @dict are borrowed until _stop; @lock is the caller's, who
- * holds it whenever it uses @w or @dict; @driver: as below. Returns 0 or -errno with a sentence. */
+/* Starts the thread. @capture, @tasks, @w and @dict are borrowed until _stop; @lock is the
+ * caller's, who holds it whenever it uses @w or @dict; @driver: as below. Returns 0 or -errno with
+ * a sentence. */
 int sp_python_workers_start(struct sp_python_workers **ret, const struct sp_capture *capture,
-	struct sp_jfrw *w, struct sp_dict *dict, pthread_mutex_t *lock, bool driver,
-	struct sp_err *err);
+	struct sp_task_table *tasks, struct sp_jfrw *w, struct sp_dict *dict, pthread_mutex_t *lock,
+	bool driver, struct sp_err *err);
 
 /* This JVM is a driver: also the Python of its application. Any thread. */
 void sp_python_workers_of_driver(struct sp_python_workers *p);

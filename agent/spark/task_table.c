@@ -223,6 +223,18 @@ uint32_t sp_task_table_open(struct sp_task_table *ts, struct sp_task *list, uint
 	return n;
 }
 
+uint32_t sp_task_table_threads(struct sp_task_table *ts, uint32_t *list, uint32_t max)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	for (uint32_t i = 0; i < ts->open_count && n < max; i++)
+		if (!ts->open[i].feeder)
+			list[n++] = ts->open[i].tid;
+	pthread_mutex_unlock(&ts->lock);
+	return n;
+}
+
 uint32_t sp_task_table_unwritten(
 	struct sp_task_table *ts, uint64_t before_ns, struct sp_task *list, uint32_t max)
 {

@@ -62,7 +62,11 @@ void sp_task_table_resolve(struct sp_task_table *ts, uint32_t tid, const struct 
 /* Copies the open tasks. Returns their number, at most @max. */
 uint32_t sp_task_table_open(struct sp_task_table *ts, struct sp_task *list, uint32_t max);
 
-/* The same of those that began before @before_ns, that have numbers, and that were not given
+/* The threads of open tasks, at most @max of them, without those that only work for one. Returns
+ * their number. */
+uint32_t sp_task_table_threads(struct sp_task_table *ts, uint32_t *list, uint32_t max);
+
+/* Copies the open tasks that began before @before_ns, that have numbers, and that were not given
  * here before. */
 uint32_t sp_task_table_unwritten(
 	struct sp_task_table *ts, uint64_t before_ns, struct sp_task *list, uint32_t max);

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 enum { CHILDREN = 1024 };
+/* The control group costs a read of all mounts and a walk to its root: a 10,000th of a core. */
+enum { GROUP_SHARE = 10000, COMPARED = 8 };
 static const uint64_t second_ns = 1000000000, nap_ns = 100000000;
 
 static struct sp_pyworker *find(const struct sp_pyprocesses *p, pid_t pid)
@@ -109,24 +111,63 @@ static void add_driver(struct sp_pyprocesses *p)
 		say_refused(p, p->cfg.driver, &err);
 }
 
+static void add_child(struct sp_pyprocesses *p, pid_t pid, pid_t parent)
+{
+	struct sp_err err = {""};
+	int r = find(p, pid) ? 0 : add(p, pid, find(p, parent), &err);
+
+	if (r == -EPERM || r == -ENOTSUP)
+		say_refused(p, pid, &err);
+}
+
+static void add_orphan(struct sp_pyprocesses *p, pid_t pid)
+{
+	struct sp_pyworker *w;
+
+	add_child(p, pid, 0);
+	w = find(p, pid);
+	if (!w || !w->spark)
+		return;
+	sp_pyrecord_hold(p->sampling.record);
+	sp_pyworker_is_orphan(w);
+	sp_pyrecord_release(p->sampling.record);
+}
+
+/* Workers whose daemon has died, where a thread of the JVM waits for them: nothing below leads to
+ * them. */
+static void add_orphans(struct sp_pyprocesses *p)
+{
+	struct sp_pyorphans *o = &p->orphans;
+	bool looked = false;
+
+	if (!p->cfg.beside || !p->cfg.tasks)
+		return;
+	sp_pyorphans_look(o);
+	for (size_t i = 0; i < o->count; i++) {
+		if (find(p, o->list[i]))
+			continue;
+		if (!looked)
+			sp_pysockets_look(&p->sockets, p->cfg.root);
+		looked = true;
+		if (sp_pysockets_find(&p->sockets, o->list[i]))
+			add_orphan(p, o->list[i]);
+	}
+}
+
 static void add_children(struct sp_pyprocesses *p, pid_t pid, bool main_only)
 {
 	pid_t children[CHILDREN];
 	size_t n = sp_pyproc_children(pid, main_only, children, CHILDREN);
 
-	for (size_t i = 0; i < n; i++) {
-		struct sp_err err = {""};
-		int r = find(p, children[i]) ? 0 : add(p, children[i], find(p, pid), &err);
-
-		if (r == -EPERM || r == -ENOTSUP)
-			say_refused(p, children[i], &err);
-	}
+	for (size_t i = 0; i < n; i++)
+		add_child(p, children[i], pid);
 }
 
 static void remove_at(struct sp_pyprocesses *p, size_t i)
 {
 	struct sp_pyworker *w = p->workers[i];
 
+	p->orphans.wanted |= w->spark && !w->worker;
 	sp_pyrecord_hold(p->sampling.record);
 	p->count--;
 	memmove(p->workers + i, p->workers + i + 1, (p->count - i) * sizeof(*p->workers));
@@ -142,7 +183,7 @@ static void check_known(struct sp_pyprocesses *p)
 	for (size_t i = p->count; i-- > 0;) {
 		struct sp_pyworker *w = p->workers[i];
 		pid_t pid = w->pid, parent = w->parent;
-		bool gone = sp_pyproc_start(pid) != w->start_ticks;
+		bool gone = !w->rests && sp_pyproc_start(pid) != w->start_ticks;
 		struct sp_err err;
 
 		if (!gone &&
@@ -163,6 +204,26 @@ static bool has_children(pid_t root)
 	       errno != ECHILD;
 }
 
+/* Whose children are looked for. */
+static bool is_parent(const struct sp_pyprocesses *p, pid_t pid)
+{
+	const struct sp_pyworker *w = find(p, pid);
+
+	return w ? !p->cfg.beside || (!w->jvm && !w->driver) : p->cfg.beside && pid == p->cfg.root;
+}
+
+/* Returns false where all has to be searched. */
+static bool add_newcomers(struct sp_pyprocesses *p, uint64_t now_ns)
+{
+	struct sp_pynewcomer list[SP_PYNEWCOMERS_MAX];
+	int n = sp_pynewcomers_look(&p->newcomers, now_ns, list);
+
+	for (int i = 0; i < n; i++)
+		if (is_parent(p, list[i].parent))
+			add_child(p, list[i].pid, list[i].parent);
+	return n >= 0;
+}
+
 /* Everything below the root, once a second; where that takes long (a JVM of thousands of threads),
  * less often, so that it costs a twentieth of a core at most. */
 static void search(struct sp_pyprocesses *p)
@@ -173,6 +234,9 @@ static void search(struct sp_pyprocesses *p)
 		return;
 	check_known(p);
 	add_driver(p);
+	add_orphans(p);
+	if (add_newcomers(p, begun))
+		return;
 	if (p->cfg.beside && has_children(p->cfg.root))
 		add_children(p, p->cfg.root, false);
 	for (size_t i = 0; i < p->count; i++)
@@ -254,9 +318,10 @@ static bool set_aside(struct sp_pyprocesses *p, struct sp_pyworker *old, uint64_
 	return true;
 }
 
-/* Sockets between the JVM's threads and workers: every second of all, and sooner while one works
- * that does not say for which task. A look at a JVM of many threads takes long: it costs a
- * hundredth of a core at most. */
+/* Sockets between the JVM's threads and workers: at once while one works that does not say for
+ * which task, and now and then of all, to compare with what they say. A look at a JVM of many
+ * threads takes long: it costs a hundredth of a core at most, and half of that where the threads
+ * are known. */
 static void look_at_sockets(struct sp_pyprocesses *p, uint64_t now_ns)
 {
 	bool all = now_ns >= p->all_sockets_due_ns, wanted = false;
@@ -274,9 +339,10 @@ static void look_at_sockets(struct sp_pyprocesses *p, uint64_t now_ns)
 			sp_pyworker_socket(
 				w, &p->sampling, sp_pysockets_find(&p->sockets, w->pid), now_ns);
 	}
-	p->sockets_due_ns = now_ns + nap_ns / 4 + 100 * (sp_clock_mono_ns() - now_ns);
+	p->sockets_due_ns =
+		now_ns + nap_ns / 4 + (p->cfg.tasks ? 200 : 100) * (sp_clock_mono_ns() - now_ns);
 	if (all)
-		p->all_sockets_due_ns = now_ns + second_ns;
+		p->all_sockets_due_ns = now_ns + (++p->all_sockets < COMPARED ? 1 : 10) * second_ns;
 }
 
 static void end_worker(struct sp_pyprocesses *p, size_t i, uint64_t now_ns)
@@ -299,8 +365,11 @@ void sp_pyprocesses_sample(struct sp_pyprocesses *p, uint64_t now_ns)
 		check_known(p);
 		n = p->count;
 	}
-	for (size_t i = 0; i < n; i++)
+	p->rest = true;
+	for (size_t i = 0; i < n; i++) {
 		p->workers[i]->rests = p->workers[i]->python && sp_pyworker_rests(p->workers[i]);
+		p->rest &= p->workers[i]->rests || !p->workers[i]->python;
+	}
 	for (size_t i = 0; i < n; i++) { /* what a daemon forks may live for less than a second */
 		const struct sp_pyworker *w = p->workers[i];
 
@@ -325,20 +394,29 @@ static void trim_codes(struct sp_pyprocesses *p)
 		sp_pyreader_forget(&p->workers[i]->reader);
 }
 
+static void write_group(struct sp_pyprocesses *p, uint64_t now_ns)
+{
+	uint64_t before = sp_clock_read(CLOCK_THREAD_CPUTIME_ID), used, limit;
+	int r = sp_cgroup_memory(p->cfg.root, &used, &limit);
+
+	before = sp_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
+	p->group_due_ns = now_ns + (p->groups++ < 3 ? 0 : GROUP_SHARE * before);
+	if (r < 0)
+		return;
+	sp_pyrecord_hold(p->sampling.record);
+	sp_pyrecord_group(p->sampling.record, now_ns, used, limit);
+	sp_pyrecord_release(p->sampling.record);
+}
+
 void sp_pyprocesses_second(struct sp_pyprocesses *p, uint64_t now_ns)
 {
-	uint64_t used, limit;
-
 	search(p);
 	trim_codes(p);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->workers[i]->python)
 			sp_pyworker_use(p->workers[i], &p->sampling, now_ns);
-	if (sp_cgroup_memory(p->cfg.root, &used, &limit) < 0)
-		return;
-	sp_pyrecord_hold(p->sampling.record);
-	sp_pyrecord_group(p->sampling.record, now_ns, used, limit);
-	sp_pyrecord_release(p->sampling.record);
+	if (now_ns >= p->group_due_ns)
+		write_group(p, now_ns);
 }
 
 bool sp_pyprocesses_has_root(const struct sp_pyprocesses *p)
@@ -366,7 +444,10 @@ int sp_pyprocesses_init(struct sp_pyprocesses *p, const struct sp_pyprocesses_cf
 		p->sampling.depth_left = p->sampling.depth;
 	p->sampling.stack = malloc(sizeof(*p->sampling.stack));
 	p->sampling.walk = sp_pywalk_new();
+	p->orphans.wanted = true;
 	p->sockets.no_call = cfg->no_call;
+	p->sockets.tasks = cfg->tasks;
+	p->sockets.ctx = cfg->ctx;
 	if (!p->sampling.stack || !p->sampling.walk)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	if (!cfg->beside)

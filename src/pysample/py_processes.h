@@ -4,6 +4,8 @@
 #ifndef SP_PYSAMPLE_PY_PROCESSES_H
 #define SP_PYSAMPLE_PY_PROCESSES_H
 
+#include "pysample/py_newcomers.h"
+#include "pysample/py_orphans.h"
 #include "pysample/py_sockets.h"
 #include "pysample/py_worker.h"
 
@@ -21,6 +23,7 @@ struct sp_pyprocesses_cfg {
 	pid_t (*ask)(void *ctx, pid_t pid);
 	/* Whether @pid is to be sampled here; what such a one starts is, too. NULL: all are. */
 	bool (*mine)(void *ctx, pid_t pid);
+	size_t (*tasks)(void *ctx, uint32_t *ret, size_t cap); /* as of struct sp_pysockets */
 	void *ctx;
 };
 
@@ -31,13 +34,19 @@ struct sp_pyprocesses {
 	size_t count, cap;
 	unsigned ever;	 /* Python processes that were ever sampled */
 	unsigned opened; /* of them, those that were read by what somebody else opened */
+	struct sp_pynewcomers newcomers;
+	struct sp_pyorphans orphans;
 	uint64_t search_due_ns;
 	uint64_t look_again_ns; /* at processes that execute something else, 0: none */
 	struct sp_pysockets sockets;
 	uint64_t sockets_due_ns, all_sockets_due_ns;
-	bool asked;	    /* for one of them */
-	bool full;	    /* there were more of them than cfg.max */
-	struct sp_err said; /* why one was not sampled, "" for nothing */
+	unsigned all_sockets;  /* looks at the sockets of all */
+	unsigned groups;       /* looks at the control group */
+	uint64_t group_due_ns; /* when the memory of the control group is asked for again */
+	bool rest;	       /* at the last look nothing of them had run since the one before */
+	bool asked;	       /* for one of them */
+	bool full;	       /* there were more of them than cfg.max */
+	struct sp_err said;    /* why one was not sampled, "" for nothing */
 };
 
 /* @sampling: copied. Where the root itself is to be sampled, begins with it: returns 0 or -errno,

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TABLE_MAX = 4 << 20, ROWS_MAX = 8192, FDS = 16 };
+enum { TABLE_MAX = 4 << 20, ROWS_MAX = 8192, FDS = 16, TASKS = 256 };
 
 static uint64_t socket_inode(pid_t pid, const char *fd)
 {
@@ -115,18 +115,23 @@ static void read_small(pid_t pid, const char *task, const char *name, char *ret,
 	ret[n > 0 ? n : 0] = 0;
 }
 
-/* Sockets that a thread of the JVM waits for; until the peers are known, by its own end. */
-static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
+static bool runs_tasks(pid_t jvm, const char *task)
 {
 	/* Spark's name for it, as the kernel cuts it */
 	static const char name[] = "Executor task l";
+	char text[32];
+
+	read_small(jvm, task, "comm", text, sizeof(text));
+	return strncmp(text, name, sizeof(name) - 1) == 0;
+}
+
+/* Sockets that a thread of the JVM waits for; until the peers are known, by its own end. */
+static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
+{
 	unsigned long fds[FDS];
 	char text[256], fd[24];
 	size_t n;
 
-	read_small(jvm, task, "comm", text, sizeof(text));
-	if (strncmp(text, name, sizeof(name) - 1) != 0)
-		return;
 	read_small(jvm, task, "syscall", text, sizeof(text));
 	n = waited_for(s, jvm, text, fds);
 	for (size_t i = 0; i < n && s->count < SP_PYSOCKETS_MAX; i++) {
@@ -136,7 +141,9 @@ static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
 		inode = socket_inode(jvm, fd);
 		if (!inode)
 			continue;
-		s->ends[s->count].tid = sp_pyproc_own_tid(jvm, (pid_t)strtol(task, NULL, 10));
+		s->ends[s->count].tid =
+			s->tasks ? (uint32_t)strtoul(task, NULL, 10)
+				 : sp_pyproc_own_tid(jvm, (pid_t)strtol(task, NULL, 10));
 		s->ends[s->count++].peer = inode;
 	}
 }
@@ -323,18 +330,25 @@ static void saw_thread(void *ctx, const char *name)
 {
 	const struct threads *t = ctx;
 
-	if (name[0] != '.')
+	if (name[0] != '.' && runs_tasks(t->jvm, name))
 		look_at_thread(t->s, t->jvm, name);
 }
 
 void sp_pysockets_look(struct sp_pysockets *s, pid_t jvm)
 {
 	struct threads t = {s, jvm};
-	char path[32];
+	uint32_t tasks[TASKS];
+	size_t n = s->tasks ? s->tasks(s->ctx, tasks, TASKS) : 0;
+	char text[32];
 
 	s->count = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)jvm);
-	sp_list_dir(path, saw_thread, &t);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%u", tasks[i]);
+		look_at_thread(s, jvm, text);
+	}
+	snprintf(text, sizeof(text), "/proc/%d/task", (int)jvm);
+	if (!s->tasks)
+		sp_list_dir(text, saw_thread, &t);
 	if (s->count)
 		find_peers(s, jvm);
 }

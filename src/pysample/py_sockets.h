@@ -13,6 +13,10 @@ enum { SP_PYSOCKETS_MAX = 1024 };
 
 struct sp_pysockets {
 	bool no_call; /* as of struct sp_pymem_process */
+	/* Who knows the JVM's threads that run tasks (its own pid namespace is ours): fills @ret
+	 * with at most @cap of their ids, returns how many. NULL: found by their names. */
+	size_t (*tasks)(void *ctx, uint32_t *ret, size_t cap);
+	void *ctx;
 	size_t count;
 	struct {
 		uint32_t tid;  /* of the JVM's thread, in its own pid namespace */

@@ -107,3 +107,14 @@ def test_none_are_sampled_where_they_are_not_wanted(target, sparkprof, tmp_path)
 def test_a_wrong_word_is_named(target):
     t = target("Idle", jvm=[recording.option("/dev/null", python="yes")])
     assert "python: 'yes' is not one of auto, on, off; nothing is recorded" in t.stderr()
+
+
+def test_a_worker_of_a_dead_daemon_is_found(target, sparkprof, tmp_path):
+    """A recording that begins when its daemon has died: nobody below the JVM leads to it, but a task's thread waits for its socket."""
+    t = target("Orphan", "/usr/bin/python3", "-m", "pyspark.daemon", env={**os.environ, "PYTHONPATH": str(TARGETS)})
+    file = tmp_path / "x.jfr"
+    assert sparkprof("start", "-e", "cpu", "-i", "10ms", "--python=on", "-f", file, t.pid).returncode == 0
+    works = lambda: [s for s in recording.Recording(file).cpu() if any(f.startswith("pyspark.daemon.py.orphan_works ") for f in s.stack)]
+    wait_until(lambda: file.exists() and len(works()) > 20)
+    assert all(s.thread.startswith("python-worker-") for s in works())
+    assert sparkprof("stop", t.pid).returncode == 0
