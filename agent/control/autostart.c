@@ -185,8 +185,7 @@ static void wait_for_room(struct sp_segments *pieces)
 	start_waiting(wait_and_go_on);
 }
 
-/* The JVM's end is the session's business (agent/control/session.c: vm_death). */
-static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+static void *begin(void *arg)
 {
 	struct sp_spark_identity id;
 	struct sp_err err = {{0}}, line;
@@ -194,7 +193,7 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 
 	sp_spark_identity_early(&id);
 	if (!sp_spark_identity_chosen(&id, autostart.args.fraction))
-		return;
+		return NULL;
 	r = begin_recording(&id, &err);
 	if (r < 0) {
 		say_none(err.text);
@@ -205,6 +204,19 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	} else if (autostart.args.timeout_ns) {
 		(void)start_thread(end_in_time);
 	}
+	return NULL;
+}
+
+/* The JVM's end is the session's business (agent/control/session.c: vm_death). The main thread
+ * waits in a function with an unwind table, which most of ours lack: it is sampled from here on. */
+static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	struct sp_own_thread *t;
+
+	if (sp_own_thread_start(&t, "sparkprof-begin", SP_STACK_PLAIN, begin, NULL) == 0)
+		sp_own_thread_join(t);
+	else
+		begin(NULL);
 }
 
 /* SPARKPROF_OPTS first, so that the command line has the last word. */

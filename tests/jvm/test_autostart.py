@@ -333,3 +333,13 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
     assert "[2 executors];" in sparkprof("report", tmp_path / "merged.jfr", "--all-threads", "--by", "executor", "-o", "collapsed").stdout
     data = re.search(r'<script [^>]*id="data">([^<]+)', (tmp_path / "x.html").read_text())[1]
     assert b'"hosts":{"executor 3":"node-3","executor 4":"node-4"}' in zlib.decompress(base64.b64decode(data))
+
+
+@pytest.mark.parametrize("event, interval", [("cpu", "100us"), ("wall", "1ms")])
+def test_the_main_thread_is_known_while_it_starts_and_ends(sparkprof, tmp_path, event, interval):
+    """It waits for threads of ours, in functions that have unwind tables."""
+    with jvm.Target("Syscalls", 0.3, jvm=[recording.option(tmp_path / "x.jfr", event=event, interval=interval)], wait=False) as t:
+        assert t.proc.wait(timeout=120) == 0, t.stderr()
+    found = sparkprof("report", "-o", "collapsed", tmp_path / "x.jfr").stdout
+    ours = [x for x in found.splitlines() if "frames unknown" in x and re.search(r";(sp_\w+|on_vm_init|put_word)", x)]
+    assert "Syscalls.main" in found and not ours, ours[:3]
