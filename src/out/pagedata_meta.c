@@ -176,6 +176,8 @@ static void json_times(struct sp_buf *b, const struct sp_page *g)
 			i ? "," : "", r->stage, r->attempt, r->tasks,
 			(double)sp_stage_table_run_ns(r) / 1e6, (double)r->launch_ns / 1e6,
 			r->finished, (double)r->median_ns / 1e6);
+		sp_buf_addf(b, ",\"gc\":%.3f,\"fetch\":%.3f,\"write\":%.3f", (double)r->gc_ns / 1e6,
+			(double)r->fetch_ns / 1e6, (double)r->write_ns / 1e6);
 		sp_buf_addf(b,
 			",\"max\":%.3f,\"slowest\":%" PRId64 ",\"label\":%" PRIu32
 			",\"running\":%s,\"least\":%s,\"lags\":%s}",

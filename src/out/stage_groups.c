@@ -128,6 +128,8 @@ static void add_row(struct sp_stage_row *to, const struct sp_stage_row *r)
 	to->launch_cpu_ns += r->launch_cpu_ns;
 	to->core_ns += r->core_ns;
 	to->gc_ns += r->gc_ns;
+	to->fetch_ns += r->fetch_ns;
+	to->write_ns += r->write_ns;
 	to->samples += r->samples;
 	to->weight += r->weight;
 	for (size_t i = 0; i < SP_COUNT(to->areas); i++)

@@ -141,6 +141,15 @@ static void count_own(struct sp_stage_table *s, const struct sp_profile *p, stru
 	r->launch_ns += s->waiting && launches ? x->weight : 0;
 }
 
+static void count_clocks(
+	struct sp_stage_row *r, const struct sp_sample *x, struct sp_time_class_of *spent)
+{
+	enum sp_time_class clock = sp_time_class_clock(spent, x);
+
+	r->fetch_ns += clock == SP_TIME_CLASS_SHUFFLE_READ ? x->weight : 0;
+	r->write_ns += clock == SP_TIME_CLASS_SHUFFLE_WRITE ? x->weight : 0;
+}
+
 /* Areas are looked up once for each stack. */
 static int count_samples(struct sp_stage_table *s, const struct sp_profile *p, unsigned event,
 	const uint32_t *row_by_task)
@@ -172,6 +181,7 @@ static int count_samples(struct sp_stage_table *s, const struct sp_profile *p, u
 		if (!spent)
 			continue;
 		r->spent[sp_time_class_of_row(spent, x)] += x->weight;
+		count_clocks(r, x, spent);
 		count_own(s, p, r, x, spent);
 	}
 	return 0;
@@ -293,11 +303,14 @@ uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r)
 	/* Ends of short tasks are seen late; what their threads did is more exact, where all of it
 	 * is there. */
 	bool short_ones = r->tasks && r->run_ns / r->tasks < LONG_NS;
-	uint64_t ran = short_ones && r->own_ns > r->run_ns / 5 * 4 && r->own_ns < r->run_ns
-			       ? r->own_ns
-			       : r->run_ns;
+	bool whole = r->own_ns > r->run_ns / 5 * 4;
 
-	return ran > r->launch_ns ? ran - r->launch_ns : 0;
+	if (!short_ones || !r->own_ns || r->own_ns >= r->run_ns || r->launch_ns > r->own_ns)
+		return r->run_ns > r->launch_ns ? r->run_ns - r->launch_ns : 0;
+	/* else of what was seen of them the same share is launch as of the rest */
+	return whole ? r->own_ns - r->launch_ns
+		     : (uint64_t)((double)r->run_ns * (double)(r->own_ns - r->launch_ns) /
+				  (double)r->own_ns);
 }
 
 void sp_stage_table_work(const struct sp_stage_table *s, const struct sp_stage_row *r, unsigned max,
@@ -438,8 +451,10 @@ static void json_row(const struct sp_stage_table *s, const struct sp_profile *p,
 		sp_sink_printf(sink,
 			",\"launch_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64
 			",\"launch_cpu_ns\":%" PRIu64 ",\"core_wait_ns\":%" PRIu64
-			",\"jvm_gc_ns\":%" PRIu64,
-			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns, r->gc_ns);
+			",\"jvm_gc_ns\":%" PRIu64 ",\"fetch_wait_ns\":%" PRIu64
+			",\"shuffle_write_ns\":%" PRIu64,
+			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns, r->gc_ns,
+			r->fetch_ns, r->write_ns);
 	if (r->finished)
 		sp_sink_printf(sink, ",\"median_ns\":%" PRIu64 ",\"finished\":%" PRIu32,
 			r->median_ns, r->finished);

@@ -16,7 +16,9 @@ struct sp_stage_row {
 	uint64_t launch_ns;	  /* … of that by wall: launch and result, outside of their run */
 	uint64_t own_ns;	  /* by wall: of their own threads, or of Python in their place */
 	uint64_t cpu_ns, core_ns; /* of their own threads: on a core, and waiting for one */
-	uint64_t gc_ns;		  /* the JVM collected while they ran: each task counts */
+	/* As Spark's own clocks have it, which overlap: the JVM collected while they ran, each task
+	 * counts; they waited for blocks, and wrote them */
+	uint64_t gc_ns, fetch_ns, write_ns;
 	uint64_t launch_cpu_ns;	  /* of cpu_ns: launch and result */
 	uint64_t samples, weight; /* of the event, helping threads included */
 	uint64_t areas[SP_AREAS]; /* weight by area */

@@ -5,7 +5,7 @@
 
 /* Stages by their word: {stage, tasks, run: ms of all, whole: [{label, ms}] of the tasks that began and
  * ended within the recording, shortest first, times}. As in src/out/stage_table.c, threads that help do not count.
- * times is what src/out/stage_table.c found: {tasks, run, launch, finished, median, max, slowest: TID, label, running,
+ * times is what src/out/stage_table.c found: {tasks, run, launch, gc, fetch, write, finished, median, max, slowest: TID, label, running,
  * least, lags}. Where recordings were too many to tell tasks apart, it is all that there is. */
 function stagesOf({labels, spans, meta}) {
 	const known = meta.times || {};
@@ -53,7 +53,10 @@ function slowestWords({finished, median, max, slowest, running, least}) {
 function runWords({run, times}) {
 	if (!run)
 		return 'Known by names of threads alone';
-	return times && times.launch ? `Launch and result took ${formatDuration(times.launch * 1e6)} more` : '';
+	const clocks = [['gc', 'GC'], ['fetch', 'fetch wait'], ['write', 'shuffle write']].filter(([key]) => times && times[key])
+		.map(([key, name]) => `${name} ${formatDuration(times[key] * 1e6)}`);
+	return [times && times.launch ? `Launch and result took ${formatDuration(times.launch * 1e6)} more` : '',
+		clocks.length ? `As Spark's own clocks count, which overlap: ${clocks.join(', ')}` : ''].filter((s) => s).join('\n');
 }
 
 class StageTable {

@@ -252,3 +252,26 @@ Test(stage_groups, text_and_markdown_have_a_line_for_each)
 	cr_expect_not_null(strstr(text, "| ×10 |"), "%s", text);
 	sp_profile_free(p);
 }
+
+/* Ends of short tasks are seen late, and looks at them are few. */
+Test(stage_table, launch_has_its_share_of_what_was_seen_of_short_tasks)
+{
+	static const struct {
+		uint64_t run, own, launch, want;
+	} cases[] = {
+		{1000, 900, 300, 600}, /* nearly all was seen */
+		{1000, 500, 300, 400}, /* a part, of which six tenths are launch */
+		{1000, 0, 0, 1000},    /* not wall */
+		{1000, 1200, 300, 700},
+		{1000, 200, 300, 700},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_stage_row r = {.tasks = 100,
+			.run_ns = cases[i].run,
+			.own_ns = cases[i].own,
+			.launch_ns = cases[i].launch};
+
+		cr_expect_eq(sp_stage_table_run_ns(&r), cases[i].want, "%zu", i);
+	}
+}

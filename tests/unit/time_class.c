@@ -275,3 +275,42 @@ Test(time_class, what_is_kept_of_stacks_answers_the_same)
 	sp_time_class_free(s);
 	sp_profile_free(p);
 }
+
+/* A collection in the midst of a write, or as a thread comes back from the wait for a block, is
+ * both to Spark. */
+Test(time_class, sparks_clocks_go_on_while_a_thread_is_held)
+{
+	static const struct {
+		enum sp_time_class want;
+		const char *state, *frames[9];
+	} list[] = {
+		{SP_TIME_CLASS_SHUFFLE_WRITE, "lock",
+			{"+SafepointSynchronize::block", WRITE0, TIMED, WRITER, RUNNER}},
+		{SP_TIME_CLASS_SHUFFLE_WRITE, "safepoint",
+			{"+SafepointSynchronize::block", WRITE0, TIMED, WRITER, RUNNER}},
+		{SP_TIME_CLASS_SHUFFLE_READ, "lock",
+			{"+SafepointSynchronize::block", PARK, TAKE, FETCH, GEN, RUNNER}},
+		{SP_TIME_CLASS_SHUFFLE_READ, "lock", {PARK, TAKE, FETCH, GEN, RUNNER}},
+		{SP_TIME_CLASS_OTHER, "lock", {"+SafepointSynchronize::block", FETCH, GEN, RUNNER}},
+		{SP_TIME_CLASS_OTHER, "lock", {"+SafepointSynchronize::block", MINE, RUNNER}},
+		{SP_TIME_CLASS_OTHER, "running", {GEN, FETCH, RUNNER}},
+	};
+	struct sp_profile *p = sample_profile();
+	struct sp_sample rows[SP_COUNT(list)];
+	struct sp_time_class_of *s;
+
+	for (size_t i = 0; i < SP_COUNT(list); i++) {
+		struct sp_frame_ref frames[9];
+		uint32_t n = 0;
+
+		for (; n < 9 && list[i].frames[n]; n++)
+			frames[n] = frame(p, list[i].frames[n]);
+		rows[i] = (struct sp_sample){.stack = sp_dict_stack(p->dict, frames, n, 0),
+			.state = str(p, list[i].state)};
+	}
+	cr_assert_eq(sp_time_class_new(&s, p), 0);
+	for (size_t i = 0; i < SP_COUNT(list); i++)
+		cr_expect_eq(sp_time_class_clock(s, &rows[i]), list[i].want, "%zu", i);
+	sp_time_class_free(s);
+	sp_profile_free(p);
+}

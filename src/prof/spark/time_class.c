@@ -404,6 +404,21 @@ enum sp_time_class sp_time_class_judge(const struct sp_stack_roles *t, const cha
 	return is_waiting(t, state) ? of_waiting(t, state) : of_running(t);
 }
 
+enum sp_time_class sp_time_class_judge_clock(const struct sp_stack_roles *t, const char *state)
+{
+	struct sp_stack_roles free = *t;
+	enum sp_time_class is;
+
+	free.tells &= (uint8_t)~TELLS_GC;
+	is = sp_time_class_judge(&free, state);
+	/* held as it comes back from the wait, not in Spark's own code around that */
+	if (is == SP_TIME_CLASS_SHUFFLE_READ && (t->tells & TELLS_GC) && t->call != BLOCKS)
+		return SP_TIME_CLASS_OTHER;
+	return is == SP_TIME_CLASS_SHUFFLE_READ || is == SP_TIME_CLASS_SHUFFLE_WRITE
+		       ? is
+		       : SP_TIME_CLASS_OTHER;
+}
+
 const char *sp_time_class_name(enum sp_time_class spent)
 {
 	static const char *const names[SP_TIME_CLASS_KINDS] = {
@@ -476,15 +491,4 @@ struct sp_stack_roles sp_time_class_look(const struct sp_dict *d, const struct s
 		hear_task(&t, role, last);
 	}
 	return t;
-}
-
-enum sp_time_class sp_time_class_of_stack(const struct sp_dict *d,
-	const struct sp_frame_ref *frames, uint32_t count, const char *state)
-{
-	SP_AUTO_BUF struct sp_buf text;
-	struct sp_stack_roles t;
-
-	sp_buf_init(&text);
-	t = sp_time_class_look(d, frames, count, &text, NULL, 0);
-	return sp_time_class_judge(&t, state);
 }

@@ -94,6 +94,10 @@ bool sp_time_class_blocks(struct sp_time_class_of *s, uint32_t stack);
  * threads. */
 bool sp_time_class_stops(struct sp_time_class_of *s, uint32_t stack);
 
+/* Which of Spark's own clocks goes on in a row, whatever the thread is held by meanwhile: that of
+ * shuffle read waits or of shuffle writes; SP_TIME_CLASS_OTHER: none. */
+enum sp_time_class sp_time_class_clock(struct sp_time_class_of *s, const struct sp_sample *row);
+
 enum sp_time_class_asks {
 	SP_TIME_CLASS_ASKS_NOTHING,
 	SP_TIME_CLASS_ASKS_DRIVER,

@@ -31,6 +31,8 @@ struct sp_stack_roles {
 struct sp_stack_roles sp_time_class_look(const struct sp_dict *d, const struct sp_frame_ref *frames,
 	uint32_t count, struct sp_buf *text, uint8_t *roles, size_t role_count);
 
+enum sp_time_class sp_time_class_judge_clock(const struct sp_stack_roles *t, const char *state);
+
 /* Whether the thread is in a call that blocks, also where it was woken and has no core yet. */
 bool sp_time_class_is_blocking(const struct sp_stack_roles *t);
 

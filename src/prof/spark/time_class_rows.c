@@ -84,6 +84,12 @@ bool sp_time_class_stops(struct sp_time_class_of *s, uint32_t stack)
 	return roles_of(s, stack)->stops;
 }
 
+enum sp_time_class sp_time_class_clock(struct sp_time_class_of *s, const struct sp_sample *row)
+{
+	return sp_time_class_judge_clock(
+		roles_of(s, row->stack), sp_dict_get_string(s->p->dict, row->state, NULL));
+}
+
 enum sp_time_class_asks sp_time_class_asks(struct sp_time_class_of *s, uint32_t stack)
 {
 	const struct sp_stack_roles *t = roles_of(s, stack);
@@ -117,4 +123,15 @@ enum sp_time_class sp_time_class_of_kind(
 	const struct sp_time_class_of *s, unsigned kind, const char *state)
 {
 	return sp_time_class_judge(&s->kinds[kind], state);
+}
+
+enum sp_time_class sp_time_class_of_stack(const struct sp_dict *d,
+	const struct sp_frame_ref *frames, uint32_t count, const char *state)
+{
+	SP_AUTO_BUF struct sp_buf text;
+	struct sp_stack_roles t;
+
+	sp_buf_init(&text);
+	t = sp_time_class_look(d, frames, count, &text, NULL, 0);
+	return sp_time_class_judge(&t, state);
 }
