@@ -11,10 +11,11 @@ import tempfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from kit import jvm, long, parts  # noqa: E402
+from kit import jvm, long, parts, table  # noqa: E402
 from kit.parts import SPARKPROF  # noqa: E402
 
 ORDER = ["python", "jvm", "page", "fuzz", "cli"]  # folders whose files take long come first, so that all processes end at about the same time
+ATTACHING = table.MASKS["ATTACHING"]
 
 
 # Started in the background, or under nohup, this process ignores signals, and so would those that tests start.
@@ -67,13 +68,21 @@ def pytest_runtest_logreport(report):
         print(f"\nfailed: {report.nodeid}", flush=True)
 
 
+def patiently(args):
+    """A call about a process by its number, as a number: on a busy machine a JVM may take longer to answer than the usual ten seconds."""
+    action = len(args) > 0 and str(args[0]).isalpha()
+    if not args or not isinstance(args[-1], int) or "--attach-timeout" in " ".join(map(str, args)) or action and args[0] not in ATTACHING:
+        return args
+    return (*args[:action], "--attach-timeout=60s", *args[action:])
+
+
 @pytest.fixture
 def sparkprof():
     """Runs the launcher: sparkprof("ps", "--json") → CompletedProcess with text output."""
     def run(*args, timeout=120, **kw):
         if "user" in kw:
             parts.needs_other_users("call sparkprof as another user")
-        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True,
+        return subprocess.run([str(SPARKPROF), *map(str, patiently(args))], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout, **kw)
     return run
 

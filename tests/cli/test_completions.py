@@ -44,7 +44,7 @@ class Shell:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def read_until(self, pattern, seen="", timeout=20):
+    def read_until(self, pattern, seen="", timeout=120):
         end = time.monotonic() + timeout
         while not re.search(pattern, seen):
             ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))

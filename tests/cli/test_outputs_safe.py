@@ -39,7 +39,7 @@ def sticky():
 
 
 def run(tool, *args, user=0, umask=0o022, **kw):
-    return subprocess.run([tool / "sparkprof", *map(str, args)], capture_output=True, text=True, timeout=60, user=user,
+    return subprocess.run([tool / "sparkprof", *map(str, args)], capture_output=True, text=True, timeout=200, user=user,
                           group=user, extra_groups=[], umask=umask, cwd="/", **kw)
 
 
@@ -134,7 +134,7 @@ def test_links_and_fifos_of_ones_own_go_on_working(tool, sticky, who):
     give(fifo, who)
     cat = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, user=who)
     assert report(tool, fifo, user=who).returncode == 0
-    assert cat.communicate(timeout=30)[0] == (home / "real.txt").read_bytes()
+    assert cat.communicate(timeout=200)[0] == (home / "real.txt").read_bytes()
     shutil.rmtree(home)
 
 
@@ -157,7 +157,7 @@ def test_standard_output_by_any_name(tool, sticky, who, out, to):
 
 def test_process_substitution_and_null(tool, sticky):
     cmd = f'"{tool}/sparkprof" report "{tool}/in.jfr" -o text -f >(cat >"{sticky}/x") && wait $! && cat "{sticky}/x"'
-    r = subprocess.run(["bash", "-c", cmd], capture_output=True, text=True, timeout=60)
+    r = subprocess.run(["bash", "-c", cmd], capture_output=True, text=True, timeout=200)
     assert (r.returncode, r.stdout) == (0, run(tool, "report", tool / "in.jfr").stdout), r.stderr
     r = run(tool, "report", tool / "in.jfr", "-o", "html", "-f", "/dev/null")
     assert r.returncode == 0 and stat.S_ISCHR(os.stat("/dev/null").st_mode)

@@ -177,7 +177,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(recordings, how):
     p = subprocess.Popen([SPARKPROF, *how, "-f", "-", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     p.stdout.close()
     said = p.stderr.read().decode()
-    assert p.wait(60) == 0 and "ipe" not in said and "written" not in said, said
+    assert p.wait(200) == 0 and "ipe" not in said and "written" not in said, said
 
 
 def test_threads_states_and_by(sparkprof, recordings, tmp_path):

@@ -21,7 +21,7 @@ def stacks(tmp_path):
 
 def run(*args, redirect, cwd):
     return subprocess.run(["bash", "-c", f'exec "$0" "$@" {redirect}', SPARKPROF, *map(str, args)], cwd=cwd, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
 
 
 PRINTING = {"version": ["version"], "help": ["--help"], "ps": ["ps"], "ps-json": ["ps", "--json"],

@@ -17,7 +17,7 @@ CORE, SPIN = "[waits for a core]", "[CPU, spinning for a lock]"
 
 
 def report(file, *options):
-    r = subprocess.run([str(SPARKPROF), "report", "-q", "-f", "-", *options, str(file)], capture_output=True, text=True, timeout=60)
+    r = subprocess.run([str(SPARKPROF), "report", "-q", "-f", "-", *options, str(file)], capture_output=True, text=True, timeout=200)
     assert r.returncode == 0, r.stderr
     return r.stdout
 

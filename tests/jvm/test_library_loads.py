@@ -42,7 +42,7 @@ def test_from_the_command_line(sparkprof, target, tmp_path):
         t.send(line)
         t.wait_for(f"did {line}")
     t.proc.stdin.close()
-    assert t.proc.wait(timeout=60) == 0
+    assert t.proc.wait(timeout=200) == 0
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 2 * SOME
 
 

@@ -56,14 +56,20 @@ def bad_ui(fault):
 def test_a_ui_of_no_use_does_no_harm(target, sparkprof, tmp_path, fault):
     """Nothing is named, the end does not wait for it, and it is said."""
     with bad_ui(fault) as (url, asked):
-        row = stage(target, sparkprof, tmp_path, f"--driver-ui={url}", stop=30)
+        row = stage(target, sparkprof, tmp_path, f"--driver-ui={url}")
         assert "name" not in row and "job" not in row and "sql_text" not in row
         assert asked is None or asked
     text = sparkprof("report", tmp_path / "x.jfr", "-o", "text", "-f", "-").stdout
     assert " ".join(text.split()).count(f"--driver-ui: {url} has no stages of this application") == 1
 
 
-def stage(target, sparkprof, tmp_path, *args, stop=120):
+def names(sparkprof, file):
+    """Of the stages that a recording has by now."""
+    r = sparkprof("report", file, "-o", "json")
+    return r.returncode == 0 and [s.get("name") for s in json.loads(r.stdout)["events"][0].get("stages", [])]
+
+
+def stage(target, sparkprof, tmp_path, *args, named=False):
     """What the recording knows of the program's one stage."""
     t = target("org.apache.spark.SparkEnv", "now", classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar")
     port = re.search(r"port (\d+)\.", t.stdout())[1]
@@ -71,7 +77,9 @@ def stage(target, sparkprof, tmp_path, *args, stop=120):
     assert r.returncode == 0, r.stderr
     t.send("")
     t.wait_for("done")
-    assert sparkprof("stop", t.pid, timeout=stop).returncode == 0
+    if named:  # the agent asks behind the stage; at the end it waits for a second only
+        wait_until(lambda: names(sparkprof, tmp_path / "x.jfr") == ["collect at Main.java:7"])
+    assert sparkprof("stop", t.pid).returncode == 0
     assert sparkprof("report", tmp_path / "x.jfr", "-f", tmp_path / "x.json").returncode == 0
     [row] = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
     assert t.stderr() == "" and row["sql"] == 12
@@ -80,7 +88,7 @@ def stage(target, sparkprof, tmp_path, *args, stop=120):
 
 @pytest.mark.parametrize("args", [["--driver-ui=http://127.0.0.1:PORT"], ["--driver-ui", "http://localhost:PORT/"]], ids=" ".join)
 def test_names_of_a_ui_that_is_told(target, sparkprof, tmp_path, args):
-    row = stage(target, sparkprof, tmp_path, *args)
+    row = stage(target, sparkprof, tmp_path, *args, named=True)
     assert (row.get("name"), row.get("job"), row.get("sql_text")) == ("collect at Main.java:7", 3, "SELECT 1")
 
 
@@ -96,8 +104,5 @@ def test_the_port_of_a_configuration_that_comes_later(target, sparkprof, tmp_pat
                classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar", jvm=[recording.option(tmp_path / "x.jfr", event="wall")])
     t.send("")
 
-    def named():
-        r = sparkprof("report", tmp_path / "x.jfr", "-o", "json")
-        return r.returncode == 0 and [s.get("name") for s in json.loads(r.stdout)["events"][0].get("stages", [])] == ["collect at Main.java:7"]
-    wait_until(named)
+    wait_until(lambda: names(sparkprof, tmp_path / "x.jfr") == ["collect at Main.java:7"])
     assert t.stderr() == ""

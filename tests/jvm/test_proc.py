@@ -23,7 +23,7 @@ def busy():
     p.stdout.readline()
     yield p
     p.stdin.close()
-    p.wait(60)
+    p.wait(200)
 
 
 def compute(busy):

@@ -75,4 +75,4 @@ def test_a_routine_made_while_it_records_has_its_name(sparkprof, target, tmp_pat
     names = routines(tops(tmp_path / "x.jfr"))
     assert names["byInterface"] and names["byClass"], names
     t.send("end")
-    assert t.proc.wait(timeout=60) == 0
+    assert t.proc.wait(timeout=200) == 0

@@ -113,5 +113,5 @@ def test_nothing_is_left_and_nothing_said(target, sparkprof, tmp_path, jdk):
     assert [line.startswith("libjvm.so JVM_SetNativeThreadName") for line in bound] == [False, True] * 2, bound
     t.proc.stdin.write(b"\n")
     t.proc.stdin.close()
-    t.proc.wait(60)
+    t.proc.wait(200)
     assert t.stderr() == "" and len(told(t)) == 4 and len(t.stdout().splitlines()) == 5

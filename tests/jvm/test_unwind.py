@@ -55,7 +55,7 @@ def test_blocked_threads_equal_jvmti(tmp_path, version, mode):
     agent = built("sleepers", "sleepers.c")
     target = jvm.Target("ManyWaits", 3, jdk=version, jvm=[mode, f"-agentpath:{agent}=out={report}"])
     try:
-        target.proc.wait(timeout=100)
+        target.proc.wait(timeout=400)
     finally:
         target.close()
     text = report.read_text(errors="replace")

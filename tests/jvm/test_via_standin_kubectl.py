@@ -79,7 +79,7 @@ def standing(tmp_path_factory):
 def world(standing):
     standing.write()
     yield standing
-    wait_until(lambda: not standing.left(), 30)
+    wait_until(lambda: not standing.left(), 200)
 
 
 def executed(world):

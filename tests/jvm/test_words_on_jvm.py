@@ -21,7 +21,7 @@ def test_the_last_recording_is_shown_again(target, sparkprof, tmp_path, monkeypa
     kept, = (tmp_path / "sparkprof").iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600 and kept.parent.stat().st_mode & 0o777 == 0o700
     t.proc.stdin.close()
-    t.proc.wait(timeout=60)
+    t.proc.wait(timeout=200)
     other = target("Idle")
     assert sparkprof("dump", other.pid).returncode == 3
     assert sparkprof("-e", "wall", "-d", "1s", "-o", "text", other.pid).returncode == 0

@@ -60,7 +60,7 @@ class Boxed:
     def _wait_ready(self):
         self.wait_for(lambda: any(line.split()[:1] == ["ready"] for line in self.stdout().splitlines()), timeout=180)
 
-    def wait_for(self, happened, timeout=60):
+    def wait_for(self, happened, timeout=180):
         end = time.monotonic() + timeout
         while not happened():
             if self.proc.poll() is not None or time.monotonic() > end:

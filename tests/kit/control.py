@@ -21,13 +21,13 @@ class Control:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(self.path)
             listener.listen()
-            listener.settimeout(10)
+            listener.settimeout(100)
             try:
                 self._load(pid, f"1 {token.hex()} {self.path}")
                 self.sock = listener.accept()[0]
             finally:
                 os.unlink(self.path)
-        self.sock.settimeout(10)
+        self.sock.settimeout(100)
         nonce_a = self.sock.recv(64)
         nonce_l = os.urandom(16)
         used = token if token_ok else os.urandom(16)
@@ -37,7 +37,7 @@ class Control:
 
     def _load(self, pid, options):
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(10)
+            s.settimeout(100)
             s.connect(f"/tmp/.java_pid{pid}")
             s.send(b"".join(w.encode() + b"\0" for w in ("1", "load", str(self.lib), "true", options)))
             answer = b""

@@ -60,7 +60,7 @@ class Host:
         return ["nsenter", "-t", child, "-m", "-p", "-n", "-u", "--"]
 
     def run(self, *words, **more):
-        return subprocess.run([*self.inside(), *map(str, words)], capture_output=True, text=True, timeout=60, **more)
+        return subprocess.run([*self.inside(), *map(str, words)], capture_output=True, text=True, timeout=120, **more)
 
     def executor(self, number, app="app-20261119000000-0001"):
         """A JVM with the command line of an executor, whose tasks run."""
@@ -110,7 +110,7 @@ class Hosts:
         return ",".join(h.address for h in self.list)
 
     def wait_for(self, host):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 200
         words = ["ssh", "-i", self.dir / "key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "BatchMode=yes", f"root@{host.address}"]
         while subprocess.run(["ip", "netns", "exec", self.switch, *map(str, words), "true"], stderr=subprocess.DEVNULL).returncode:
             assert time.monotonic() < end, (self.dir / f"{host.name}.log").read_text()
@@ -122,7 +122,7 @@ class Hosts:
         return subprocess.Popen(["ip", "netns", "exec", self.switch, parts.SPARKPROF, action, "--via", "ssh", "--hosts", hosts or self.names,
                                  "--user", "root", *self.ssh_options, *rest], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
-    def sparkprof(self, *words, timeout=100, **more):
+    def sparkprof(self, *words, timeout=200, **more):
         p = self.popen(*words, **more)
         out, err = p.communicate(timeout=timeout)
         return subprocess.CompletedProcess(p.args, p.returncode, out, err)

@@ -32,6 +32,6 @@ def oracle(tmp_path, seconds, home, *options, main="Mixture", args=()):
     agent = built("oracle", "oracle.c", "oracle_judge.c", "recorder.c")
     subprocess.run([home / "bin/java", *options, f"-agentpath:{agent}=interval_us=400,out={report},show=3",
                     "-cp", jvm.compiled(), main, str(seconds), "3", *args],
-                   check=True, timeout=seconds + 60, stdout=subprocess.DEVNULL)
+                   check=True, timeout=seconds + 300, stdout=subprocess.DEVNULL)
     text = report.read_text(errors="replace")
     return numbers(text, "samples"), numbers(text, "agct"), text

@@ -168,7 +168,7 @@ def record(sparkprof, tmp_path, samples, *args):
     while run.poll() is None and sum_of(sparkprof, tmp_path / "o.jfr") < samples:
         time.sleep(0.3)
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 0, run.stderr.read()
+    assert run.wait(200) == 0, run.stderr.read()
     run.stderr.close()
 
 

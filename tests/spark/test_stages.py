@@ -40,7 +40,7 @@ class Run:
             assert r.returncode == 0, r.stderr
             self.said = r.stderr
             app.proc.stdin.close()
-            app.proc.wait(60)
+            app.proc.wait(200)
 
     def named_by(self, ui, sparkprof):
         """Whether all stages that the UI has are in the recording with the UI's names."""

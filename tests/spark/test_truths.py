@@ -42,7 +42,7 @@ class Run:
             app.tell("cancel")
             self.wait("cancel")
             app.proc.stdin.close()
-            app.proc.wait(60)
+            app.proc.wait(200)
 
     def ask(self, path):
         return json.loads(urllib.request.urlopen(self.api + path, timeout=100).read())

@@ -64,7 +64,7 @@ def sending(hadoop, app, number):
     def grown():
         sizes.add(hadoop.ls(f"/profiles/{app.id}").get(name, 0))
         return len(sizes) > 3
-    wait_until(grown, 120)
+    wait_until(grown, 240)
     [pid] = hadoop.executors(app.id)
     wait_until(lambda: len(waiting(pid)) <= 1, 120)
     return pid, pathlib.Path(os.readlink(f"/proc/{pid}/cwd"))
@@ -72,7 +72,7 @@ def sending(hadoop, app, number):
 
 def test_driver_and_executor_record_to_growing_files_in_hdfs(hadoop, app, sparkprof, tmp_path):
     there, names = f"/profiles/{app.id}", {"profile-driver.jfr", "profile-exec-1.jfr"}
-    wait_until(lambda: set(hadoop.ls(there)) == names, 120)
+    wait_until(lambda: set(hadoop.ls(there)) == names, 240)
     sizes = hadoop.ls(there)
     wait_until(lambda: all(n > sizes[f] for f, n in hadoop.ls(there).items()), 120)
     assert hadoop.mode(there) == "770" and {hadoop.mode(f"{there}/{f}") for f in names} == {"660"}
