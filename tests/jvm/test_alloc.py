@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from kit import parts, peers, recording
+from kit.traces import wait_until
 
 QUIET = ["-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 
@@ -189,8 +190,8 @@ def test_rounds_leave_nothing(sparkprof, target, tmp_path, jdk):
     for _ in range(20):
         r = sparkprof("-e", "live", "-i", "64k", "-d", "50ms", "-f", tmp_path / "x.jfr", t.pid)
         assert r.returncode == 0, r.stderr
-    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
-    assert not [f for f in t.fds().values() if ".jfr" in f or "sparkprof" in f]
+    wait_until(lambda: not [n for n in t.threads().values() if n.startswith("sparkprof")])
+    wait_until(lambda: not [f for f in t.fds().values() if ".jfr" in f or "sparkprof" in f])
     weak = subprocess.run([parts.jdk(17) / "bin/jcmd", str(t.pid), "Thread.print"], capture_output=True, text=True).stdout
     assert re.search(r"JNI global refs: \d+, weak refs: (\d+)", weak)[1] == "0", weak
     assert (t.stdout(), t.stderr()) == before and t.alive()

@@ -95,7 +95,8 @@ def test_without_file_it_waits_for_dump_and_stop(target, place, sparkprof):
     before = mapped(t)
     assert sparkprof("stop", "-f", place / "x.jfr", t.pid).returncode == 0
     assert Recording(place / "x.jfr").wall() and mapped(t) <= before
-    assert not our_threads(t) and [f.name for f in place.iterdir()] == ["x.jfr"] and t.stderr() == ""
+    wait_until(lambda: not our_threads(t))
+    assert [f.name for f in place.iterdir()] == ["x.jfr"] and t.stderr() == ""
     assert not [f for f in os.listdir(f"/proc/{t.pid}/fd") if os.readlink(f"/proc/{t.pid}/fd/{f}").startswith(str(place))]
 
 

@@ -2,6 +2,7 @@
 import pytest
 from kit import deny, recording
 from kit.recording import Recording
+from kit.traces import wait_until
 
 BEGIN, END = "Java_java_lang_Runtime_totalMemory", "Java_java_lang_Runtime_maxMemory"
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
@@ -52,7 +53,7 @@ def test_nothing_stays_and_what_is_never_called(sparkprof, target, tmp_path):
     assert found == [0, 0, 0] and f"--begin: {BEGIN} was not called, so that nothing was sampled" in said, (found, said)
     found, said = recorded(sparkprof, t, tmp_path / "y.jfr", "-e", "ctimer")
     assert min(found) >= 10 and "--begin" not in said, (found, said)
-    assert not [x for x in t.fds() if "perf_event" in x]
+    wait_until(lambda: not [x for x in t.fds().values() if "perf_event" in x])
 
 
 def test_from_the_start(sparkprof, target, tmp_path):

@@ -11,6 +11,7 @@ import zipfile
 import pytest
 from kit import jvm, parts, peers
 from kit.recording import Recording
+from kit.traces import wait_until
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 FUZZ = pathlib.Path(os.environ.get("SPARKPROF_FUZZ_CLASSES", parts.ROOT / "build/dev/tests/fuzz/fuzz-classes"))
@@ -186,7 +187,7 @@ def test_rounds_leave_every_class_as_it_was(sparkprof, target, tmp_path):
     code = disassembled(t, tmp_path, re.search(r"^Calls @(0x\w+)", hsdb(t, "classes"), re.M)[1])
     assert "sparkprof" not in code and "ireturn" in code
     assert rounds(t, 20)[0] == computed
-    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+    wait_until(lambda: not [n for n in t.threads().values() if n.startswith("sparkprof")])
 
 
 def test_too_many_classes(sparkprof, target, tmp_path):

@@ -54,7 +54,7 @@ def test_all_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
     assert "Split.spin" in text and "Lost" in text and "Truncated" in text and "Unknown" in text
     assert max(map(len, text.splitlines())) <= 80
     assert any("Split.main " in f for s in recording.Recording(files[0]).samples for f in s.stack)
-    assert not left_behind(spinner)
+    eventually(lambda: not left_behind(spinner))
     said = {"end line": outputs.number(re.search(r"([\d,]+) samples, ", r.stderr)[1]), **outputs.samples(tmp_path, event)}
     sparkprof("report", tmp_path / "x.pb.gz", "-f", tmp_path / "y.collapsed")
     said["pprof"] = outputs.collapsed(tmp_path / "y.collapsed")
@@ -206,7 +206,7 @@ def test_start_dump_stop(sparkprof, spinner, tmp_path):
     assert r.returncode == 0, r.stderr
     assert sorted(os.listdir(tmp_path)) == ["d.txt", "s.txt", "x.jfr"]
     assert any("start_thread" in f for s in recording.Recording(tmp_path / "x.jfr").samples for f in s.stack)
-    assert not left_behind(spinner)
+    eventually(lambda: not left_behind(spinner))
     r = sparkprof("stop", spinner.pid)
     assert r.returncode == 0 and "nothing is being recorded; this is the last recording" in r.stderr
 

@@ -122,11 +122,9 @@ def test_nothing_is_left_after_stop(target, tmp_path, event, more):
     while any(n.startswith("sparkprof") for n in t.threads().values()):
         assert time.monotonic() < deadline, t.threads()
         time.sleep(0.1)
-    fds = t.fds().values()
-    assert not [f for f in fds if "perf_event" in f or "x.jfr" in f or "/task/" in f]
-    timers = pathlib.Path(f"/proc/{t.pid}/timers").read_text()
-    assert timers == ""
-    assert not [m for m in t.maps() if "perf_event" in m or "/dev/zero" in m]
+    wait_until(lambda: not [f for f in t.fds().values() if "perf_event" in f or "x.jfr" in f or "/task/" in f])
+    wait_until(lambda: pathlib.Path(f"/proc/{t.pid}/timers").read_text() == "")
+    wait_until(lambda: not [m for m in t.maps() if "perf_event" in m or "/dev/zero" in m])
     assert recording.Recording(file).samples
     if more.get("capture") != "ring" and event != "wall":
         # A late SIGPROF, under SIG_DFL, would end the JVM: the handler stays, empty.

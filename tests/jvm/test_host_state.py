@@ -118,7 +118,7 @@ def test_stacks_and_heap_go_with_the_recording(host, sparkprof, tmp_path):
     assert sparkprof("stop", host.pid).returncode == 0
     wait_until(lambda: not our_threads(host))
     wait_until(lambda: not guards(host))
-    assert heap_bytes(host) == 0
+    wait_until(lambda: heap_bytes(host) == 0)
 
 
 def test_arenas_do_not_become_more(target, sparkprof, tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from kit import parts, peers, recording, spark
+from kit.traces import wait_until
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 CLASSES = {
@@ -190,4 +191,4 @@ def test_rounds_leave_park_as_it_was(sparkprof, target, tmp_path, jdk):
     sparkprof("-e", "wall", "-d", "1", "-l", "-f", tmp_path / "x.collapsed", t.pid)
     parked = (tmp_path / "x.collapsed").read_text()
     assert "Unsafe.park" in parked and "libsparkprof" not in parked
-    assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+    wait_until(lambda: not [n for n in t.threads().values() if n.startswith("sparkprof")])

@@ -1,4 +1,5 @@
 """What the agent's own threads ask of the kernel: counted, not timed, so that a busy machine gives the same answer."""
+import contextlib
 import pathlib
 import re
 import shutil
@@ -16,8 +17,12 @@ pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="strace count
 
 def thread(pid, name):
     """The one that has run most often, of those with that name."""
-    found = [t for t in pathlib.Path(f"/proc/{pid}/task").iterdir() if (t / "comm").read_text().strip() == name]
-    return max(found, key=lambda t: int((t / "schedstat").read_text().split()[2])).name
+    found = {}
+    for t in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if (t / "comm").read_text().strip() == name:
+                found[t.name] = int((t / "schedstat").read_text().split()[2])
+    return max(found, key=found.get)
 
 
 class Calls:

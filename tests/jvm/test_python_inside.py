@@ -54,7 +54,7 @@ def test_every_piece_has_its_own(target, tmp_path):
     wait_until(lambda: len(pieces()) > 4 and sum(works(p)[1] > 5 for p in pieces()[:-1]) > 2)
     os.kill(t.pid, signal.SIGKILL)
     t.proc.wait()
-    for piece in pieces():
+    for piece in (p for p in pieces() if p.stat().st_size):  # it may have been killed behind the name of one
         for s in recording.Recording(piece).samples:
             if any(f.startswith("work.py.") for f in s.stack):
                 assert s.thread.startswith("python3") and s.stack[-1].startswith("work.py.<module> "), s
@@ -90,7 +90,7 @@ def test_nothing_is_left_after_stop(target, sparkprof, tmp_path):
         assert "sparkprof-py" in t.threads().values()
         assert sparkprof("stop", t.pid).returncode == 0
         wait_until(lambda: not any(name.startswith("sparkprof") for name in t.threads().values()))
-        assert not descriptors(t)
+        wait_until(lambda: not descriptors(t))
     assert works(tmp_path / "2.jfr")[1] > 5
 
 

@@ -75,7 +75,7 @@ def test_a_killed_launcher_leaves_nothing_running(target, sparkprof, tmp_path):
     p.kill()
     p.wait()
     wait_until(lambda: not agents(t))
-    assert sorted(t.fds().values()) == fds
+    wait_until(lambda: sorted(t.fds().values()) == fds)
     assert t.stdout() == "ready\n"
     assert sparkprof("status", "--json", t.pid).stdout.count('"recording": false') == 1
 
@@ -184,7 +184,7 @@ def test_ten_recordings_without_growth(target, sparkprof, tmp_path):
         assert sparkprof(*WALL, "-d", "200ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
         if i == 1:
             second = count()
-    assert count() == second
+    wait_until(lambda: count() == second)
 
 
 def test_progress_on_a_terminal_only(target, tmp_path):
@@ -269,10 +269,12 @@ def test_stack_shows_every_thread_once_and_leaves_nothing(target, sparkprof):
     assert r.returncode == 0, r.stderr
     assert re.match(rf"pid {t.pid}, JDK 17\.\S+: \d+ threads", r.stdout)
     heads = re.findall(r'^  thread (\d+) "(.*)", ', r.stdout, re.M)
-    assert len({tid for tid, _ in heads}) == len(heads) and {tid for tid, _ in heads} >= set(before), (before, heads)
+    stayed = before.keys() & t.threads().keys()
+    assert len({tid for tid, _ in heads}) == len(heads) and {tid for tid, _ in heads} >= stayed and len(stayed) > 8, (before, heads)
     main = r.stdout.partition('"main", ')[2].partition("  thread ")[0].splitlines()
     assert any(re.match(r"    Idle\.main:\d+$", f) for f in main) and any("libc.so.6`" in f for f in main), main
-    assert not agents(t) and not droppings(t.pid) and t.alive()
+    wait_until(lambda: not agents(t))
+    assert not droppings(t.pid) and t.alive()
 
 
 def test_a_start_that_fails_leaves_no_recording(target, sparkprof, tmp_path):

@@ -1,5 +1,6 @@
 """--target-cpu: only what runs on one CPU."""
 import collections
+import contextlib
 import os
 import pathlib
 
@@ -15,10 +16,11 @@ def bind(t, where):
     """Binds the threads of these names to a CPU each, before they are recorded."""
     bound = set()
     for task in pathlib.Path(f"/proc/{t.pid}/task").iterdir():
-        name = (task / "comm").read_text().strip()
-        if name in where:
-            os.sched_setaffinity(int(task.name), {where[name]})
-            bound.add(name)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            name = (task / "comm").read_text().strip()
+            if name in where:
+                os.sched_setaffinity(int(task.name), {where[name]})
+                bound.add(name)
     assert bound == set(where)
 
 

@@ -1,4 +1,5 @@
 """--via ssh: hosts with sshd in namespaces of this machine, and JVMs there that look like executors."""
+import contextlib
 import json
 import os
 import pathlib
@@ -78,9 +79,13 @@ def test_one_recording_of_all(hosts, executors, tmp_path):
 
 
 def test_stack_of_all(hosts, executors):
-    r = hosts.sparkprof("stack", "executors")
-    assert r.returncode == 0, r.stderr
-    assert len(re.findall(r"^== 10\.77\.0\.1[12], pid \d+, executor [012]$", r.stdout, re.M)) == 3 and r.stdout.count("OneStage.task") >= 1
+    def in_a_task():
+        """Between two of them there is none."""
+        r = hosts.sparkprof("stack", "executors")
+        assert r.returncode == 0, r.stderr
+        assert len(re.findall(r"^== 10\.77\.0\.1[12], pid \d+, executor [012]$", r.stdout, re.M)) == 3
+        return "OneStage.task" in r.stdout
+    wait_until(in_a_task, 200)
     nothing_left(hosts)
 
 
@@ -280,6 +285,12 @@ exec {wc} "$@"
 '''
 
 
+def begins(file, text):
+    """Whether a file begins so; those of tests beside this one come and go."""
+    with contextlib.suppress(OSError):
+        return file.is_file() and file.read_bytes().startswith(text)
+
+
 def test_what_another_has_put_there_is_not_run(sparkprof, tmp_path):
     """The name is his from the moment that the shell there counts what has come; the program is ours."""
     parts.needs_root("give a file to another user")
@@ -290,7 +301,7 @@ def test_what_another_has_put_there_is_not_run(sparkprof, tmp_path):
         (tmp_path / name).chmod(0o755)
     r = sparkprof("ps", "--via", "ssh", "--hosts", "here", env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert r.returncode == 0 and not (tmp_path / "run").exists() and not (tmp_path / "foes").exists(), r
-    left = [f for f in pathlib.Path("/tmp").glob(".sparkprof-*") if f.is_file() and f.read_bytes().startswith(b"#!/bin/sh\ntouch")]
+    left = [f for f in pathlib.Path("/tmp").glob(".sparkprof-*") if begins(f, f"#!/bin/sh\ntouch {tmp_path}/run".encode())]
     for f in left:
         f.unlink()
     assert len(left) == 1, "his is left alone"

@@ -125,8 +125,12 @@ def test_the_container_of_sparks_is_named(world):
 
 
 def test_stack_of_one_executor_without_a_shell_in_its_pod(world):
-    r = world.sparkprof("stack", "spark-7f3/2")
-    assert r.returncode == 0 and "OneStage.task" in r.stdout, r
+    def in_a_task():
+        """Between two of them there is none."""
+        r = world.sparkprof("stack", "spark-7f3/2")
+        assert r.returncode == 0, r
+        return "OneStage.task" in r.stdout
+    wait_until(in_a_task, 200)
 
 
 def test_start_dump_and_stop(world, tmp_path):

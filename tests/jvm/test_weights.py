@@ -1,5 +1,6 @@
 """Every engine against the process's CPU time less that of the agent's own threads, at intervals shorter and longer than the
 kernel's tick."""
+import contextlib
 import pathlib
 import re
 import signal
@@ -22,8 +23,9 @@ def cpu_ns(t):
     """CPU time of each of the process's threads but for ours, ns."""
     used = {}
     for task in pathlib.Path(f"/proc/{t.pid}/task").iterdir():
-        if not (task / "comm").read_text().startswith("sparkprof"):
-            used[task.name] = int((task / "schedstat").read_text().split()[0])
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if not (task / "comm").read_text().startswith("sparkprof"):
+                used[task.name] = int((task / "schedstat").read_text().split()[0])
     return used
 
 
