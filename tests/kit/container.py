@@ -101,7 +101,10 @@ class Pod(Boxed):
             parts.needs_other_users("start a container with users of its own")
         self._begin("spod")
         d = self.dir.name
-        self.podman = [*"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
+        # By default all podmans of a machine share their locks, whatever their --root is; the first call in a new --tmpdir frees all of them.
+        conf = pathlib.Path(d, "containers.conf")
+        conf.write_text('[engine]\nlock_type = "file"\n')
+        self.podman = ["env", f"CONTAINERS_CONF={conf}", *"podman --cgroup-manager cgroupfs --runtime runc --storage-driver vfs --events-backend file".split(),
                        "--root", f"{d}/root", "--runroot", f"{d}/run", "--tmpdir", f"{d}/tmp"]
         self.root = rootfs.pod()
         os.chmod(d, 0o711)

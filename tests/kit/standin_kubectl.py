@@ -42,7 +42,7 @@ def main():
         fail(f'Error from server (NotFound): pods "{words[2]}" not found')
     if "says" in found[0]:
         fail(found[0]["says"])
-    os.execvp("podman", [*found[0]["podman"], "exec", "-i", "target", *command])
+    os.execvp(found[0]["podman"][0], [*found[0]["podman"], "exec", "-i", "target", *command])
 
 
 main()
