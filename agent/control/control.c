@@ -327,11 +327,25 @@ static int serve(struct control *c, const struct sp_msg *m)
 	return send_reply(c, &reply);
 }
 
+/* How far the recording of this connection is. A launcher that is stopped does not read: it is not
+ * waited for, and its recording ends by its own clock. */
+static int tell_progress(struct control *c)
+{
+	struct sp_msg progress;
+	int r;
+
+	sp_recording_owner_look(&c->seat);
+	if (!sp_recording_owner_progress(&c->seat, &progress))
+		return 0;
+	r = sp_chan_send(&c->chan, &progress, NULL, 0, 1);
+	return r == -ETIMEDOUT ? 0 : r;
+}
+
 /* Until the launcher leaves. While this connection records, its counts go out four times a second.
  */
 static void serve_all(struct control *c)
 {
-	struct sp_msg m, progress;
+	struct sp_msg m;
 	int r = hello(c);
 
 	while (r == 0) {
@@ -339,9 +353,7 @@ static void serve_all(struct control *c)
 
 		r = sp_chan_wait(c->chan.fd, deadline);
 		if (r == 0) {
-			r = sp_recording_owner_progress(&c->seat, &progress)
-				    ? send_msg(c, &progress)
-				    : 0;
+			r = tell_progress(c);
 			continue;
 		}
 		if (r > 0 && (r = sp_chan_recv(&c->chan, &m, sp_clock_mono_ns() + send_ns)) == 0)

@@ -278,6 +278,27 @@ static void hand_over(struct sp_recording_owner_seat *s, struct sp_msg *reply)
 		s->pass_fd = sp_session_dup(g.session);
 }
 
+void sp_recording_owner_look(struct sp_recording_owner_seat *s)
+{
+	pthread_mutex_lock(&g.lock);
+	if (g.session && g.holder == s && g.end_ns && sp_clock_mono_ns() >= g.end_ns) {
+		sp_session_missing(g.session, s->said, sizeof(s->said));
+		s->over_code = stop_locked(&s->over_counts, &s->over_err);
+		s->over = true;
+	}
+	pthread_mutex_unlock(&g.lock);
+}
+
+static void answer_over(struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
+{
+	*reply = (struct sp_msg){.type = SP_MSG_STOPPED, .text = {"", s->said}};
+	fill_counts(reply->num, &s->over_counts);
+	*err = s->over_err;
+	if (s->over_code < 0)
+		reply_failed(reply, s->over_code, err);
+	s->over = false;
+}
+
 void sp_recording_owner_stop(
 	struct sp_recording_owner_seat *s, struct sp_msg *reply, struct sp_err *err)
 {
@@ -285,6 +306,10 @@ void sp_recording_owner_stop(
 	uint64_t since;
 	int r;
 
+	if (s->over) {
+		answer_over(s, reply, err);
+		return;
+	}
 	pthread_mutex_lock(&g.lock);
 	end_abandoned_locked(s);
 	*reply = (struct sp_msg){.type = SP_MSG_STOPPED};

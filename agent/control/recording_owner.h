@@ -12,8 +12,12 @@
 #include <stdbool.h>
 
 struct sp_recording_owner_seat {
-	bool holds;			       /* this connection's recording runs */
-	bool detached;			       /* … and goes on without the launcher */
+	bool holds;    /* this connection's recording runs */
+	bool detached; /* … and goes on without the launcher */
+	bool over;     /* … ended by its own clock; what STOP is told: */
+	int over_code;
+	struct sp_counts over_counts;
+	struct sp_err over_err;
 	_Atomic bool leaving;		       /* … will, once the launcher has confirmed it */
 	struct sp_segments *pieces;	       /* the files of autostart; NULL: none */
 	const struct sp_perf_source *launcher; /* NULL: there is none */
@@ -68,6 +72,10 @@ void sp_recording_owner_perf(struct sp_recording_owner_seat *s, const struct sp_
 
 /* Fills a PROGRESS message; false if this seat's recording has ended meanwhile. */
 bool sp_recording_owner_progress(struct sp_recording_owner_seat *s, struct sp_msg *ret);
+
+/* Ends the seat's recording where its time is over: its launcher may be stopped, or get no CPU. A
+ * STOP that comes later is answered as if it had ended it. */
+void sp_recording_owner_look(struct sp_recording_owner_seat *s);
 
 /* The connection is over: stops what the seat holds; waits out what it detached. */
 void sp_recording_owner_leave(struct sp_recording_owner_seat *s);

@@ -93,13 +93,17 @@ static void follow_recordings(struct collect *c)
 
 static void record(struct collect *c, const struct sp_call *call)
 {
-	for (size_t i = 0; i < c->n && !sp_interrupted(); i++)
+	size_t i = 0;
+
+	for (; i < c->n && !sp_interrupted(); i++) {
+		c->runs[i].after = c->n - 1 - i;
 		sp_target_run_start(&c->runs[i], call);
+	}
 	sp_progress_start(&c->progress, call->duration_ns, call->quiet);
 	c->end_ns = sp_clock_mono_ns() + call->duration_ns;
 	follow_recordings(c);
 	sp_progress_end(&c->progress);
-	for (size_t i = 0; i < c->n; i++)
+	for (i = 0; i < c->n; i++)
 		sp_target_run_finish(&c->runs[i], call);
 }
 

@@ -59,6 +59,15 @@ static void add_perf(
 	run->link.perf.on = run->link.perf.on && stay;
 }
 
+/* collect ends its recording. Where it is stopped meanwhile, or gets no CPU, the agent does: a
+ * moment later, and after the time that entering the other targets may take. */
+static uint64_t latest_end(const struct sp_target_run *run, const struct sp_call *call)
+{
+	const uint64_t moment_ns = 2000000000ull, enter_ns = 60000000000ull;
+
+	return call->duration_ns + moment_ns + run->after * (call->attach_timeout_ns + enter_ns);
+}
+
 static int ask_start(struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
 {
 	SP_AUTO_RECORD_REQUEST struct sp_record_request options;
@@ -72,6 +81,8 @@ static int ask_start(struct sp_target_run *run, const struct sp_call *call, stru
 	if (sp_record_request_init(&options, call, run->outputs.stream) < 0 ||
 		sp_outputs_text(&run->outputs, &outputs) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
+	if (call->action == SP_ACTION_COLLECT)
+		options.fields.num[SP_RECORD_TIMEOUT_NS] = latest_end(run, call);
 	add_perf(run, call, &options.fields);
 	sp_record_options_put(&options.fields, &request);
 	request.text[0] = who;

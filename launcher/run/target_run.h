@@ -21,6 +21,7 @@ struct sp_target_run {
 	uint64_t began_ns, cpu_ns; /* when it began to record, and its CPU time at that moment */
 	bool died;		   /* the target ended before the recording did */
 	int code;		   /* exit code of what went wrong; SP_EXIT_DONE so far */
+	size_t after;		   /* so many targets are entered after it */
 	bool minds_busy; /* that another records the target is kept in busy, and no failure */
 	struct sp_err busy;
 

@@ -129,6 +129,43 @@ def test_a_stopped_target_is_said_and_waited_for(spinner, tmp_path):
     assert recording.Recording(tmp_path / "x.jfr").samples
 
 
+def collectors(t):
+    """The agent's threads that record; the one of the connection is there as long as its launcher."""
+    return [n for n in t.threads().values() if n.startswith("sparkprof")][1:]
+
+
+def test_a_launcher_that_is_stopped_does_not_prolong_its_recording(sparkprof, spinner, tmp_path):
+    """Ctrl-Z: the recording ends by its own clock, is whole then, and another one can begin. Who goes on later ends as usual."""
+    p = begin("-d", 2, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.txt", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    p.send_signal(signal.SIGSTOP)
+    try:
+        eventually(lambda: not collectors(spinner))
+        assert recording.Recording(tmp_path / "x.jfr").others["sparkprof.Counts"]
+        r = sparkprof("-d", "200ms", "-f", tmp_path / "y.jfr", spinner.pid)
+        assert r.returncode == 0, r.stderr
+    finally:
+        p.send_signal(signal.SIGCONT)
+    assert p.wait(100) == 0, p.stderr.read()
+    assert "Split.spin" in (tmp_path / "x.txt").read_text()
+    eventually(lambda: not left_behind(spinner))
+
+
+@pytest.mark.long
+def test_a_launcher_that_is_stopped_keeps_its_recording(spinner, tmp_path):
+    """Nobody reads how far it is, and after a minute there is no room for more of that."""
+    p = begin("-d", 100, "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.txt", spinner.pid)
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    p.send_signal(signal.SIGSTOP)
+    try:
+        eventually(lambda: not collectors(spinner), 300)
+    finally:
+        p.send_signal(signal.SIGCONT)
+    assert p.wait(100) == 0, p.stderr.read()
+    times = [s.time for s in recording.Recording(tmp_path / "x.jfr").samples]
+    assert max(times) - min(times) > 95e9
+
+
 def test_a_target_stopped_past_the_end_is_left_by_one_signal(spinner, tmp_path):
     p = begin("-d", 2, "-f", tmp_path / "x.jfr", spinner.pid)
     eventually(recording_grows(tmp_path / "x.jfr"))
