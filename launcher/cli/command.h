@@ -14,6 +14,18 @@ enum sp_exit {
 		4, /* outputs are written, but end early: the target died or did not answer */
 };
 
+/* Which of two says more of a call that did several things. */
+static inline int sp_exit_worse(int a, int b)
+{
+	static const int badness[] = {[SP_EXIT_DONE] = 0,
+		[SP_EXIT_PART] = 1,
+		[SP_EXIT_TARGET] = 2,
+		[SP_EXIT_USAGE] = 3,
+		[SP_EXIT_FAILED] = 4};
+
+	return badness[b] > badness[a] ? b : a;
+}
+
 int sp_cmd_collect(const struct sp_call *call);
 __attribute__((warn_unused_result)) int sp_cmd_start(const struct sp_call *call);
 int sp_cmd_stop(const struct sp_call *call);

@@ -99,6 +99,7 @@ static void record(struct collect *c, const struct sp_call *call)
 		c->runs[i].after = c->n - 1 - i;
 		sp_target_run_start(&c->runs[i], call);
 	}
+	sp_target_runs_skip(c->runs, i, c->n);
 	sp_progress_start(&c->progress, call->duration_ns, call->quiet);
 	c->end_ns = sp_clock_mono_ns() + call->duration_ns;
 	follow_recordings(c);

@@ -61,17 +61,19 @@ static int start(const struct sp_call *call)
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
 	struct sp_target_run *runs = NULL;
 	int code = refuse_stdout(call);
+	size_t i = 0;
 
 	sp_interrupt_install();
 	if (code == SP_EXIT_DONE)
 		code = sp_target_runs_new(call, &targets, &runs);
 	if (code != SP_EXIT_DONE)
 		return code;
-	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
+	for (; i < targets.n && !sp_interrupted(); i++) {
 		sp_target_run_start(&runs[i], call);
 		if (runs[i].recording)
 			detach(&runs[i], call);
 	}
+	sp_target_runs_skip(runs, i, targets.n);
 	code = sp_target_runs_code(runs, targets.n);
 	sp_target_runs_free(runs, targets.n);
 	return code;

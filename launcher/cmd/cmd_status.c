@@ -267,9 +267,7 @@ int sp_cmd_status(const struct sp_call *call)
 	if (call->json)
 		sp_buf_addc(&out, '[');
 	for (size_t i = 0; i < targets.n; i++) {
-		int c = one(call, &targets.list[i], &out, &metrics);
-
-		code = c != SP_EXIT_DONE ? c : code;
+		code = sp_exit_worse(code, one(call, &targets.list[i], &out, &metrics));
 	}
 	if (call->json)
 		sp_buf_adds(&out, "]\n");

@@ -343,6 +343,15 @@ int sp_target_runs_new(
 	return SP_EXIT_DONE;
 }
 
+void sp_target_runs_skip(struct sp_target_run *runs, size_t from, size_t n)
+{
+	for (size_t i = from; i < n; i++) {
+		sp_message_error(
+			"pid %d: left out: interrupted before its turn", (int)runs[i].target->pid);
+		runs[i].code = SP_EXIT_FAILED;
+	}
+}
+
 void sp_target_runs_free(struct sp_target_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n && runs; i++)
@@ -352,15 +361,9 @@ void sp_target_runs_free(struct sp_target_run *runs, size_t n)
 
 int sp_target_runs_code(const struct sp_target_run *runs, size_t n)
 {
-	static const int order[] = {
-		SP_EXIT_DONE, SP_EXIT_PART, SP_EXIT_TARGET, SP_EXIT_USAGE, SP_EXIT_FAILED};
-	size_t worst = 0;
+	int worst = SP_EXIT_DONE;
 
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = worst; k < SP_COUNT(order); k++) {
-			if (order[k] == runs[i].code)
-				worst = k;
-		}
-	}
-	return order[worst];
+	for (size_t i = 0; i < n; i++)
+		worst = sp_exit_worse(worst, runs[i].code);
+	return worst;
 }

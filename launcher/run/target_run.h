@@ -60,6 +60,10 @@ void sp_target_run_finish(struct sp_target_run *run, const struct sp_call *call)
  * target. */
 __attribute__((warn_unused_result)) int sp_target_runs_new(
 	const struct sp_call *call, struct sp_targets *targets, struct sp_target_run **ret_runs);
+/* Of runs that were not begun because of a Ctrl-C: those from @from on. Says so, and it is their
+ * exit code. */
+void sp_target_runs_skip(struct sp_target_run *runs, size_t from, size_t n);
+
 void sp_target_runs_free(struct sp_target_run *runs, size_t n);
 
 /* The worst exit code of all. */
