@@ -37,6 +37,21 @@ static int name_outputs(struct sp_target_run *run, const struct sp_call *call, c
 	return r;
 }
 
+/* What the call itself names can be had: asked before a recording is ended for it. */
+static int check_outputs(
+	const struct sp_target_run *run, const struct sp_call *call, struct sp_err *err)
+{
+	struct sp_outputs o;
+	int r;
+
+	sp_outputs_init(&o);
+	r = sp_outputs_name(&o, call, run->target, err);
+	if (r == 0)
+		r = sp_outputs_check(&o, err);
+	sp_outputs_done(&o);
+	return r;
+}
+
 /* Takes the descriptors of a dump: the piece in hand first, then those before it. Several become
  * one recording, in a file without a name. Returns it or -errno. */
 static int take_recording(struct sp_chan *chan)
@@ -95,8 +110,12 @@ static int ask_agent(
 {
 	bool stop = call->action == SP_ACTION_STOP;
 	struct sp_msg request = {.type = stop ? SP_MSG_STOP : SP_MSG_FLUSH}, m;
-	int fd, r = sp_link_open(&run->link, run->target->pid, call->attach_timeout_ns, err);
+	int fd, r = check_outputs(run, call, err);
 
+	*ret_none = false;
+	if (r < 0)
+		return r;
+	r = sp_link_open(&run->link, run->target->pid, call->attach_timeout_ns, err);
 	if (r == 0)
 		r = sp_link_ask(&run->link, &request, NULL, 0, &m, err);
 	*ret_none = r == -ENOENT;
@@ -144,13 +163,14 @@ static int each(const struct sp_call *call)
 {
 	SP_AUTO_TARGETS struct sp_targets targets = {0};
 	struct sp_target_run *runs = NULL;
+	size_t i = 0;
 	int code;
 
 	sp_interrupt_install();
 	code = sp_target_runs_new(call, &targets, &runs);
 	if (code != SP_EXIT_DONE)
 		return code;
-	for (size_t i = 0; i < targets.n && !sp_interrupted(); i++) {
+	for (; i < targets.n && !sp_interrupted(); i++) {
 		struct sp_err err = {""};
 		bool none;
 		int r;
@@ -162,6 +182,7 @@ static int each(const struct sp_call *call)
 			runs[i].code = none ? SP_EXIT_TARGET : sp_link_exit_code(r);
 		}
 	}
+	sp_target_runs_skip(runs, i, targets.n);
 	code = sp_target_runs_code(runs, targets.n);
 	sp_target_runs_free(runs, targets.n);
 	return code;

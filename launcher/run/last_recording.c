@@ -109,7 +109,7 @@ static int copy_bytes(int from, int to, off_t size)
 	return 0;
 }
 
-void sp_last_recording_keep(const struct sp_jvm *target, int fd)
+bool sp_last_recording_keep(const struct sp_jvm *target, int fd)
 {
 	SP_AUTO_CLOSE int dir = -1;
 	SP_AUTO_CLOSE int to = -1;
@@ -118,19 +118,21 @@ void sp_last_recording_keep(const struct sp_jvm *target, int fd)
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LARGEST ||
 		sp_pyproc_start(target->pid) != target->start_ticks)
-		return;
+		return false;
 	dir = open_directory();
 	if (dir < 0)
-		return;
+		return false;
 	name_of(target->pid, target->start_ticks, name);
 	unlinkat(dir, name, 0);
 	make_room(dir);
 	snprintf(part, sizeof(part), "part-%d", (int)getpid());
 	to = openat(dir, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
-		return;
-	if (copy_bytes(fd, to, st.st_size) < 0 || renameat(dir, part, dir, name) < 0)
-		unlinkat(dir, part, 0);
+		return false;
+	if (copy_bytes(fd, to, st.st_size) == 0 && renameat(dir, part, dir, name) == 0)
+		return true;
+	unlinkat(dir, part, 0);
+	return false;
 }
 
 int sp_last_recording_open(const struct sp_jvm *target)

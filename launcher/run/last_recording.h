@@ -8,8 +8,8 @@
 
 #include "discover/jvm.h"
 
-/* Keeps what @fd holds. Where that cannot be it is not; nothing fails for it. */
-void sp_last_recording_keep(const struct sp_jvm *target, int fd);
+/* Keeps what @fd holds. Returns whether it is kept; nothing fails where it cannot be. */
+bool sp_last_recording_keep(const struct sp_jvm *target, int fd);
 
 /* Returns a descriptor for reading, the caller's; or -ENOENT. */
 __attribute__((warn_unused_result)) int sp_last_recording_open(const struct sp_jvm *target);

@@ -193,6 +193,19 @@ int sp_outputs_load(struct sp_outputs *o, const struct sp_call *call, const stru
 	return load(o, call, target, symbols, last_ns, ret_profile, err);
 }
 
+/* An output cannot be written: what was recorded is not lost for it. */
+static int say_kept(const struct sp_outputs *o, const struct sp_jvm *target, bool complete, int r,
+	struct sp_err *err)
+{
+	if (o->recording)
+		return sp_err_prefix(err, r, "the recording is kept in %s", o->recording);
+	if (complete && sp_last_recording_keep(target, o->fd))
+		return sp_err_prefix(err, r,
+			"the recording is kept: 'sparkprof dump -f FILE %d' writes it",
+			(int)target->pid);
+	return r;
+}
+
 int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const struct sp_jvm *target,
 	bool complete, struct sp_err *err)
 {
@@ -217,9 +230,7 @@ int sp_outputs_write(struct sp_outputs *o, const struct sp_call *call, const str
 			r = sp_report_write(o->list[i].path, o->list[i].format, call, profile, err);
 	}
 	if (r < 0)
-		return o->recording
-			       ? sp_err_prefix(err, r, "the recording is kept in %s", o->recording)
-			       : r;
+		return say_kept(o, target, complete, r, err);
 	if (complete)
 		sp_last_recording_keep(target, o->fd);
 	if (complete && o->recording && !o->keep)

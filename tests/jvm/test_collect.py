@@ -255,6 +255,30 @@ def test_start_without_a_file_is_written_by_stop(sparkprof, spinner, tmp_path):
     assert r.returncode == 0 and "Thread states" in r.stdout and os.listdir(tmp_path) == []
 
 
+def test_stop_into_a_directory_that_is_not_there_loses_nothing(sparkprof, spinner, tmp_path):
+    """Without a file at the start there is no other copy of what was recorded."""
+    assert sparkprof("start", "-e", "wall", spinner.pid).returncode == 0
+    eventually(lambda: json.loads(sparkprof("status", "--json", spinner.pid).stdout)[0]["samples"] > 0)
+    r = sparkprof("stop", "-f", tmp_path / "none/x.txt", spinner.pid)
+    assert r.returncode == 1 and "none/x.txt" in r.stderr, r
+    assert json.loads(sparkprof("status", "--json", spinner.pid).stdout)[0]["recording"]
+    r = sparkprof("stop", "-f", tmp_path / "x.txt", spinner.pid)
+    assert r.returncode == 0 and "Thread states" in (tmp_path / "x.txt").read_text(), r
+
+
+def test_targets_that_ctrl_c_leaves_out_are_named(spinner, target, tmp_path):
+    """The first one is stopped, so that it is waited for."""
+    other = target("Idle")
+    os.kill(spinner.pid, signal.SIGSTOP)
+    p = begin("start", "-f", tmp_path / "%p.jfr", spinner.pid, other.pid)
+    while "waiting for that" not in (line := p.stderr.readline()):
+        assert line
+    p.send_signal(signal.SIGINT)
+    assert p.wait(100) == 1
+    os.kill(spinner.pid, signal.SIGCONT)
+    assert f"pid {other.pid}: left out: interrupted before its turn" in p.stderr.read()
+
+
 def test_start_ends_by_itself(sparkprof, spinner, tmp_path):
     assert sparkprof("start", "--timeout", "1s", "-f", tmp_path / "x.jfr", spinner.pid).returncode == 0
     eventually(lambda: not left_behind(spinner))
