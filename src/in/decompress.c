@@ -14,7 +14,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define BLOCK_MAX    (64u << 20)
+#define BLOCK_MAX (64u << 20)
+/* An event log is text with many repetitions; what unpacks to more than that and to a lot is made
+ * to fill the disk. */
+#define MOST_TIMES   1000
+#define ALWAYS	     (1u << 30)
 #define LZ4_RATIO    255 /* a byte that only continues a length */
 #define SNAPPY_RATIO 64	 /* a copy */
 
@@ -159,7 +163,7 @@ int sp_decompress_snappy(const uint8_t *from, size_t len, uint8_t *to, size_t *r
 
 static int unzstd(const uint8_t *from, size_t len, int to, struct sp_err *err)
 {
-	size_t cap = ZSTD_DStreamOutSize(), left = 1;
+	size_t cap = ZSTD_DStreamOutSize(), left = 1, whole = 0;
 	SP_AUTO_FREE uint8_t *buf = malloc(cap);
 	ZSTD_DStream *z = ZSTD_createDStream();
 	ZSTD_inBuffer in = {from, len, 0};
@@ -171,6 +175,9 @@ static int unzstd(const uint8_t *from, size_t len, int to, struct sp_err *err)
 		left = ZSTD_decompressStream(z, &out, &in);
 		if (ZSTD_isError(left))
 			r = damaged("zstd", err);
+		else if ((whole += out.pos) > ALWAYS && whole / MOST_TIMES > in.pos)
+			r = sp_err_set(err, -EFBIG,
+				"unpacks to more than %d times its size: no log does", MOST_TIMES);
 		else
 			r = sp_io_write_all(to, buf, out.pos);
 		if (in.pos == len && out.pos < cap)

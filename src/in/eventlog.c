@@ -220,7 +220,8 @@ static int read_lines(struct reading *r, int fd, struct sp_err *err)
 
 static int read_file(struct reading *r, int dir, const char *name, struct sp_err *err)
 {
-	SP_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), plain = -1;
+	SP_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	SP_AUTO_CLOSE int plain = -1;
 	struct sp_err cut = {0};
 	struct stat st;
 	void *data;
@@ -241,7 +242,8 @@ static int read_file(struct reading *r, int dir, const char *name, struct sp_err
 	if (n == -EBADMSG) /* one in progress always is */
 		r->names->cut = true;
 	else if (n < 0)
-		return sp_err_set(err, n, "%s: cannot be unpacked: %s", name, strerror(-n));
+		return sp_err_set(err, n, "%s: cannot be unpacked: %s", name,
+			cut.text[0] ? cut.text : strerror(-n));
 	if (lseek(plain, 0, SEEK_SET) < 0)
 		return sp_err_set(err, -errno, "%s: %s", name, strerror(errno));
 	n = read_lines(r, plain, err);

@@ -2,9 +2,12 @@
  * at random, and what becomes of them in a profile. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -376,4 +379,34 @@ Test(eventlog, what_is_none_is_refused)
 	cr_expect_eq(sp_eventlog_read("/proc/self/no-such-log", &names, &err), -ENOENT);
 	cr_expect_eq(sp_eventlog_read("/proc/self/fd", &names, &err), -EBADMSG);
 	sp_stage_names_done(&names);
+}
+
+/* Blocks of 128 KiB of one byte, in four bytes each. */
+Test(unpack, what_is_made_to_fill_the_disk_is_not_unpacked)
+{
+	SP_AUTO_BUF struct sp_buf b = {0};
+	SP_AUTO_CLOSE int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct sp_err err = {""};
+
+	sp_buf_add(&b, "\x28\xb5\x2f\xfd\0\x38", 6);
+	for (int i = 0; i < 10000; i++)
+		sp_buf_add(&b, "\x02\x00\x10x", 4);
+	cr_expect_eq(sp_decompress((const uint8_t *)b.data, b.len, null, &err), -EFBIG);
+	cr_expect(strstr(err.text, "more than 1000 times its size"), "%s", err.text);
+}
+
+Test(eventlog, a_pipe_among_its_parts_is_not_waited_for)
+{
+	char dir[] = "/tmp/unit-eventlog-XXXXXX", part[64];
+	struct sp_stage_names names = {0};
+	struct sp_err err = {""};
+
+	cr_assert(mkdtemp(dir));
+	snprintf(part, sizeof(part), "%s/events_1_app-1", dir);
+	cr_assert_eq(mkfifo(part, 0600), 0);
+	cr_expect_eq(sp_eventlog_read(dir, &names, &err), -EINVAL);
+	cr_expect(strstr(err.text, "is not a file"), "%s", err.text);
+	sp_stage_names_done(&names);
+	unlink(part);
+	rmdir(dir);
 }
