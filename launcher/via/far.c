@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS = 256, WORDS = 128, PIPE_READ = 1 << 16, FULL = 1 << 20 };
+enum { RUNS = 256, PIPE_READ = 1 << 16, FULL = 1 << 20 };
 
 #define SILENCE_NS 5000000000ull /* of the launcher: it says something once a second */
 #define END_NS	   8000000000ull /* for children to end after that */
@@ -138,26 +138,24 @@ static void start(struct far *f, struct run *r, char **words)
 /* Words of a call, each with its NUL. */
 static void run(struct far *f, const struct sp_packet *m)
 {
-	char *words[WORDS + 1], *text = malloc((size_t)m->len + 1);
+	SP_AUTO_FREE char **words = calloc((size_t)m->len + 1, sizeof(*words));
+	SP_AUTO_FREE char *text = malloc((size_t)m->len + 1);
 	struct run *r = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < RUNS && !r; i++)
 		r = f->runs[i].pid ? NULL : &f->runs[i];
-	if (!text || !r || !m->len || m->data[m->len - 1]) {
+	if (!words || !text || !r || !m->len || m->data[m->len - 1]) {
 		uint32_t code = 1;
 
 		sp_packets_send(&f->packets, SP_PACKET_EXIT, m->id, &code, sizeof(code));
-		free(text);
 		return;
 	}
 	memcpy(text, m->data, m->len);
-	for (char *w = text; w < text + m->len && n < WORDS; w += strlen(w) + 1)
+	for (char *w = text; w < text + m->len; w += strlen(w) + 1)
 		words[n++] = w;
-	words[n] = NULL;
 	*r = (struct run){.id = m->id};
 	start(f, r, words);
-	free(text);
 }
 
 static void signal_all(const struct far *f, int number)

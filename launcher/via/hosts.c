@@ -128,7 +128,7 @@ void sp_via_hosts_step(struct sp_via_hosts *hs, int ms)
 		const struct sp_packets *f = &hs->list[i].packets;
 		bool on = hs->list[i].state != SP_VIA_FAILED;
 
-		hs->polls[n++] = (struct pollfd){on ? f->in : -1, POLLIN, 0};
+		hs->polls[n++] = (struct pollfd){on && !sp_packets_full(f) ? f->in : -1, POLLIN, 0};
 		hs->polls[n++] =
 			(struct pollfd){on && sp_packets_waiting(f) ? f->out : -1, POLLOUT, 0};
 		hs->polls[n++] = (struct pollfd){on ? hs->list[i].errors : -1, POLLIN, 0};

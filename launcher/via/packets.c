@@ -92,9 +92,14 @@ static void write_some(struct sp_packets *f)
 	shift(&f->tx, &f->sent);
 }
 
+bool sp_packets_full(const struct sp_packets *f)
+{
+	return f->rx.len - f->taken >= SP_PACKETS_FULL;
+}
+
 static void read_some(struct sp_packets *f)
 {
-	for (int i = 0; f->in >= 0 && i < READS_AT_ONCE; i++) {
+	for (int i = 0; f->in >= 0 && i < READS_AT_ONCE && !sp_packets_full(f); i++) {
 		void *to = sp_buf_reserve(&f->rx, READ_SIZE);
 		ssize_t n = to ? read(f->in, to, READ_SIZE) : -1;
 

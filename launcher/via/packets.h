@@ -25,7 +25,7 @@ enum sp_packet_type {
 	SP_PACKET_EXIT,	  /* uint32_t: its exit code */
 };
 
-enum { SP_PACKET_MAX = 1 << 20 };
+enum { SP_PACKET_MAX = 1 << 20, SP_PACKETS_FULL = 4 * SP_PACKET_MAX };
 
 /* What the far side is, first of all. */
 struct sp_hello {
@@ -69,6 +69,10 @@ bool sp_packets_next(struct sp_packets *f, struct sp_packet *ret);
 /* The next line of text before the first packet, without its end; NULL where there is none yet.
  * Lines beyond 64 KiB are dropped. Borrowed until the next call. */
 const char *sp_packets_line(struct sp_packets *f);
+
+/* Has so much come that was not taken yet that nothing more is read? Then there is no sense in
+ * waiting for more: a far side that sends without end does not fill our memory. */
+bool sp_packets_full(const struct sp_packets *f);
 
 /* How much waits to be written. */
 size_t sp_packets_waiting(const struct sp_packets *f);

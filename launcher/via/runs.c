@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 1 << 16 };
+enum { WORDS_MAX = 1 << 16, PRINTED_MAX = 64 << 20 };
 
 struct run {
 	struct sp_via_host *host;
@@ -149,13 +149,26 @@ static int start_all(struct runs *rs, struct sp_err *err)
 	return 0;
 }
 
+/* What it prints is kept until its end: no action prints without one. */
+static void keep_printed(struct run *r, const struct sp_packet *m)
+{
+	if (r->code == SP_EXIT_FAILED)
+		return;
+	sp_buf_add(&r->out, m->data, m->len);
+	if (!r->out.failed && r->out.len <= PRINTED_MAX)
+		return;
+	sp_message_error("%s: prints more than %d MB; the rest is left out", r->host->name,
+		PRINTED_MAX >> 20);
+	r->code = SP_EXIT_FAILED;
+}
+
 static void take_output(struct runs *rs, struct run *r, const struct sp_packet *m)
 {
 	size_t done = 0;
 
 	r->bytes += m->len;
 	if (r->fd < 0 && !rs->recording)
-		sp_buf_add(&r->out, m->data, m->len);
+		keep_printed(r, m);
 	while (r->fd >= 0 && done < m->len) {
 		ssize_t n = write(r->fd, m->data + done, m->len - done);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES_MAX = 1000, HOSTS_NAMED = 8 };
+enum { SENTENCES_MAX = 1000, SENTENCE_MAX = 2000, HOSTS_NAMED = 8 };
 
 /* Its own name before a sentence: ours is put there again. */
 static const char *skip_name(const char *text)
@@ -38,7 +38,7 @@ void sp_via_said_add(struct sp_via_said *s, const char *host, const char *text, 
 	SP_AUTO_BUF struct sp_buf safe = {0};
 	struct sp_via_sentence *x;
 
-	sp_safe_terminal(text, len, &safe);
+	sp_safe_terminal(text, len < SENTENCE_MAX ? len : SENTENCE_MAX, &safe);
 	if (!safe.len)
 		return;
 	x = find(s, skip_name(sp_buf_str(&safe)));
