@@ -14,6 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Devices and descriptors, which the shell's redirections name so. */
+static bool is_no_file(const char *path)
+{
+	return strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0 ||
+	       strncmp(path, "/proc/", 6) == 0;
+}
+
 /* The directory of the first output that is a file, else that for temporary files. */
 static char *make_name(const struct sp_call *call)
 {
@@ -24,7 +31,7 @@ static char *make_name(const struct sp_call *call)
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		const char *path = call->outputs[i].path;
 
-		if (strcmp(path, "-") == 0)
+		if (is_no_file(path) && strncmp(path, "/dev/shm/", 9) != 0)
 			continue;
 		slash = strrchr(path, '/');
 		n = asprintf(&name, "%.*ssparkprof-parts-XXXXXX",
@@ -74,10 +81,20 @@ int sp_via_parts_shift(struct sp_via_parts *p, size_t i, int64_t ns)
 	return fd < 0 ? -errno : sp_jfr_concat_shift(fd, -ns);
 }
 
+static void remove_empty(struct sp_via_parts *p)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->paths[i] && stat(p->paths[i], &st) == 0 && !st.st_size)
+			unlink(p->paths[i]);
+}
+
 int sp_via_parts_report(struct sp_via_parts *p, const struct sp_call *call)
 {
 	static struct sp_call report; /* large */
 	struct stat st;
+	size_t found = 0;
 	int code;
 
 	report = *call;
@@ -85,9 +102,18 @@ int sp_via_parts_report(struct sp_via_parts *p, const struct sp_call *call)
 	report.n_events = 0;  /* all that was recorded */
 	report.thread = NULL; /* chosen there */
 	report.n_targets = 0;
-	for (size_t i = 0; i < p->n && report.n_targets < SP_CALL_MAX_TARGETS; i++)
-		if (p->paths[i] && stat(p->paths[i], &st) == 0 && st.st_size > 0)
+	for (size_t i = 0; i < p->n; i++) {
+		if (!p->paths[i] || stat(p->paths[i], &st) < 0 || !st.st_size)
+			continue;
+		found++;
+		if (report.n_targets < SP_CALL_MAX_TARGETS)
 			report.targets[report.n_targets++] = p->paths[i];
+	}
+	if (found > report.n_targets) { /* more than a call can name: those of the directory */
+		remove_empty(p);
+		report.n_targets = 1;
+		report.targets[0] = p->dir;
+	}
 	if (report.n_targets == 0) {
 		sp_message_error("nothing was recorded");
 		sp_via_parts_remove(p);

@@ -346,6 +346,8 @@ static void print_heading(const struct run *r, bool first)
 /* What each printed, under a line that says who it is where there are several. */
 static int print_outputs(struct runs *rs)
 {
+	bool whole = true;
+
 	for (size_t i = 0; i < rs->n; i++) {
 		struct run *r = &rs->list[i];
 
@@ -353,16 +355,16 @@ static int print_outputs(struct runs *rs)
 			continue;
 		if (rs->n > 1 && !rs->call->json)
 			print_heading(r, i == 0);
-		fwrite(r->out.data, 1, r->out.len, stdout);
+		whole &= fwrite(r->out.data, 1, r->out.len, stdout) == r->out.len;
 	}
-	if (fflush(stdout) == 0)
+	if (whole && fflush(stdout) == 0)
 		return SP_EXIT_DONE;
 	sp_message_error("cannot write to stdout: %s", strerror(errno));
 	return SP_EXIT_FAILED;
 }
 
 /* The worst of all is the call's; without --strict a part that worked is enough. */
-static int code_of(const struct runs *rs, size_t *ret_good)
+static int code_of(const struct runs *rs)
 {
 	int worst = SP_EXIT_DONE;
 	size_t good = 0;
@@ -371,10 +373,8 @@ static int code_of(const struct runs *rs, size_t *ret_good)
 		const struct run *r = &rs->list[i];
 
 		good += r->code == SP_EXIT_DONE || (r->code == SP_EXIT_PART && r->bytes);
-		if (r->code != SP_EXIT_DONE)
-			worst = r->code;
+		worst = sp_exit_worse(worst, r->code);
 	}
-	*ret_good = good;
 	return good && !rs->call->strict ? SP_EXIT_DONE : worst;
 }
 
@@ -403,17 +403,26 @@ static void close_part(struct runs *rs, size_t i)
 		sp_message_warn("%s: its times could not be made ours", r->host->name);
 }
 
+/* Whatever has arrived is shown, also where it ended badly. */
+static bool has_anything(const struct runs *rs)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rs->n; i++)
+		any |= rs->list[i].code == SP_EXIT_DONE || rs->list[i].bytes;
+	return any;
+}
+
 static int conclude(struct runs *rs)
 {
-	size_t good;
-	int code = code_of(rs, &good), written = SP_EXIT_DONE;
+	int code = code_of(rs), written = SP_EXIT_DONE;
 
 	sp_via_said_print(&rs->said, rs->hs->n);
 	for (size_t i = 0; i < rs->n; i++)
 		close_part(rs, i);
 	if (!rs->recording)
 		written = print_outputs(rs);
-	else if (good)
+	else if (has_anything(rs))
 		written = sp_via_parts_report(&rs->parts, rs->call);
 	else
 		sp_via_parts_remove(&rs->parts);
