@@ -14,10 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 1 << 16, ANSWER_MAX = 64 << 20, LINE_WIDTH = 400 };
+enum { READ_SIZE = 1 << 16, ANSWER_MAX = 64 << 20, LINE_WIDTH = 400, FILES_MOST = 1 << 16 };
 
 #define ASK_NS 60000000000ull
 
@@ -55,11 +56,35 @@ void sp_via_words_option(struct sp_via_words *w, const char *name, const char *v
 	free(word);
 }
 
+static void (*meanwhile)(void *ctx);
+static void *meanwhile_ctx;
+static struct rlimit files; /* as it was, where it was raised */
+
+void sp_via_child_meanwhile(void (*step)(void *ctx), void *ctx)
+{
+	meanwhile = step;
+	meanwhile_ctx = ctx;
+}
+
+void sp_via_child_more_files(void)
+{
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &more) < 0 || more.rlim_cur >= more.rlim_max)
+		return;
+	files = more;
+	more.rlim_cur = more.rlim_max < FILES_MOST ? more.rlim_max : FILES_MOST;
+	if (more.rlim_cur <= files.rlim_cur || setrlimit(RLIMIT_NOFILE, &more) < 0)
+		files.rlim_cur = 0;
+}
+
 /* What a child does; it does not return. */
 static void become(char *const *words, int in, int out, int err)
 {
 	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0) {
 		setpgid(0, 0);
+		if (files.rlim_cur)
+			setrlimit(RLIMIT_NOFILE, &files);
 		signal(SIGPIPE, SIG_DFL);
 		execvp(words[0], words);
 	}
@@ -121,6 +146,8 @@ static int listen_to(const struct sp_via_child *c, struct sp_buf *out, struct sp
 			return -EINTR;
 		if (sp_clock_mono_ns() > until)
 			return -ETIMEDOUT;
+		if (meanwhile)
+			meanwhile(meanwhile_ctx);
 		if (poll(polls, 2, 200) <= 0)
 			continue;
 		if (polls[0].revents && !take(out, c->out))

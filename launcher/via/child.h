@@ -23,6 +23,13 @@ int sp_via_child_start(struct sp_via_child *ret, char *const *words);
  * that it said. */
 int sp_via_child_ask(char *const *words, struct sp_buf *ret, struct sp_err *err);
 
+/* What is done five times a second while a child is asked; NULL: nothing. */
+void sp_via_child_meanwhile(void (*step)(void *ctx), void *ctx);
+
+/* Raises the limit of open files as far as that goes: each host takes three, each recording one.
+ * Children get the limit that was there before. */
+void sp_via_child_more_files(void);
+
 /* Words of a call while they are put together; NULL behind the last. */
 struct sp_via_words {
 	char **list; /* owned, each too */

@@ -347,22 +347,22 @@ void sp_via_host_close(struct sp_via_host *h)
 	h->packets.out = -1;
 }
 
-void sp_via_host_done(struct sp_via_host *h)
+void sp_via_host_done(struct sp_via_host *h, uint64_t until_ns)
 {
-	uint64_t until = sp_clock_mono_ns() + 10000000000ull;
+	bool ended = h->child <= 0;
 	char drop[4096];
 
 	sp_via_host_close(h);
 	/* The copy there ends its runs first; its last words go nowhere. */
-	while (h->child > 0 && waitpid(h->child, NULL, WNOHANG) == 0 &&
-		sp_clock_mono_ns() < until) {
+	while (!ended && !(ended = waitpid(h->child, NULL, WNOHANG) != 0) &&
+		sp_clock_mono_ns() < until_ns) {
 		while (h->packets.in >= 0 && read(h->packets.in, drop, sizeof(drop)) > 0)
 			;
 		while (h->errors >= 0 && read(h->errors, drop, sizeof(drop)) > 0)
 			;
 		usleep(5000);
 	}
-	if (h->child > 0 && sp_clock_mono_ns() >= until)
+	if (!ended)
 		kill(h->child, SIGTERM);
 	h->child = 0;
 	if (h->errors >= 0)

@@ -70,6 +70,8 @@ bool sp_via_host_ended(const struct sp_via_host *h);
 
 /* Lets go: the copy there ends and is gone. */
 void sp_via_host_close(struct sp_via_host *h);
-void sp_via_host_done(struct sp_via_host *h);
+
+/* Waits until that has happened, at most until then (monotonic), and frees everything. */
+void sp_via_host_done(struct sp_via_host *h, uint64_t until_ns);
 
 #endif

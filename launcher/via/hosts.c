@@ -2,7 +2,9 @@
 #include "hosts.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/interrupt.h"
+#include "child.h"
 #include "cluster.h"
 #include "pods.h"
 
@@ -14,6 +16,8 @@
 #include <unistd.h>
 
 enum { HOSTS_MAX = 4096, FILE_MAX = 1 << 20 };
+
+#define END_NS 10000000000ull /* for all copies together to end their runs */
 
 static int read_text(struct sp_via_hosts *hs, const char *text, struct sp_err *err)
 {
@@ -138,6 +142,13 @@ void sp_via_hosts_step(struct sp_via_hosts *hs, int ms)
 		sp_via_host_step(&hs->list[i], &hs->image);
 }
 
+/* While somebody else is asked, hosts that are connected hear of us all the same: one that does not
+ * hear of us for five seconds ends. */
+static void step_meanwhile(void *ctx)
+{
+	sp_via_hosts_step(ctx, 0);
+}
+
 static size_t still_connecting(const struct sp_via_hosts *hs)
 {
 	size_t n = 0;
@@ -147,14 +158,13 @@ static size_t still_connecting(const struct sp_via_hosts *hs)
 	return n;
 }
 
-int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call)
+int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err)
 {
-	struct sp_err err;
-	int r = sp_via_image_read(&hs->image, &err);
+	int r = sp_via_image_read(&hs->image, err);
 
 	for (; r == 0 && (hs->connected < hs->n || still_connecting(hs));) {
 		if (sp_interrupted())
-			return -EINTR;
+			return sp_err_set(err, -EINTR, "interrupted");
 		if (hs->connected < hs->n && still_connecting(hs) < call->parallel) {
 			sp_via_host_connect(&hs->list[hs->connected], &hs->places[hs->connected],
 				call, &hs->image);
@@ -163,15 +173,19 @@ int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call)
 			sp_via_hosts_step(hs, 200);
 		}
 	}
+	sp_via_child_meanwhile(step_meanwhile, hs);
 	return r;
 }
 
 void sp_via_hosts_done(struct sp_via_hosts *hs)
 {
+	uint64_t until = sp_clock_mono_ns() + END_NS;
+
+	sp_via_child_meanwhile(NULL, NULL);
 	for (size_t i = 0; i < hs->connected; i++)
 		sp_via_host_close(&hs->list[i]);
 	for (size_t i = 0; i < hs->connected; i++)
-		sp_via_host_done(&hs->list[i]);
+		sp_via_host_done(&hs->list[i], until);
 	sp_via_image_done(&hs->image);
 	free(hs->list);
 	free(hs->polls);

@@ -22,13 +22,14 @@ struct sp_via_hosts {
 int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, struct sp_err *err);
 
 /* Connects to all of them, at most @call->parallel at a time, until each is ready or has failed.
- * Returns 0, or -EINTR. */
-int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call);
+ * From then on, until _done, they also hear of us while a child is asked (child.h).
+ * Returns 0; -EINTR; -errno; with a sentence. */
+int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err);
 
 /* Waits up to @ms for any of them, and does what can be done. */
 void sp_via_hosts_step(struct sp_via_hosts *hs, int ms);
 
-/* Ends all copies. */
+/* Ends all copies; that takes ten seconds at most. */
 void sp_via_hosts_done(struct sp_via_hosts *hs);
 
 #endif

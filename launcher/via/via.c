@@ -93,11 +93,14 @@ static int dry_run(const struct sp_via_hosts *hs, const struct sp_call *call)
 
 static int carry_out(struct sp_via_hosts *hs, const struct sp_call *call)
 {
+	struct sp_err err;
 	size_t ready;
-	int code;
+	int code, r = sp_via_hosts_connect(hs, call, &err);
 
-	if (sp_via_hosts_connect(hs, call) < 0)
-		return SP_EXIT_TARGET;
+	if (r < 0 && r != -EINTR)
+		sp_message_error("%s", err.text);
+	if (r < 0)
+		return r == -EINTR ? SP_EXIT_TARGET : SP_EXIT_FAILED;
 	ready = say_state(hs);
 	if (ready == 0 || (call->strict && ready < hs->n))
 		return SP_EXIT_TARGET;
@@ -112,6 +115,7 @@ int sp_via_call(const struct sp_call *call)
 	int code, r;
 
 	sp_interrupt_install();
+	sp_via_child_more_files();
 	r = sp_via_hosts_find(&hs, call, &err);
 	if (r < 0) {
 		if (r != -EINTR)
