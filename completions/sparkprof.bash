@@ -7,10 +7,10 @@ _sparkprof_options() { # of an action
             -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --python-both --event-log
             -f --file -o --output -t --threads -s --simple -a --ann --lines --source -l --lib --total
             -g --sig -n --norm --dot --samples --title --minwidth --reverse --inverted -I --include
-            -X --exclude --chunksize --chunktime --no-redact --force --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+            -X --exclude --chunksize --chunktime --no-redact --force --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --follow --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     start)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop --cstack --kernel --capture --python --memory --memlimit --trace
-            --timeout --loop --attach-timeout -f --file -o --output --chunksize --chunktime --no-redact --force --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q
+            --timeout --loop --attach-timeout -f --file -o --output --chunksize --chunktime --no-redact --force --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q
             --quiet -h --help -v --version" ;;
     resume)
         echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop --cstack --kernel --capture --python --memory --memlimit --trace
@@ -18,7 +18,7 @@ _sparkprof_options() { # of an action
             --quiet -h --help -v --version" ;;
     stop | dump)
         echo "--attach-timeout --by --stage --task --sql --tasks-only --all-threads --python-both --event-log -f --file -o --output -t --threads -s --simple -a --ann --lines --source -l --lib
-            -g --sig -n --norm --dot --samples --title --minwidth --reverse --inverted --total -I --include -X --exclude --driver-ui --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+            -g --sig -n --norm --dot --samples --title --minwidth --reverse --inverted --total -I --include -X --exclude --driver-ui --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     report)
         echo "-e --event --thread --from --to --state --min-duration --by --stage --task --sql --executor --host
             --tasks-only --all-threads --python-both --event-log --names --areas -f --file
@@ -33,13 +33,13 @@ _sparkprof_options() { # of an action
     metrics)
         echo "--attach-timeout -L --log -q --quiet -h --help -v --version" ;;
     status)
-        echo "--attach-timeout --json --driver-ui --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+        echo "--attach-timeout --json --driver-ui --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     list)
-        echo "--attach-timeout --json --driver-ui --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+        echo "--attach-timeout --json --driver-ui --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     ps)
-        echo "--json --driver-ui --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+        echo "--json --driver-ui --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     stack)
-        echo "--all --thread --native --no-redact --attach-timeout --json --driver-ui --via --hosts --rm --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
+        echo "--all --thread --native --no-redact --attach-timeout --json --driver-ui --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     version)
         echo "-L --log -q --quiet -h --help -v --version" ;;
     esac
@@ -132,7 +132,7 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     -i | --interval | --wall | --alloc | --lock | --nativelock | --nativemem | -j | --jstackdepth | --filter | --thread | --driver-ui | --target-cpu | --proc | --begin | --end | --memory | --memlimit | --loop | --title | --minwidth | --trace | -d | \
     --duration | --timeout | --attach-timeout | -I | --include | -X | --exclude | --chunksize | \
     --chunktime | --from | --to | --state | --min-duration | --stage | --task | --sql | --executor | --host | \
-    --hosts | --rm | --user | --ssh-option | --container | --executors | --slowest | --fraction | --parallel)
+    --hosts | --rm | --master | --user | --ssh-option | --container | --executors | --slowest | --fraction | --parallel)
         ;; # a number or a pattern: nothing to offer
     *) return 1 ;;
     esac

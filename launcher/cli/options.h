@@ -83,7 +83,7 @@ enum {
 	SP_CALL_MAX_TARGETS = 1024,
 	SP_CALL_MAX_NOTES = 16,
 	SP_CALL_WORDS = 1024,
-	SP_CALL_MAX_GIVEN = 64,
+	SP_CALL_MAX_GIVEN = 512,
 	SP_EVENT_NAME_LEN = 128,
 };
 
@@ -227,6 +227,7 @@ struct sp_call {
 	enum sp_via via;
 	const char *hosts;		     /* --hosts as written; NULL: none */
 	const char *rm;			     /* --rm: an address; NULL: see HADOOP_CONF_DIR */
+	const char *master;		     /* --master: an address; NULL: none */
 	const char *ssh_user;		     /* --user; NULL: ssh's own */
 	struct sp_call_patterns ssh_options; /* --ssh-option */
 	uint64_t parallel;		     /* --parallel, 32 */
@@ -237,7 +238,7 @@ struct sp_call {
 	double fraction;		     /* --fraction; 0: all */
 	uint64_t slowest;		     /* --slowest; 0: all */
 	enum sp_with_driver with_driver;     /* --driver */
-	bool sudo, strict, dry_run;
+	bool sudo, follow, strict, dry_run;
 	struct sp_call_given given[SP_CALL_MAX_GIVEN];
 	size_t n_given;
 

@@ -14,6 +14,7 @@ static const struct {
 } of_via[] = {
 	{"hosts", true, true},
 	{"rm", true, false},
+	{"master", true, false},
 	{"user", true, false},
 	{"ssh-option", true, false},
 	{"sudo", true, false},
@@ -25,6 +26,7 @@ static const struct {
 	{"slowest", true, true},
 	{"driver", true, true},
 	{"parallel", true, true},
+	{"follow", true, true},
 	{"strict", true, true},
 	{"dry-run", true, true},
 };
@@ -53,6 +55,11 @@ static int check_name(struct sp_parser *p, const char *option, const char *name)
 	return sp_err_set(p->err, -EINVAL, "--%s: '%s' is no name", option, name);
 }
 
+static bool is_address(const char *s)
+{
+	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;
+}
+
 /* Of actions that begin no recording the driver's UI says only where they are to go. */
 static int check_addresses(struct sp_parser *p)
 {
@@ -68,10 +75,28 @@ static int check_addresses(struct sp_parser *p)
 		return sp_err_set(p->err, -EINVAL,
 			"--driver-ui: is about other hosts with %s; write --via ssh too",
 			sp_action_name(call->action));
-	if (call->rm && strncmp(call->rm, "http://", 7) != 0 &&
-		strncmp(call->rm, "https://", 8) != 0)
+	if (call->rm && !is_address(call->rm))
 		return sp_err_set(p->err, -EINVAL,
 			"--rm: '%s' is not an address; write http://host:8088", call->rm);
+	if (call->master && !is_address(call->master))
+		return sp_err_set(p->err, -EINVAL,
+			"--master: '%s' is not an address of its UI; write http://host:8080",
+			call->master);
+	return 0;
+}
+
+/* Whoever draws lots draws them once, among those that are there. */
+static int check_follow(struct sp_parser *p)
+{
+	const struct sp_call *call = p->call;
+
+	if (!call->follow)
+		return 0;
+	if (call->slowest || call->fraction > 0)
+		return sp_err_set(p->err, -EINVAL,
+			"--follow: whether one that comes later is among those of --%s is not "
+			"known; leave one of both out",
+			call->slowest ? "slowest" : "fraction");
 	return 0;
 }
 
@@ -101,6 +126,8 @@ int sp_options_check_via(struct sp_parser *p)
 		r = check_given(p, i);
 	if (r == 0)
 		r = check_addresses(p);
+	if (r == 0)
+		r = check_follow(p);
 	if (r < 0 || call->via <= SP_VIA_LOCAL)
 		return r;
 	if (call->executors && !sp_executor_list_is(call->executors))

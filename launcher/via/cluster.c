@@ -4,6 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
+#include "fetch.h"
+#include "standalone.h"
 #include "via_place.h"
 
 #include <ctype.h>
@@ -17,25 +19,6 @@
 enum { SITE_MAX = 4 << 20 };
 
 static const char try_hosts[] = "name the hosts by --hosts n1,n2";
-
-/* GET by curl, with the user's Kerberos ticket where that is asked for. */
-static int get(const char *url, struct sp_buf *ret, struct sp_err *err)
-{
-	static const char *const first[] = {"curl", "--silent", "--show-error", "--fail",
-		"--location", "--globoff", "--proto", "=http,https", "--max-time", "30",
-		"--negotiate", "--user", ":"};
-	SP_AUTO_WORDS struct sp_via_words words = {0};
-	int r;
-
-	for (size_t i = 0; i < SP_COUNT(first); i++)
-		sp_via_words_add(&words, first[i]);
-	sp_via_words_add(&words, url);
-	if (words.failed)
-		return sp_err_set(err, -ENOMEM, "out of memory");
-	sp_buf_clear(ret);
-	r = sp_via_child_ask(words.list, ret, err);
-	return r == -EIO ? sp_err_prefix(err, r, "%.200s", url) : r;
-}
 
 /* Characters of an address that need no quotes. */
 static bool is_id(const char *s)
@@ -226,14 +209,14 @@ static int ask_containers(const char *rm, const char *app, struct sp_buf *ret, s
 	int r;
 
 	sp_buf_addf(&url, "%s/ws/v1/cluster/apps/%s/appattempts", rm, app);
-	r = get(sp_buf_str(&url), &answer, err);
+	r = sp_via_fetch(sp_buf_str(&url), &answer, err);
 	if (r < 0)
 		return r;
 	attempt = last_attempt(answer.data, answer.len);
 	if (!attempt)
 		return sp_err_set(err, -ESRCH, "%s: has no attempt at %s", app, rm);
 	sp_buf_addf(&url, "/%s/containers", attempt);
-	r = get(sp_buf_str(&url), &answer, err);
+	r = sp_via_fetch(sp_buf_str(&url), &answer, err);
 	if (r == 0 && sp_via_cluster_read_containers(answer.data, answer.len, ret) == 0)
 		r = sp_err_set(err, -ESRCH, "%s: no container of it runs, says %s", app, rm);
 	return r;
@@ -245,7 +228,7 @@ static int ask_nodes(const char *rm, struct sp_buf *ret, struct sp_err *err)
 	int r;
 
 	sp_buf_addf(&url, "%s/ws/v1/cluster/nodes?states=RUNNING", rm);
-	r = get(sp_buf_str(&url), &answer, err);
+	r = sp_via_fetch(sp_buf_str(&url), &answer, err);
 	if (r == 0 && sp_via_cluster_read_nodes(answer.data, answer.len, ret) == 0)
 		r = sp_err_set(err, -ESRCH, "%s: lists no node that runs", rm);
 	return r;
@@ -268,8 +251,9 @@ static int ask_yarn(
 }
 
 int sp_via_cluster_ask_driver(
-	const char *ui, char **ret_app, struct sp_buf *ret, struct sp_err *err)
+	const struct sp_call *call, char **ret_app, struct sp_buf *ret, struct sp_err *err)
 {
+	const char *ui = call->driver_ui;
 	SP_AUTO_BUF struct sp_buf url = {0};
 	SP_AUTO_FREE char *app = NULL;
 	size_t at = 0;
@@ -277,7 +261,7 @@ int sp_via_cluster_ask_driver(
 
 	sp_buf_addf(&url, "%.*s/api/v1/applications",
 		(int)(strlen(ui) - (ui[strlen(ui) - 1] == '/')), ui);
-	r = get(sp_buf_str(&url), ret, err);
+	r = sp_via_fetch_or_there(call, sp_buf_str(&url), ret, err);
 	if (r < 0)
 		return r;
 	app = sp_json_reader_text(sp_json_reader_get(
@@ -286,7 +270,7 @@ int sp_via_cluster_ask_driver(
 	if (!app || !is_id(app))
 		return sp_err_set(err, -EIO, "%s: is not the UI of a Spark driver", ui);
 	sp_buf_addf(&url, "/%s/executors", app);
-	r = get(sp_buf_str(&url), ret, err);
+	r = sp_via_fetch_or_there(call, sp_buf_str(&url), ret, err);
 	if (r == 0) {
 		*ret_app = app;
 		app = NULL;
@@ -294,14 +278,14 @@ int sp_via_cluster_ask_driver(
 	return r;
 }
 
-static int ask_driver(const char *ui, struct sp_buf *ret, struct sp_err *err)
+static int ask_driver(const struct sp_call *call, struct sp_buf *ret, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf answer = {0};
 	SP_AUTO_FREE char *app = NULL;
-	int r = sp_via_cluster_ask_driver(ui, &app, &answer, err);
+	int r = sp_via_cluster_ask_driver(call, &app, &answer, err);
 
 	if (r == 0 && sp_via_cluster_read_executors(answer.data, answer.len, ret) == 0)
-		r = sp_err_set(err, -ESRCH, "%s: lists no executor", ui);
+		r = sp_err_set(err, -ESRCH, "%s: lists no executor", call->driver_ui);
 	return r;
 }
 
@@ -312,15 +296,17 @@ int sp_via_cluster_hosts(const struct sp_call *call, struct sp_buf *ret, struct 
 	struct sp_err said;
 	int r;
 
-	if (!driver)
+	if (!driver && !call->master)
 		find_managers(call, &managers);
-	if (!driver && !managers.len)
+	if (!driver && !call->master && !managers.len)
 		return sp_err_set(err, -EINVAL,
 			"--via: no hosts; write --hosts n1,n2 or @FILE, --driver-ui URL of Spark's "
-			"driver, or --rm URL of YARN's ResourceManager");
+			"driver, --rm URL of YARN's ResourceManager, or --master URL of a "
+			"standalone master's UI");
 	sp_buf_addc(&managers, '\0');
-	r = driver ? ask_driver(call->driver_ui, ret, &said)
-		   : ask_yarn(call, managers.data, ret, &said);
+	r = driver	   ? ask_driver(call, ret, &said)
+	    : call->master ? sp_via_standalone_hosts(call, ret, &said)
+			   : ask_yarn(call, managers.data, ret, &said);
 	if (r == -EIO || r == -ESRCH)
 		return sp_err_set(err, r, "%s; %s", said.text, try_hosts);
 	if (r < 0)

@@ -7,7 +7,8 @@
 #include "cli/options.h"
 
 /* Appends the names of the hosts with commas between, as in --hosts: of the executors and the
- * driver that the driver's REST of --driver-ui lists; else of the containers of the application
+ * driver that the driver's REST of --driver-ui lists; else those that the standalone master of
+ * --master names (standalone.h); else of the containers of the application
  * that
  * @call's target words name, or of all nodes where they name none, from the ResourceManager of --rm
  * or of the Hadoop configuration. All is asked by the user's own curl.
@@ -15,10 +16,10 @@
  * host; -errno; with a sentence. */
 int sp_via_cluster_hosts(const struct sp_call *call, struct sp_buf *ret, struct sp_err *err);
 
-/* What the REST of the driver at @ui says of its executors, and of which application. @ret_app is
- * owned by the caller. Returns 0 or -errno with a sentence. */
+/* What the REST of the driver at --driver-ui says of its executors, and of which application.
+ * @ret_app is owned by the caller. Returns 0 or -errno with a sentence. */
 int sp_via_cluster_ask_driver(
-	const char *ui, char **ret_app, struct sp_buf *ret, struct sp_err *err);
+	const struct sp_call *call, char **ret_app, struct sp_buf *ret, struct sp_err *err);
 
 /* Appends the addresses of the ResourceManagers that the text of a yarn-site.xml names, one a line:
  * http://host:port. */

@@ -255,6 +255,17 @@ static bool is_jvm(const struct sp_jvm *j)
 	       (unsigned)j->attach <= SP_ATTACH_NO && (unsigned)j->block <= SP_BLOCK_STARTING;
 }
 
+bool sp_via_host_read_jvm(
+	const struct sp_via_host *h, const struct sp_packet *m, struct sp_jvm *ret)
+{
+	if (m->len != sizeof(*ret))
+		return false;
+	memcpy(ret, m->data, sizeof(*ret));
+	close_texts(ret);
+	add_labels(h, ret);
+	return is_jvm(ret);
+}
+
 static void take_jvm(struct sp_via_host *h, const struct sp_packet *m)
 {
 	struct sp_jvm *more;
@@ -269,10 +280,7 @@ static void take_jvm(struct sp_via_host *h, const struct sp_packet *m)
 		return;
 	}
 	h->jvms = more;
-	memcpy(&more[h->n], m->data, sizeof(*more));
-	close_texts(&more[h->n]);
-	add_labels(h, &more[h->n]);
-	h->n += is_jvm(&more[h->n]);
+	h->n += sp_via_host_read_jvm(h, m, &more[h->n]);
 }
 
 static void take_listing(struct sp_via_host *h, const struct sp_via_image *image)

@@ -65,6 +65,10 @@ void sp_via_host_step(struct sp_via_host *h, const struct sp_via_image *image);
 /* The next packet of a run. False: none yet. */
 bool sp_via_host_packet(struct sp_via_host *h, struct sp_packet *ret);
 
+/* Reads a JVM that @h lists. False: what came is none. */
+bool sp_via_host_read_jvm(
+	const struct sp_via_host *h, const struct sp_packet *m, struct sp_jvm *ret);
+
 /* Is there nothing more to come, for good or bad? */
 bool sp_via_host_ended(const struct sp_via_host *h);
 

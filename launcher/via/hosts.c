@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "cli/interrupt.h"
 #include "child.h"
 #include "cluster.h"
@@ -113,8 +114,9 @@ int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, stru
 	int r = hs.labelled ? sp_via_pods_find(call, &hs.text, &hs.places, &hs.n, err)
 			    : read_names(&hs, call, err);
 
-	hs.list = r == 0 ? calloc(hs.n, sizeof(*hs.list)) : NULL;
-	hs.polls = r == 0 ? calloc(3 * hs.n, sizeof(*hs.polls)) : NULL;
+	hs.cap = call->follow ? HOSTS_MAX : hs.n;
+	hs.list = r == 0 ? calloc(hs.cap, sizeof(*hs.list)) : NULL;
+	hs.polls = r == 0 ? calloc(3 * hs.cap, sizeof(*hs.polls)) : NULL;
 	if (r == 0 && (!hs.list || !hs.polls))
 		r = sp_err_set(err, -ENOMEM, "out of memory");
 	if (r < 0)
@@ -122,6 +124,50 @@ int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, stru
 	else
 		*ret = hs;
 	return r;
+}
+
+static bool is_listed(const struct sp_via_hosts *hs, const char *name)
+{
+	for (size_t i = 0; i < hs->connected; i++)
+		if (strcmp(hs->list[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Begins to connect to those of @found that are new. Returns how many. */
+static size_t connect_new(
+	struct sp_via_hosts *hs, const struct sp_via_hosts *found, const struct sp_call *call)
+{
+	size_t before = hs->connected;
+
+	for (size_t i = 0; i < found->n && hs->connected < hs->cap; i++)
+		if (!is_listed(hs, found->places[i].name))
+			sp_via_host_connect(
+				&hs->list[hs->connected++], &found->places[i], call, &hs->image);
+	hs->n = hs->connected;
+	return hs->connected - before;
+}
+
+int sp_via_hosts_more(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err)
+{
+	struct sp_via_hosts found = {0};
+	int r;
+
+	if (call->hosts || sp_grow_one(&hs->later, hs->n_later, sizeof(*hs->later)) < 0)
+		return 0;
+	r = sp_via_hosts_find(&found, call, err);
+	if (r < 0)
+		return r == -EINTR ? 0 : r;
+	if (connect_new(hs, &found, call)) { /* their names lie there */
+		hs->later[hs->n_later++] = (struct sp_via_found){found.text, found.places};
+		found.text = NULL;
+		found.places = NULL;
+	}
+	free(found.text);
+	free(found.places);
+	free(found.list);
+	free(found.polls);
+	return 0;
 }
 
 void sp_via_hosts_step(struct sp_via_hosts *hs, int ms)
@@ -191,5 +237,10 @@ void sp_via_hosts_done(struct sp_via_hosts *hs)
 	free(hs->polls);
 	free(hs->places);
 	free(hs->text);
+	for (size_t i = 0; i < hs->n_later; i++) {
+		free(hs->later[i].places);
+		free(hs->later[i].text);
+	}
+	free(hs->later);
 	memset(hs, 0, sizeof(*hs));
 }

@@ -5,12 +5,21 @@
 
 #include "host.h"
 
+/* What came with hosts that were found later. */
+struct sp_via_found {
+	char *text;
+	struct sp_via_place *places;
+};
+
 struct sp_via_hosts {
 	char *text;		     /* owned: what the places' texts lie in */
 	struct sp_via_place *places; /* owned */
 	bool labelled;		     /* they are pods that were chosen by their labels */
 	struct sp_via_host *list;    /* owned: one for each place */
 	size_t n, connected;	     /* those that were begun */
+	size_t cap;		     /* of list and polls */
+	struct sp_via_found *later;  /* owned */
+	size_t n_later;
 	struct sp_via_image image;
 	struct pollfd *polls; /* owned */
 };
@@ -25,6 +34,11 @@ int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, stru
  * From then on, until _done, they also hear of us while a child is asked (child.h).
  * Returns 0; -EINTR; -errno; with a sentence. */
 int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err);
+
+/* --follow: looks again who there is, where the names did not come from --hosts, and begins to
+ * connect to those who are new. Their list keeps its place in memory. Returns 0, or -errno with a
+ * sentence. */
+int sp_via_hosts_more(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err);
 
 /* Waits up to @ms for any of them, and does what can be done. */
 void sp_via_hosts_step(struct sp_via_hosts *hs, int ms);

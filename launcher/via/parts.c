@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "jfr/concat.h"
@@ -42,14 +43,11 @@ static char *make_name(const struct sp_call *call)
 	return n < 0 ? NULL : name;
 }
 
-int sp_via_parts_open(
-	struct sp_via_parts *p, const struct sp_call *call, size_t n, struct sp_err *err)
+int sp_via_parts_open(struct sp_via_parts *p, const struct sp_call *call, struct sp_err *err)
 {
 	p->dir = make_name(call);
-	p->paths = calloc(n, sizeof(*p->paths));
-	if (!p->dir || !p->paths)
+	if (!p->dir)
 		return sp_err_set(err, -ENOMEM, "out of memory");
-	p->n = n;
 	if (!mkdtemp(p->dir)) {
 		int r = -errno;
 
@@ -66,6 +64,9 @@ int sp_via_parts_create(struct sp_via_parts *p, size_t i, struct sp_err *err)
 {
 	int fd;
 
+	if (sp_grow(&p->paths, &p->cap, i, sizeof(*p->paths), 64) < 0)
+		return sp_err_set(err, -ENOMEM, "out of memory");
+	p->n = i + 1;
 	if (asprintf(&p->paths[i], "%s/%zu.jfr", p->dir, i) < 0) {
 		p->paths[i] = NULL;
 		return sp_err_set(err, -ENOMEM, "out of memory");

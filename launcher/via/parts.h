@@ -10,15 +10,14 @@
 struct sp_via_parts {
 	char *dir;    /* owned; NULL: none */
 	char **paths; /* owned, each too; NULL: not created */
-	size_t n;
+	size_t n, cap;
 };
 
-/* Makes the directory for @n recordings. */
-int sp_via_parts_open(
-	struct sp_via_parts *p, const struct sp_call *call, size_t n, struct sp_err *err);
+/* Makes the directory. */
+int sp_via_parts_open(struct sp_via_parts *p, const struct sp_call *call, struct sp_err *err);
 
-/* Creates the file of recording @i. Returns a descriptor owned by the caller, or -errno with a
- * sentence. */
+/* Creates the file of recording @i: each in its turn. Returns a descriptor owned by the caller, or
+ * -errno with a sentence. */
 int sp_via_parts_create(struct sp_via_parts *p, size_t i, struct sp_err *err);
 
 /* What is in the file of recording @i was recorded by a clock that is ahead of ours by @ns. Returns

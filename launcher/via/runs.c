@@ -3,14 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/safe_print.h"
-#include "lines.h"
-#include "parts.h"
-#include "said.h"
+#include "runs_internal.h"
 #include "targets.h"
 
 #include <errno.h>
@@ -20,29 +19,6 @@
 #include <unistd.h>
 
 enum { WORDS_MAX = 1 << 16, PRINTED_MAX = 64 << 20 };
-
-struct run {
-	struct sp_via_host *host;
-	const struct sp_jvm *jvm;      /* NULL: the host itself */
-	struct sp_buf out;	       /* what it printed */
-	int fd;			       /* its recording here; -1: none */
-	uint64_t bytes, samples, lost; /* so far, of the last two as it says */
-	int code;
-	bool ended;
-};
-
-struct runs {
-	struct sp_via_hosts *hs;
-	const struct sp_call *call;
-	struct run *list; /* owned */
-	size_t n, ended;
-	struct sp_via_said said;
-	struct sp_via_parts parts;
-	struct sp_via_lines lines;
-	struct sp_via_line *shown; /* owned, with who: one for each run */
-	uint64_t begun_ns;
-	bool interrupted, recording;
-};
 
 /* Whether recordings come here, to become one report. */
 static bool brings_recordings(const struct sp_call *call)
@@ -56,7 +32,7 @@ static bool is_for_far(const struct sp_call *call, const struct sp_call_given *g
 {
 	static const char *const ours[] = {"via", "hosts", "ssh-option", "user", "sudo",
 		"namespace", "context", "container", "executors", "fraction", "slowest", "driver",
-		"parallel", "rm", "strict", "dry-run", "file", "output"};
+		"parallel", "rm", "master", "follow", "strict", "dry-run", "file", "output"};
 
 	for (size_t i = 0; i < SP_COUNT(ours); i++)
 		if (strcmp(ours[i], g->name) == 0)
@@ -71,18 +47,23 @@ static void add_word(struct sp_buf *b, const char *word)
 	sp_buf_add(b, word, strlen(word) + 1);
 }
 
-/* The words of a run, each with its NUL. @target: NULL for none. */
-static void make_words(const struct sp_call *call, const char *target, struct sp_buf *ret)
+/* The words of a run, each with its NUL. @target: NULL for none. @duration_ns: 0: as given. */
+static void make_words(
+	const struct sp_call *call, const char *target, uint64_t duration_ns, struct sp_buf *ret)
 {
 	add_word(ret, "sparkprof");
 	add_word(ret, sp_action_name(call->action));
 	for (size_t i = 0; i < call->n_given; i++) {
 		const struct sp_call_given *g = &call->given[i];
 
-		if (!is_for_far(call, g))
+		if (!is_for_far(call, g) || (duration_ns && strcmp(g->name, "duration") == 0))
 			continue;
 		sp_buf_addf(
 			ret, "--%s%s%s", g->name, g->value ? "=" : "", g->value ? g->value : "");
+		sp_buf_addc(ret, '\0');
+	}
+	if (duration_ns) {
+		sp_buf_addf(ret, "--duration=%.3fs", (double)duration_ns / 1e9);
 		sp_buf_addc(ret, '\0');
 	}
 	if (brings_recordings(call)) {
@@ -101,7 +82,7 @@ void sp_via_runs_describe(const struct sp_call *call, struct sp_buf *ret)
 
 	if (call->action == SP_ACTION_PS)
 		return;
-	make_words(call, call->n_targets ? "PID" : NULL, &words);
+	make_words(call, call->n_targets ? "PID" : NULL, 0, &words);
 	for (size_t i = 0; i < words.len; i++)
 		if (!words.data[i])
 			words.data[i] = i + 1 < words.len ? ' ' : '\n';
@@ -109,48 +90,62 @@ void sp_via_runs_describe(const struct sp_call *call, struct sp_buf *ret)
 	sp_buf_add(ret, words.data, words.len);
 }
 
-static int add_runs(struct runs *rs, struct sp_err *err)
+struct sp_via_run *sp_via_runs_add(
+	struct sp_via_all_runs *rs, struct sp_via_host *h, const struct sp_jvm *jvm)
+{
+	if (rs->n > UINT16_MAX || sp_grow(&rs->list, &rs->cap, rs->n, sizeof(*rs->list), 64) < 0)
+		return NULL;
+	rs->list[rs->n] =
+		(struct sp_via_run){.host = h, .jvm = jvm, .fd = -1, .code = SP_EXIT_PART};
+	return &rs->list[rs->n++];
+}
+
+static int add_runs(struct sp_via_all_runs *rs, struct sp_err *err)
 {
 	struct sp_via_targets found;
 	int r = sp_via_targets_find(&found, rs->hs, rs->call, err);
 
-	rs->list = r == 0 ? calloc(found.n + 1, sizeof(*rs->list)) : NULL;
-	if (r == 0 && !rs->list)
-		r = sp_err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < found.n; i++)
-		rs->list[rs->n++] = (struct run){.host = found.list[i].host,
-			.jvm = found.list[i].jvm,
-			.fd = -1,
-			.code = SP_EXIT_PART};
+		if (!sp_via_runs_add(rs, found.list[i].host, found.list[i].jvm))
+			r = sp_err_set(err, -ENOMEM, "out of memory");
 	free(found.list);
 	return r;
 }
 
-static int start_all(struct runs *rs, struct sp_err *err)
+int sp_via_runs_start(
+	struct sp_via_all_runs *rs, size_t i, uint64_t duration_ns, struct sp_err *err)
 {
-	for (size_t i = 0; i < rs->n; i++) {
-		SP_AUTO_BUF struct sp_buf words = {0};
-		char pid[16];
+	SP_AUTO_BUF struct sp_buf words = {0};
+	struct sp_via_run *r = &rs->list[i];
+	char pid[16];
 
-		if (rs->recording) {
-			rs->list[i].fd = sp_via_parts_create(&rs->parts, i, err);
-			if (rs->list[i].fd < 0)
-				return rs->list[i].fd;
-		}
-		if (rs->list[i].jvm)
-			snprintf(pid, sizeof(pid), "%d", (int)rs->list[i].jvm->pid);
-		make_words(rs->call, rs->list[i].jvm ? pid : NULL, &words);
-		if (words.failed || words.len > WORDS_MAX)
-			return sp_err_set(err, -EINVAL, "the call is too long to be sent");
-		sp_packets_send(&rs->list[i].host->packets, SP_PACKET_RUN, (uint16_t)i, words.data,
-			words.len);
+	if (rs->recording) {
+		r->fd = sp_via_parts_create(&rs->parts, i, err);
+		if (r->fd < 0)
+			return r->fd;
 	}
-	rs->begun_ns = sp_clock_mono_ns();
+	if (r->jvm)
+		snprintf(pid, sizeof(pid), "%d", (int)r->jvm->pid);
+	make_words(rs->call, r->jvm ? pid : NULL, duration_ns, &words);
+	if (words.failed || words.len > WORDS_MAX)
+		return sp_err_set(err, -EINVAL, "the call is too long to be sent");
+	sp_packets_send(&r->host->packets, SP_PACKET_RUN, (uint16_t)i, words.data, words.len);
 	return 0;
 }
 
+static int start_all(struct sp_via_all_runs *rs, struct sp_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < rs->n; i++)
+		r = sp_via_runs_start(rs, i, 0, err);
+	rs->begun_ns = rs->looked_ns = sp_clock_mono_ns();
+	rs->looked_at = rs->hs->connected;
+	return r;
+}
+
 /* What it prints is kept until its end: no action prints without one. */
-static void keep_printed(struct run *r, const struct sp_packet *m)
+static void keep_printed(struct sp_via_run *r, const struct sp_packet *m)
 {
 	if (r->code == SP_EXIT_FAILED)
 		return;
@@ -162,7 +157,7 @@ static void keep_printed(struct run *r, const struct sp_packet *m)
 	r->code = SP_EXIT_FAILED;
 }
 
-static void take_output(struct runs *rs, struct run *r, const struct sp_packet *m)
+static void take_output(struct sp_via_all_runs *rs, struct sp_via_run *r, const struct sp_packet *m)
 {
 	size_t done = 0;
 
@@ -185,7 +180,7 @@ static void take_output(struct runs *rs, struct run *r, const struct sp_packet *
 	}
 }
 
-static void end_run(struct runs *rs, struct run *r, int code)
+static void end_run(struct sp_via_all_runs *rs, struct sp_via_run *r, int code)
 {
 	if (r->ended)
 		return;
@@ -196,7 +191,7 @@ static void end_run(struct runs *rs, struct run *r, int code)
 }
 
 /* A line of its standard error. */
-static void take_line(struct runs *rs, struct run *r, const struct sp_packet *m)
+static void take_line(struct sp_via_all_runs *rs, struct sp_via_run *r, const struct sp_packet *m)
 {
 	char text[80];
 	unsigned long long samples, lost;
@@ -211,12 +206,14 @@ static void take_line(struct runs *rs, struct run *r, const struct sp_packet *m)
 	}
 }
 
-static void take(struct runs *rs, struct sp_via_host *h, const struct sp_packet *m)
+static void take(struct sp_via_all_runs *rs, struct sp_via_host *h, const struct sp_packet *m)
 {
-	struct run *r = m->id < rs->n ? &rs->list[m->id] : NULL;
+	struct sp_via_run *r = m->id < rs->n ? &rs->list[m->id] : NULL;
 	uint32_t code;
 
-	if (!r || r->host != h)
+	if (m->type == SP_PACKET_JVM)
+		sp_via_join_take(rs, h, m);
+	if (m->type == SP_PACKET_JVM || !r || r->host != h)
 		return;
 	if (m->type == SP_PACKET_OUT) {
 		take_output(rs, r, m);
@@ -229,7 +226,7 @@ static void take(struct runs *rs, struct sp_via_host *h, const struct sp_packet 
 }
 
 /* A host that is gone ends what runs there; what has arrived stays. */
-static void end_lost(struct runs *rs, const struct sp_via_host *h)
+static void end_lost(struct sp_via_all_runs *rs, const struct sp_via_host *h)
 {
 	bool lost = false;
 
@@ -246,29 +243,15 @@ static void end_lost(struct runs *rs, const struct sp_via_host *h)
 		h->last[0] ? ": " : "", h->last);
 }
 
-static const char *state_of(const struct run *r)
+static const char *state_of(const struct sp_via_run *r)
 {
 	if (!r->ended)
 		return r->bytes ? "recording" : "begins";
 	return r->code == SP_EXIT_DONE ? "done" : r->bytes ? "broken off" : "failed";
 }
 
-static void draw(struct runs *rs)
-{
-	if (!sp_via_lines_due(&rs->lines))
-		return;
-	for (size_t i = 0; i < rs->n; i++) {
-		struct run *r = &rs->list[i];
-		struct sp_via_line *l = &rs->shown[i];
-
-		*l = (struct sp_via_line){
-			r->host->name, l->who, state_of(r), r->samples, r->lost, r->bytes};
-	}
-	sp_via_lines_draw(&rs->lines, rs->shown, rs->n, sp_clock_mono_ns() - rs->begun_ns);
-}
-
 /* "driver", "executor 7", "pid 4711". */
-static void say_who(const struct run *r, struct sp_buf *ret)
+static void say_who(const struct sp_via_run *r, struct sp_buf *ret)
 {
 	if (r->jvm && r->jvm->role == SP_ROLE_DRIVER) {
 		sp_buf_adds(ret, "driver");
@@ -280,33 +263,52 @@ static void say_who(const struct run *r, struct sp_buf *ret)
 	}
 }
 
-static void begin_lines(struct runs *rs)
+/* One line more for each run that has come since. */
+static bool make_lines(struct sp_via_all_runs *rs)
 {
-	sp_via_lines_start(&rs->lines, rs->call->quiet || !rs->recording);
-	rs->shown = rs->lines.on ? calloc(rs->n + 1, sizeof(*rs->shown)) : NULL;
-	rs->lines.on = rs->shown != NULL;
-	for (size_t i = 0; rs->lines.on && i < rs->n; i++) {
-		struct sp_buf who = {0};
+	struct sp_via_line *more = reallocarray(rs->shown, rs->n + 1, sizeof(*more));
 
-		say_who(&rs->list[i], &who);
-		rs->shown[i].who = strdup(sp_buf_str(&who));
-		sp_buf_done(&who);
-		rs->lines.on = rs->shown[i].who != NULL;
+	if (!more)
+		return false;
+	rs->shown = more;
+	for (; rs->n_shown < rs->n; rs->n_shown++) {
+		SP_AUTO_BUF struct sp_buf who = {0};
+
+		say_who(&rs->list[rs->n_shown], &who);
+		more[rs->n_shown].who = strdup(sp_buf_str(&who));
+		if (!more[rs->n_shown].who)
+			return false;
 	}
+	return true;
 }
 
-static void end_lines(struct runs *rs)
+static void draw(struct sp_via_all_runs *rs)
+{
+	if (!sp_via_lines_due(&rs->lines) || !make_lines(rs))
+		return;
+	for (size_t i = 0; i < rs->n; i++) {
+		struct sp_via_run *r = &rs->list[i];
+		struct sp_via_line *l = &rs->shown[i];
+
+		*l = (struct sp_via_line){
+			r->host->name, l->who, state_of(r), r->samples, r->lost, r->bytes};
+	}
+	sp_via_lines_draw(&rs->lines, rs->shown, rs->n, sp_clock_mono_ns() - rs->begun_ns);
+}
+
+static void end_lines(struct sp_via_all_runs *rs)
 {
 	sp_via_lines_erase(&rs->lines);
-	for (size_t i = 0; rs->shown && i < rs->n; i++)
+	for (size_t i = 0; i < rs->n_shown; i++)
 		free((char *)rs->shown[i].who);
 	free(rs->shown);
 	rs->shown = NULL;
+	rs->n_shown = 0;
 }
 
-static void follow(struct runs *rs)
+static void follow(struct sp_via_all_runs *rs)
 {
-	while (rs->ended < rs->n) {
+	while (rs->ended < rs->n || sp_via_join_waits(rs)) {
 		struct sp_packet m;
 
 		sp_via_hosts_step(rs->hs, 200);
@@ -318,16 +320,19 @@ static void follow(struct runs *rs)
 			if (sp_via_host_ended(h))
 				end_lost(rs, h);
 		}
+		sp_via_join_look(rs);
 		draw(rs);
 		if (!sp_interrupted() || rs->interrupted)
 			continue;
 		rs->interrupted = true;
 		for (size_t i = 0; i < rs->hs->n; i++)
-			sp_packets_send(&rs->hs->list[i].packets, SP_PACKET_INTERRUPT, 0, NULL, 0);
+			if (rs->hs->list[i].state == SP_VIA_READY)
+				sp_packets_send(
+					&rs->hs->list[i].packets, SP_PACKET_INTERRUPT, 0, NULL, 0);
 	}
 }
 
-static void print_heading(const struct run *r, bool first)
+static void print_heading(const struct sp_via_run *r, bool first)
 {
 	SP_AUTO_BUF struct sp_buf text = {0};
 
@@ -344,12 +349,12 @@ static void print_heading(const struct run *r, bool first)
 }
 
 /* What each printed, under a line that says who it is where there are several. */
-static int print_outputs(struct runs *rs)
+static int print_outputs(struct sp_via_all_runs *rs)
 {
 	bool whole = true;
 
 	for (size_t i = 0; i < rs->n; i++) {
-		struct run *r = &rs->list[i];
+		struct sp_via_run *r = &rs->list[i];
 
 		if (!r->out.len)
 			continue;
@@ -364,13 +369,13 @@ static int print_outputs(struct runs *rs)
 }
 
 /* The worst of all is the call's; without --strict a part that worked is enough. */
-static int code_of(const struct runs *rs)
+static int code_of(const struct sp_via_all_runs *rs)
 {
 	int worst = SP_EXIT_DONE;
 	size_t good = 0;
 
 	for (size_t i = 0; i < rs->n; i++) {
-		const struct run *r = &rs->list[i];
+		const struct sp_via_run *r = &rs->list[i];
 
 		good += r->code == SP_EXIT_DONE || (r->code == SP_EXIT_PART && r->bytes);
 		worst = sp_exit_worse(worst, r->code);
@@ -378,7 +383,7 @@ static int code_of(const struct runs *rs)
 	return good && !rs->call->strict ? SP_EXIT_DONE : worst;
 }
 
-static void say_partial(const struct runs *rs)
+static void say_partial(const struct sp_via_all_runs *rs)
 {
 	size_t bad = 0;
 
@@ -391,9 +396,9 @@ static void say_partial(const struct runs *rs)
 }
 
 /* Its recording is whole: its times become ours. */
-static void close_part(struct runs *rs, size_t i)
+static void close_part(struct sp_via_all_runs *rs, size_t i)
 {
-	const struct run *r = &rs->list[i];
+	const struct sp_via_run *r = &rs->list[i];
 
 	if (r->fd < 0)
 		return;
@@ -404,7 +409,7 @@ static void close_part(struct runs *rs, size_t i)
 }
 
 /* Whatever has arrived is shown, also where it ended badly. */
-static bool has_anything(const struct runs *rs)
+static bool has_anything(const struct sp_via_all_runs *rs)
 {
 	bool any = false;
 
@@ -413,7 +418,7 @@ static bool has_anything(const struct runs *rs)
 	return any;
 }
 
-static int conclude(struct runs *rs)
+static int conclude(struct sp_via_all_runs *rs)
 {
 	int code = code_of(rs), written = SP_EXIT_DONE;
 
@@ -432,16 +437,16 @@ static int conclude(struct runs *rs)
 
 int sp_via_runs(struct sp_via_hosts *hs, const struct sp_call *call)
 {
-	struct runs rs = {.hs = hs, .call = call, .recording = brings_recordings(call)};
+	struct sp_via_all_runs rs = {.hs = hs, .call = call, .recording = brings_recordings(call)};
 	struct sp_err err;
 	int code, r = add_runs(&rs, &err);
 
 	if (r == 0 && rs.recording)
-		r = sp_via_parts_open(&rs.parts, call, rs.n, &err);
+		r = sp_via_parts_open(&rs.parts, call, &err);
 	if (r == 0)
 		r = start_all(&rs, &err);
 	if (r == 0) {
-		begin_lines(&rs);
+		sp_via_lines_start(&rs.lines, call->quiet || !rs.recording);
 		follow(&rs);
 		end_lines(&rs);
 		code = conclude(&rs);
@@ -450,8 +455,10 @@ int sp_via_runs(struct sp_via_hosts *hs, const struct sp_call *call)
 		code = r == -EINVAL ? SP_EXIT_USAGE : r == -ESRCH ? SP_EXIT_TARGET : SP_EXIT_FAILED;
 		sp_via_parts_remove(&rs.parts);
 	}
-	for (size_t i = 0; i < rs.n; i++)
+	for (size_t i = 0; i < rs.n; i++) {
 		sp_buf_done(&rs.list[i].out);
+		free(rs.list[i].own);
+	}
 	free(rs.list);
 	sp_via_said_done(&rs.said);
 	sp_via_parts_done(&rs.parts);

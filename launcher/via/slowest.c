@@ -66,7 +66,7 @@ int sp_via_slowest(
 {
 	SP_AUTO_BUF struct sp_buf answer = {0};
 	SP_AUTO_FREE char *app = NULL;
-	int r = sp_via_cluster_ask_driver(call->driver_ui, &app, &answer, err);
+	int r = sp_via_cluster_ask_driver(call, &app, &answer, err);
 
 	if (r < 0)
 		return r;

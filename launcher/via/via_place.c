@@ -71,12 +71,10 @@ static char *make_script(const struct sp_call *call, const char *marker, size_t 
 	return text;
 }
 
-static void add_ssh(const struct sp_via_place *place, const struct sp_call *call,
-	const char *script, struct sp_via_words *ret)
+void sp_via_ssh_words(const char *host, const struct sp_call *call, struct sp_via_words *ret)
 {
 	const char *const last[] = {"-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
-		"ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "--", place->name};
-	char *quoted = NULL;
+		"ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "--", host};
 
 	sp_via_words_add(ret, "ssh");
 	sp_via_words_add(ret, "-T");
@@ -90,6 +88,14 @@ static void add_ssh(const struct sp_via_place *place, const struct sp_call *call
 	}
 	for (size_t i = 0; i < SP_COUNT(last); i++)
 		sp_via_words_add(ret, last[i]);
+}
+
+static void add_ssh(const struct sp_via_place *place, const struct sp_call *call,
+	const char *script, struct sp_via_words *ret)
+{
+	char *quoted = NULL;
+
+	sp_via_ssh_words(place->name, call, ret);
 	if (asprintf(&quoted, "exec sh -c '%s'", script) < 0)
 		quoted = NULL;
 	sp_via_words_add(ret, quoted);

@@ -25,6 +25,9 @@ bool sp_via_is_pod(const char *name);
 void sp_via_place_words(const struct sp_via_place *place, const struct sp_call *call,
 	const char *marker, size_t size, struct sp_via_words *ret);
 
+/* ssh with what the user says of it, up to the host, which is checked by sp_via_is_host. */
+void sp_via_ssh_words(const char *host, const struct sp_call *call, struct sp_via_words *ret);
+
 /* kubectl with what chooses the cluster and the namespace. */
 void sp_via_kubectl_words(const struct sp_call *call, struct sp_via_words *ret);
 

@@ -170,7 +170,7 @@ def sample(option):
 
 
 VALUED = [o for o in table.options().values() if o.kind not in ("FLAG", "HELP", "VERSION")]
-ELSEWHERE = {"hosts": "ssh", "user": "ssh", "ssh-option": "ssh", "rm": "ssh", "parallel": "ssh", "executors": "ssh", "slowest": "ssh", "fraction": "kubectl", "driver": "kubectl",
+ELSEWHERE = {"hosts": "ssh", "user": "ssh", "ssh-option": "ssh", "rm": "ssh", "master": "ssh", "parallel": "ssh", "executors": "ssh", "slowest": "ssh", "fraction": "kubectl", "driver": "kubectl",
              "namespace": "kubectl", "context": "kubectl", "container": "kubectl"}  # only beside --via
 BESIDE = {"slowest": ["--driver-ui=http://x:1"], "end": ["--begin=y"], "loop": ["-f", "/tmp/x.jfr"]}
 

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from kit import hosts as ssh_hosts, parts
+from kit.hosts import HERE, here
 from kit.recording import Recording
 from kit.terminal import Terminal
 from kit.traces import wait_until
@@ -273,12 +274,6 @@ def test_a_far_side_that_lies(sparkprof, tmp_path, way):
     assert r.stderr.strip().isprintable(), r.stderr
 
 
-HERE = r'''#!/bin/sh
-# Stands in for ssh: the host is this one. Once the program is there, somebody else replaces it by his own.
-for last; do :; done
-m=${last#*m=}; export THERE=/tmp/.${m%%;*} PATH="${0%/*}/there:$PATH"
-exec {shell} -c "$last"
-'''
 FOE = r'''#!/bin/sh
 mv "{dir}/foes" "$THERE" && chown 4242 "$THERE"
 exec {wc} "$@"
@@ -305,13 +300,6 @@ def test_what_another_has_put_there_is_not_run(sparkprof, tmp_path):
     for f in left:
         f.unlink()
     assert len(left) == 1, "his is left alone"
-
-
-def here(directory, ssh=HERE.replace("{shell}", "sh")):
-    """What a call needs for its only host to be this one."""
-    (directory / "ssh").write_text(ssh)
-    (directory / "ssh").chmod(0o755)
-    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@
 
 #include "cli/executor_list.h"
 #include "via/choose.h"
-#include "via/cluster.h"
 #include "via/hosts.h"
 #include "via/lines.h"
 #include "via/packets.h"
+#include "via/runs_internal.h"
 #include "via/slowest.h"
 
 struct ends {
@@ -339,82 +339,59 @@ Test(via, what_kubectl_says_has_advice)
 	}
 }
 
-static void check_hosts(
-	size_t (*read)(const char *, size_t, struct sp_buf *), const char *json, const char *hosts)
+/* A far side that sends without end fills no more than that. */
+Test(via, what_is_not_taken_has_a_limit)
 {
-	struct sp_buf b = {0};
+	static uint8_t data[SP_PACKET_MAX];
+	struct sp_packet p;
+	struct ends e;
+	size_t taken = 0;
 
-	read(json, strlen(json), &b);
-	cr_assert_str_eq(sp_buf_str(&b), hosts, "%s", json);
-	sp_buf_done(&b);
-	for (size_t n = 0; n < strlen(json); n++) { /* cut anywhere: no more than these */
-		read(json, n, &b);
-		sp_buf_done(&b);
+	open_ends(&e);
+	for (int i = 0; i < 20; i++)
+		sp_packets_send(&e.a, SP_PACKET_OUT, 0, data, sizeof(data));
+	for (int i = 0; i < 2000; i++) {
+		sp_packets_pump(&e.a);
+		sp_packets_pump(&e.b);
 	}
-}
-
-Test(via, hosts_in_answers)
-{
-	check_hosts(sp_via_cluster_read_executors,
-		"[{\"id\": \"driver\", \"hostPort\": \"d.x:4000\"}, {\"id\": \"1\", \"hostPort\": "
-		"\"[::1]:5\"}, {\"id\": \"2\", \"hostPort\": \"n2\"}]",
-		"d.x,[::1],n2");
-	check_hosts(sp_via_cluster_read_containers,
-		"{\"containers\": {\"container\": [{\"assignedNodeId\": \"n1:8041\"}, "
-		"{\"assignedNodeId\": \"n2:8041\"}]}}",
-		"n1,n2");
-	check_hosts(sp_via_cluster_read_containers,
-		"{\"container\": [{\"assignedNodeId\": \"n1:8041\", \"containerState\": "
-		"\"RUNNING\"}, "
-		"{\"assignedNodeId\": \"n2:8041\", \"containerState\": \"COMPLETE\"}]}",
-		"n1");
-	check_hosts(sp_via_cluster_read_containers,
-		"{\"containers\": {\"container\": {\"assignedNodeId\": \"n1:8041\"}}}", "n1");
-	check_hosts(sp_via_cluster_read_nodes,
-		"{\"nodes\": {\"node\": [{\"nodeHostName\": \"n1\"}]}}", "n1");
-	check_hosts(sp_via_cluster_read_nodes, "{\"nodes\": null}", "");
-}
-
-Test(via, hostile_hosts_in_answers_are_left_out)
-{
-	check_hosts(sp_via_cluster_read_executors,
-		"[{\"hostPort\": \"-oProxyCommand=id:1\"}, {\"hostPort\": \"a b:1\"}, "
-		"{\"hostPort\": "
-		"\"$(id):1\"}, {\"hostPort\": \"n1,n2;x\"}, {\"hostPort\": \"\\u001b[31m:1\"}, "
-		"{\"hostPort\": \":1\"}, {\"hostPort\": 7}, {\"hostPort\": \"@/etc/passwd\"}]",
-		"");
-}
-
-Test(via, resource_managers_of_a_configuration)
-{
-	static const struct {
-		const char *xml, *managers;
-	} cases[] = {
-		{"<property><name>yarn.resourcemanager.hostname</name><value>rm</value></property>",
-			"http://rm:8088\n"},
-		{"<property><name>yarn.resourcemanager.hostname</name><value>rm</value></property>"
-		 "<property>\n<name>yarn.resourcemanager.webapp.address</name>\n<value> rm2:99 "
-		 "</value>"
-		 "</property>",
-			"http://rm2:99\n"},
-		{"<property><name>yarn.resourcemanager.ha.rm-ids</name><value>a,b</value></"
-		 "property>"
-		 "<property><name>yarn.resourcemanager.hostname.a</name><value>x</value></property>"
-		 "<property><name>yarn.resourcemanager.hostname.b</name><value>y</value></property>"
-		 "<property><name>yarn.http.policy</name><value>HTTPS_ONLY</value></property>",
-			"https://x:8090\nhttps://y:8090\n"},
-		{"<property><name>yarn.resourcemanager.hostname</name><value>${x}</value></"
-		 "property>",
-			""},
-		{"<property><name>yarn.resourcemanager.hostname</name></property>", ""},
-		{"", ""},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sp_buf b = {0};
-
-		sp_via_cluster_managers(cases[i].xml, &b);
-		cr_assert_str_eq(sp_buf_str(&b), cases[i].managers, "%s", cases[i].xml);
-		sp_buf_done(&b);
+	cr_assert(sp_packets_full(&e.b));
+	cr_assert_lt(e.b.rx.len, 2 * SP_PACKETS_FULL);
+	while (taken < 20) {
+		while (sp_packets_next(&e.b, &p))
+			taken++;
+		sp_packets_pump(&e.a);
+		sp_packets_pump(&e.b);
 	}
+	cr_assert(!sp_packets_full(&e.b) && !e.b.broken);
+	close_ends(&e);
+}
+
+Test(via, sentences_of_others_are_short)
+{
+	struct sp_via_said said = {0};
+	char *text = malloc(1 << 20);
+
+	memset(text, 'x', 1 << 20);
+	sp_via_said_add(&said, "n1", text, 1 << 20);
+	cr_assert(said.n == 1 && strlen(said.list[0].text) <= 2000);
+	sp_via_said_done(&said);
+	free(text);
+}
+
+Test(via, executors_that_come_later_are_meant_by_the_same_words)
+{
+	static struct sp_call call = {.n_targets = 1, .targets = {"app-1"}}; /* large */
+	static struct sp_jvm j = {
+		.role = SP_ROLE_EXECUTOR, .app_id = "app-1-0001", .executor_id = "7"};
+
+	cr_expect(sp_via_join_means(&call, &j));
+	call.executors = "1-6";
+	cr_expect_not(sp_via_join_means(&call, &j));
+	call.executors = "7";
+	cr_expect(sp_via_join_means(&call, &j));
+	call.targets[0] = "app-2";
+	cr_expect_not(sp_via_join_means(&call, &j));
+	call.targets[0] = "app-1";
+	j.role = SP_ROLE_DRIVER;
+	cr_expect_not(sp_via_join_means(&call, &j));
 }

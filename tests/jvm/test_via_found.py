@@ -1,0 +1,175 @@
+"""--via: whom a driver, a standalone master and --follow find, and what becomes of a call where something here is short."""
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from kit import hosts as ssh_hosts, parts
+from kit.hosts import HERE, here
+from kit.traces import wait_until
+
+APP = "app-20261119780000-0078"
+
+
+@pytest.fixture
+def executor(target):
+    """Makes an executor of an application that no other test has, on this host."""
+    def make(number):
+        t = target("org.apache.spark.executor.CoarseGrainedExecutorBackend", "--driver-url", "spark://x@10.77.0.1:1", "--executor-id", number, "--hostname", "here",
+                   "--cores", 1, "--app-id", APP)
+        t.send("")
+        return t
+    return make
+
+
+def program(directory, name, text):
+    (directory / name).write_text(f"#!/bin/sh\nfor last; do :; done\n{text}\n")
+    (directory / name).chmod(0o755)
+
+
+def path_of(directory):
+    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+DRIVER = """case $last in
+    */applications) echo '[{"id": "%s"}]' ;;
+    */executors) echo '[{"id": "driver", "hostPort": "d:1"}, {"id": "1", "hostPort": "n1:2"}]' ;;
+esac""" % APP
+MASTER = """case $last in
+    http://m:8080/json/) echo '{"workers": [{"host": "n1", "state": "ALIVE", "webuiaddress": "http://n1:8081"}, {"host": "n2", "state": "ALIVE", "webuiaddress": "http://n2:8081"},
+        {"host": "n3", "state": "DEAD"}, {"host": "n4", "state": "ALIVE", "webuiaddress": "http://n4:8081"}, {"host": "-oX=y", "state": "ALIVE"}]}' ;;
+    http://n1:8081/json/) echo '{"executors": [{"id": 0, "appid": "app-2-0001"}]}' ;;
+    http://n2:8081/json/) echo '{"executors": [{"id": 0, "appid": "app-2-0002"}]}' ;;
+    *) exit 7 ;;
+esac"""
+
+
+def hosts_in(r):
+    """Where --dry-run would go."""
+    assert r.returncode == 0, r
+    return re.findall(r"^ssh .* -- (\S+) \(this", r.stdout, re.M)
+
+
+@pytest.mark.parametrize("word, expected", [("app-2-0001", ["n1", "n4"]), ("app-2", ["n1", "n2", "n4"]), ("executors", ["n1", "n2", "n4"])])
+def test_a_standalone_master_knows_its_workers(sparkprof, tmp_path, word, expected):
+    """One that does not answer is taken in; nothing that is an option is."""
+    program(tmp_path, "curl", MASTER)
+    program(tmp_path, "ssh", "echo sparkprof-answer; exit 7")
+    assert hosts_in(sparkprof("stack", "--via", "ssh", "--master", "http://m:8080/", "--dry-run", word, env=path_of(tmp_path))) == expected
+
+
+def test_a_master_that_does_not_answer(sparkprof, tmp_path):
+    program(tmp_path, "curl", "echo 'curl: (7) no route' >&2; exit 7")
+    program(tmp_path, "ssh", "echo 'ssh: no route either' >&2; exit 255")
+    r = sparkprof("ps", "--via", "ssh", "--master", "http://m:8080", env=path_of(tmp_path))
+    assert r.returncode == 3 and "no route; nor from that host by ssh: ssh: no route either; name the hosts by --hosts" in r.stderr, r
+
+
+def test_a_driver_that_only_its_own_host_reaches(sparkprof, tmp_path):
+    """curl cannot; ssh can, where a startup file prints something first."""
+    program(tmp_path, "curl", '[ "$THERE" ] || { echo "curl: (28) timed out" >&2; exit 28; }\n' + DRIVER)
+    program(tmp_path, "ssh", f'echo "$*" >>{tmp_path}/asked; echo welcome; THERE=1 exec sh -c "$last"')
+    r = sparkprof("ps", "--via", "ssh", "--user", "me", "--driver-ui", "http://d:4040", "--dry-run", env=path_of(tmp_path))
+    assert hosts_in(r) == ["d", "n1"]
+    assert all(" -l me " in line and " -- d exec sh -c " in line for line in (tmp_path / "asked").read_text().splitlines())
+
+
+@pytest.mark.long
+def test_connections_live_while_the_driver_is_asked(sparkprof, tmp_path, executor):
+    """A far side that hears nothing for five seconds ends."""
+    executor(1)
+    program(tmp_path, "curl", f"""sleep 8; case $last in */applications) echo '[{{"id": "{APP}"}}]' ;; *) echo '[{{"id": "1", "completedTasks": 1, "totalDuration": 9}}]' ;; esac""")
+    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--driver-ui", "http://d:4040", "--slowest", "1", "-e", "wall", "-d", "1", "-f", tmp_path / "x.txt", APP,
+                  env=here(tmp_path))
+    assert r.returncode == 0 and (tmp_path / "x.txt").exists(), r
+
+
+def test_an_executor_that_comes_while_it_records(tmp_path, executor):
+    executor(1)
+    p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here", "--follow", "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP],
+                         env=here(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    files = lambda: sorted(f.name for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if b"task" in f.read_bytes())
+    try:
+        wait_until(lambda: files() == ["0.jfr"], 100)
+        executor(12)
+        line = p.stderr.readline()
+        assert re.fullmatch(r"here: executor 12 has come after [\d.]+ s and is recorded, too\n", line), line
+        wait_until(lambda: files() == ["0.jfr", "1.jfr"], 100)
+        p.send_signal(signal.SIGINT)
+        assert p.wait(100) == 0, p.stderr.read()
+    finally:
+        p.kill()
+    roots = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+    assert {n for n in ("1", "12") for root in roots if re.search(rf"\b{n}\b", root)} == {"1", "12"}, roots
+
+
+@pytest.mark.long
+def test_a_host_that_comes_while_it_records(tmp_path_factory, tmp_path):
+    """The driver's UI names it later."""
+    ssh_hosts.needed()
+    hosts = ssh_hosts.Hosts(tmp_path_factory.mktemp("hosts"))
+    found = [hosts.list[0].executor(1, APP)]
+    program(tmp_path, "curl",
+            f'case $last in */applications) echo \'[{{"id": "{APP}"}}]\' ;; *) cat {tmp_path}/executors ;; esac')
+    (tmp_path / "executors").write_text('[{"id": "1", "hostPort": "10.77.0.11:1"}]')
+    words = ["ip", "netns", "exec", hosts.switch, parts.SPARKPROF, "collect", "--via", "ssh", "--user", "root", *hosts.ssh_options, "--driver-ui", "http://10.77.0.11:4040", "--follow",
+             "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP]
+    p = subprocess.Popen([*map(str, words)], env=path_of(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/0.jfr") if b"task" in f.read_bytes()], 100)
+        found.append(hosts.list[1].executor(2, APP))
+        (tmp_path / "executors").write_text('[{"id": "1", "hostPort": "10.77.0.11:1"}, {"id": "2", "hostPort": "10.77.0.12:1"}]')
+        assert re.match(r"10\.77\.0\.12: executor 2 has come after ", p.stderr.readline())
+        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/1.jfr") if b"task" in f.read_bytes()], 100)
+        p.send_signal(signal.SIGINT)
+        assert p.wait(100) == 0, p.stderr.read()
+        wait_until(lambda: not any(h.left() for h in hosts.list), 30)
+    finally:
+        p.kill()
+        for t in found:
+            t.close()
+        hosts.end()
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (["collect", "--follow", "executors"], "--follow: is about other hosts; write --via ssh too"),
+    (["collect", "--via", "ssh", "--hosts", "n1", "--follow", "--fraction", "0.5", "executors"], "--follow: whether one that comes later is among those of --fraction"),
+    (["ps", "--via", "ssh", "--master", "spark://m:7077"], "--master: 'spark://m:7077' is not an address of its UI"),
+    (["ps", "--master", "http://m:8080"], "--master: is about other hosts"),
+])
+def test_wrong_calls(sparkprof, call, sentence):
+    r = sparkprof(*call)
+    assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r
+
+
+def test_more_hosts_than_open_files(tmp_path):
+    """The soft limit is raised; ssh gets the one that was there."""
+    program(tmp_path, "ssh", f'ulimit -Sn >>{tmp_path}/limits; sleep 1; m=${{last#*m=}}; echo "${{m%%;*}} machine Linux mips"')
+    names = ",".join(f"n{i}" for i in range(30))
+    r = subprocess.run(["prlimit", "--nofile=64:1024", parts.SPARKPROF, "ps", "--via", "ssh", "--hosts", names], env=path_of(tmp_path), capture_output=True, text=True, timeout=100)
+    assert r.returncode == 3 and r.stderr.count(": is a Linux mips; this sparkprof cannot run there\n") == 30, r
+    assert (tmp_path / "limits").read_text() == "64\n" * 30
+
+
+def test_a_disk_that_is_full_here_loses_nothing_that_came(sparkprof, tmp_path, executor):
+    parts.needs_root("mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    executor(1)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "none", disk], check=True)
+    try:
+        r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "-e", "wall", "-d", "3", "-f", disk / "x.html", APP, env=here(tmp_path))
+        assert r.returncode == 1 and "a recording cannot be written here: No space left on device" in r.stderr, r
+        kept = re.search(r"the recordings are in (\S+)$", r.stderr, re.M)
+        assert kept and os.path.getsize(f"{kept[1]}/0.jfr") > 4096, r
+    finally:
+        subprocess.run(["umount", disk])
+
+
+def test_a_device_as_output(sparkprof, tmp_path, executor):
+    """What arrives does not go beside it."""
+    executor(1)
+    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
+    assert r.returncode == 0 and r.stdout and not [n for n in os.listdir("/dev") if n.startswith("sparkprof")], r
