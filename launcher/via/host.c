@@ -160,7 +160,7 @@ static void take_line(struct sp_via_host *h, const char *line, const struct sp_v
 		return; /* of a startup file */
 	line += len + 1;
 	if (strcmp(line, "send") == 0 && h->state == SP_VIA_GREETING) {
-		sp_packets_send_raw(&h->packets, image->data, image->len);
+		sp_packets_lend(&h->packets, image->data, image->len);
 		h->state = SP_VIA_SENDING;
 	} else if (strcmp(line, "far") == 0 && h->state == SP_VIA_SENDING) {
 		h->state = SP_VIA_LISTING;

@@ -73,10 +73,29 @@ void sp_packets_send(
 	sp_packets_send_raw(f, data, len);
 }
 
+void sp_packets_lend(struct sp_packets *f, const void *data, size_t len)
+{
+	f->lent = data;
+	f->lent_len = len;
+}
+
+/* Counts what was written of what is lent, or of tx. */
+static void advance(struct sp_packets *f, size_t n)
+{
+	f->written += n;
+	if (f->lent_len) {
+		f->lent += n;
+		f->lent_len -= n;
+	} else {
+		f->sent += n;
+	}
+}
+
 static void write_some(struct sp_packets *f)
 {
-	while (f->out >= 0 && f->sent < f->tx.len) {
-		ssize_t n = write(f->out, f->tx.data + f->sent, f->tx.len - f->sent);
+	while (f->out >= 0 && sp_packets_waiting(f)) {
+		ssize_t n = f->lent_len ? write(f->out, f->lent, f->lent_len)
+					: write(f->out, f->tx.data + f->sent, f->tx.len - f->sent);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -86,8 +105,7 @@ static void write_some(struct sp_packets *f)
 			close_fd(&f->out); /* nobody reads any more */
 			return;
 		}
-		f->sent += (size_t)n;
-		f->written += (size_t)n;
+		advance(f, (size_t)n);
 	}
 	shift(&f->tx, &f->sent);
 }
@@ -169,5 +187,5 @@ const char *sp_packets_line(struct sp_packets *f)
 
 size_t sp_packets_waiting(const struct sp_packets *f)
 {
-	return f->tx.len - f->sent;
+	return f->lent_len + f->tx.len - f->sent;
 }

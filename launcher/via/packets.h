@@ -44,6 +44,8 @@ struct sp_packets {
 	int in, out; /* owned; -1: closed */
 	struct sp_buf rx, tx;
 	size_t taken, sent;	    /* of rx, of tx */
+	const uint8_t *lent;	    /* borrowed: written before tx */
+	size_t lent_len;	    /* … so much of it still */
 	uint64_t received, written; /* bytes, ever */
 	bool ended;		    /* nothing more comes */
 	bool broken;		    /* what came is no packet, or memory is short */
@@ -59,6 +61,10 @@ void sp_packets_send(
 
 /* Bytes that are no packet: before the first one. */
 void sp_packets_send_raw(struct sp_packets *f, const void *data, size_t len);
+
+/* The same without a copy: @data is borrowed until it is written. Nothing may wait to be written.
+ */
+void sp_packets_lend(struct sp_packets *f, const void *data, size_t len);
 
 /* Writes and reads what goes without waiting. */
 void sp_packets_pump(struct sp_packets *f);

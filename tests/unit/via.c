@@ -42,7 +42,7 @@ Test(via, lines_then_packets_of_any_size_arrive_in_order)
 	const char *line = NULL;
 
 	open_ends(&e);
-	sp_packets_send_raw(&e.a, "hello\nmarker far\n", 17);
+	sp_packets_lend(&e.a, "hello\nmarker far\n", 17);
 	for (uint32_t i = 0; i < 20; i++) {
 		memset(data, (int)i, sizeof(data));
 		sp_packets_send(&e.a, SP_PACKET_OUT, (uint16_t)i, data, i * 52000);
