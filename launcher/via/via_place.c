@@ -13,7 +13,9 @@
 /* What the shell there runs. The login shell that takes it from ssh may be any, csh and fish too:
  * it is one line in single quotes, without quotes, backslashes and exclamation marks of its
  * own. A startup file may print what it likes: only lines that begin with the marker count. Nothing
- * is sent before "send", so that head cannot read further than the program. A place may forbid
+ * is sent before "send", so that head cannot read further than the program; where packets are
+ * dropped meanwhile it would wait for hours, so it has ten minutes (timeout, where it is known in
+ * this form). A place may forbid
  * execution: the next one is tried. In a pod that may write nowhere else there are the directories
  * that Spark has for itself. In a directory without a sticky bit, as an emptyDir is, anybody may
  * put another file in the place of ours: it is written and run by descriptors, 7 and 8, once they
@@ -21,12 +23,12 @@
  * from such a directory; whether it may is asked first, before anything is there. */
 #define SCRIPT                                                                                     \
 	"m=%s; u=$(uname -sm); [ \"$u\" = \"%s\" ] || { echo \"$m machine $u\"; exit 3; }; umask " \
-	"077; f=; %s"                                                                              \
+	"077; f=; w=; timeout 9 true 2>/dev/null && w=\"timeout 600\"; %s"                         \
 	"for d in /tmp /var/tmp /dev/shm \"$HOME\" \"${SPARK_LOCAL_DIRS%%%%,*}\"; do "             \
 	"[ -n \"$d\" ] || continue; t=\"$d/.$m\"; %s"                                              \
 	"(set -C; : >\"$t\") 2>/dev/null || continue; "                                            \
 	"exec 7>>\"$t\" 9<\"$t\"; [ -O /proc/self/fd/7 ] && [ -O /proc/self/fd/9 ] || exit 6; "    \
-	"if [ -z \"$f\" ]; then echo \"$m send\"; head -c %zu >&7; "                               \
+	"if [ -z \"$f\" ]; then echo \"$m send\"; $w head -c %zu >&7; "                            \
 	"[ $(wc -c </proc/self/fd/9) -eq %zu ] || { rm -f \"$t\"; echo \"$m cut\"; exit 4; }; "    \
 	"else cat <&8 >&7; rm -f \"$f\"; fi; f=\"$t\"; chmod 700 /proc/self/fd/7; "                \
 	"exec 7>&- 8</proc/self/fd/9 9<&-; "                                                       \
