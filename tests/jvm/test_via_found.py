@@ -144,6 +144,16 @@ def test_wrong_calls(sparkprof, call, sentence):
     assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r
 
 
+def test_a_program_that_never_arrives_leaves_nothing(sparkprof, tmp_path):
+    """Its packets are dropped: the shell there gives up after ten minutes, here one second."""
+    (tmp_path / "there").mkdir()
+    program(tmp_path / "there", "timeout", '[ "$1" = 600 ] || exec /usr/bin/timeout "$@"; shift; exec /usr/bin/timeout 1 "$@"')
+    os.mkfifo(tmp_path / "link")
+    program(tmp_path, "ssh", f'm=${{last#*m=}}; echo "/tmp/.${{m%%;*}}" >{tmp_path}/file; exec 3<>{tmp_path}/link; PATH={tmp_path}/there:$PATH exec sh -c "$last" <&3')
+    r = sparkprof("ps", "--via", "ssh", "--hosts", "n1", env=path_of(tmp_path))
+    assert r.returncode == 3 and "did not arrive whole" in r.stderr and not os.path.exists((tmp_path / "file").read_text().strip()), r
+
+
 def test_more_hosts_than_open_files(tmp_path):
     """The soft limit is raised; ssh gets the one that was there."""
     program(tmp_path, "ssh", f'ulimit -Sn >>{tmp_path}/limits; sleep 1; m=${{last#*m=}}; echo "${{m%%;*}} machine Linux mips"')
@@ -173,3 +183,30 @@ def test_a_device_as_output(sparkprof, tmp_path, executor):
     executor(1)
     r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
     assert r.returncode == 0 and r.stdout and not [n for n in os.listdir("/dev") if n.startswith("sparkprof")], r
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_twenty_hosts(tmp_path_factory, tmp_path):
+    """One page of all; an executor that dies and a host that vanishes fail nobody else, and nothing is left anywhere."""
+    ssh_hosts.needed()
+    hosts = ssh_hosts.Hosts(tmp_path_factory.mktemp("hosts"), 20)
+    found, gone = [], hosts.list[5]
+    try:
+        found += [h.executor(i, APP, busy=False) for i, h in enumerate(hosts.list)]
+        p = hosts.popen("collect", "-e", "wall", "-d", "600", "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.collapsed", "--by", "executor", APP)
+        wait_until(lambda: len([f for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if f.stat().st_size > 10_000]) == 20, 300)
+        os.kill(found[3].pid, signal.SIGKILL)
+        ssh_hosts.run("ip", "-n", hosts.switch, "link", "set", gone.veth, "down")
+        wait_until(lambda: not gone.left(), 100)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=300)
+        assert p.returncode == 0 and "10.77.0.13: " in err and "10.77.0.16: the connection ended" in err and "of 20 targets did not end well" in err, err
+        roots = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
+        assert {int(n) for root in roots for n in re.findall(r"\b\d+\b", root)} >= set(range(20)), roots
+        wait_until(lambda: not any(h.left() for h in hosts.list), 60)
+    finally:
+        p.kill()
+        for t in found:
+            t.close()
+        hosts.end()

@@ -62,11 +62,12 @@ class Host:
     def run(self, *words, **more):
         return subprocess.run([*self.inside(), *map(str, words)], capture_output=True, text=True, timeout=120, **more)
 
-    def executor(self, number, app="app-20261119000000-0001"):
-        """A JVM with the command line of an executor, whose tasks run."""
+    def executor(self, number, app="app-20261119000000-0001", busy=True):
+        """A JVM with the command line of an executor, whose tasks run where it is busy."""
         t = jvm.Target("org.apache.spark.executor.CoarseGrainedExecutorBackend", "--driver-url", "spark://x@10.77.0.1:1", "--executor-id", number,
                        "--hostname", self.name, "--cores", 1, "--app-id", app, wrap=self.inside())
-        t.send("")
+        if busy:
+            t.send("")
         return t
 
     def left(self):
