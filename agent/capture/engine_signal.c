@@ -30,8 +30,9 @@ static bool async_profiler_runs(const struct sigaction *now)
 	void *lib;
 	Dl_info who;
 
-	if (!dladdr((void *)now->sa_sigaction, &who) || !who.dli_fname ||
-		!strstr(who.dli_fname, "syncProfiler"))
+	/* We may go by that name as well. */
+	if (now->sa_sigaction == sp_sig_handler || !dladdr((void *)now->sa_sigaction, &who) ||
+		!who.dli_fname || !strstr(who.dli_fname, "syncProfiler"))
 		return false;
 	lib = dlopen(who.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!lib)

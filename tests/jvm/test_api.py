@@ -66,6 +66,15 @@ def test_without_the_launcher_beside(target, tmp_path):
     assert call(t, f"execute dump,file={tmp_path}/x.jfr") == "="
 
 
+def test_by_the_name_of_another(target, tmp_path):
+    """Who comes from async-profiler keeps the path: one recording after another, as JMH does it."""
+    shutil.copy(recording.AGENT, tmp_path / "libasyncProfiler.so")
+    t = target("Api", jvm=[f"-Dsparkprof.library={tmp_path}/libasyncProfiler.so", *QUIET])
+    for _ in range(3):
+        assert call(t, "execute start,event=ctimer") == "="
+        assert call(t, "execute stop") == "="
+
+
 def test_spans_of_a_jvm_that_records_from_its_start(target, tmp_path):
     """The library is there; nothing is loaded, and another copy of it leads to the same recording."""
     shutil.copy(recording.AGENT, tmp_path / "libother.so")
