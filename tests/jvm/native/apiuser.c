@@ -36,6 +36,10 @@ JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring li
 	span(since, "native work");
 	execute("version", take, NULL, NULL, 0);
 	stop = execute("stop", NULL, NULL, NULL, 0);
-	snprintf(answer, sizeof(answer), "%d %d %d %s %s", wrong, start, stop, error, given);
+	/* Its code must not go: the handler of its signal stays, and threads may be in a hook. */
+	dlclose(lib);
+	lib = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	snprintf(answer, sizeof(answer), "%d %d %d %s %s %s", wrong, start, stop, error, given,
+		lib ? "kept" : "gone");
 	return (*env)->NewStringUTF(env, answer);
 }
