@@ -19,9 +19,9 @@ struct sp_stage_row {
 	/* As Spark's own clocks have it, which overlap: the JVM collected while they ran, each task
 	 * counts; they waited for blocks, and wrote them */
 	uint64_t gc_ns, fetch_ns, write_ns;
-	uint64_t launch_cpu_ns;	  /* of cpu_ns: launch and result */
-	uint64_t samples, weight; /* of the event, helping threads included */
-	uint64_t areas[SP_AREAS]; /* weight by area */
+	uint64_t launch_cpu_ns;		     /* of cpu_ns: launch and result */
+	uint64_t samples, weight;	     /* of the event, helping threads included */
+	uint64_t areas[SP_AREAS];	     /* weight by area */
 	uint64_t spent[SP_TIME_CLASS_KINDS]; /* of cpu and wall: weight by time class */
 	uint64_t median_ns;		     /* of those that have finished … */
 	uint32_t finished;		     /* … so many, with their whole length known */
