@@ -1,6 +1,6 @@
 'use strict';
 /* The strip of time above everything: samples by state, area or stage, or as a heat map of threads or
- * of the parts of each second, with CPU, heap, pauses, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
+ * of the parts of each second, with CPU, heap, GC, stages and tasks below. Dragging selects a range; a second one can be compared with it. */
 const MAIN_LANE = LOW ? 44 : 74, SMALL_LANE = LOW ? 12 : 26, AXIS = LOW ? 16 : 18, HEAT_ROWS = LOW ? 22 : 37;
 const GUTTER = 96; /* at the left, for the names of executors */
 const CPU_JVM = 0, CPU_MACHINE = 1, HEAP = 2, RSS = 3, GC = 4, PY_RSS = 5, PY_PSS = 6, MEM_USED = 7, MEM_LIMIT = 8, PY_CPU = 9;
@@ -31,7 +31,7 @@ class Strip {
 		if (profile.series[PY_RSS])
 			this.lanes.push({label: 'Python memory', draw: (y) => drawPython(this, y)});
 		if (profile.series[GC])
-			this.lanes.push({label: 'GC pauses', draw: (y) => this.drawPauses(y)});
+			this.lanes.push({label: 'GC time', draw: (y) => this.drawPauses(y)});
 		this.lanes.forEach((l) => l.height = SMALL_LANE);
 		this.lanes.push(...labelLanes(this));
 		this.allLanes = this.lanes;
