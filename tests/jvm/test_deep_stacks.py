@@ -13,21 +13,21 @@ DEPTH = 2000
 
 
 def ways(file):
-    """Of stacks of Ways.java that are down the recursion: a Counter of its methods, and whether it is said to be cut."""
-    for s in recording.Recording(file).cpu():
+    """Of stacks of Ways.java that are down the recursion, in the order of time: a Counter of its methods, and whether it is said to be cut."""
+    for s in sorted(recording.Recording(file).cpu(), key=lambda s: s.time):
         has = collections.Counter(f.split(" ")[0].removeprefix("Ways.") for f in s.stack if f.startswith("Ways."))
         if s.thread == "main" and has["down"] + has["big"] >= 20:
             yield has, s.truncated
 
 
 def judge(file, depth, c2=False):
-    """How many stacks, and how many of them are whole; fails on one that never was. Two ways lead down, and the end says which it was.
+    """How many stacks from the first whole one on, and how many of them are whole; fails on one that never was. Two ways lead down, and the end says which it was.
     Not of C2: its notes of code that it moved are of something inlined further down, an end or one call more of the recursion, and
     AsyncGetCallTrace has the same leaf (test_unwind.py compares with it)."""
     total = whole = 0
     for has, cut in ways(file):
         frames = has["down"] + has["big"]
-        total += 1
+        total += total > 0 or has["main"] > 0 and not cut
         ends = has["firstEnd"] or has["secondEnd"]
         leaf = ends and (frames != depth + 1 or has["firstEnd"] and has["second"] or has["secondEnd"] and has["first"])
         assert frames <= depth + 1 + c2, has
@@ -51,10 +51,10 @@ def run(target, tmp_path, *args, jdk=17, mode="interpreted", **options):
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 def test_two_thousand_frames_are_whole_and_two_ways_are_not_mixed_up(target, tmp_path, capture, mode):
     total, whole = judge(run(target, tmp_path, 1, DEPTH, mode=mode, capture=capture, interval="1ms"), DEPTH, c2=mode == "C2")
-    assert total >= 500
     # By ring the first are cut, until the collector has seen one of them and the kernel signals the thread: with a core for it that
-    # are two samples; it may have to wait for one.
-    assert whole >= (0.9 if capture == "ring" else 0.99) * total, (whole, total)
+    # are two samples, of a thousand; it may have to wait for one.
+    assert total >= 300
+    assert whole >= (0.95 if capture == "ring" else 0.99) * total, (whole, total)
 
 
 def catches(pid, number):
@@ -65,8 +65,10 @@ def catches(pid, number):
 def test_no_handler_comes_back_after_the_end(target, sparkprof, tmp_path):
     """A thread's first long stack may be read when the engine has stopped already."""
     parts.needs_perf()
-    t = target("Ways", 120, DEPTH, jvm=[*MODES["interpreted"], "-Xss32m"])
-    for _ in range(40):
+    t = target("Ways", 600, DEPTH, jvm=[*MODES["interpreted"], "-Xss32m"])
+    rounds = 0
+    while rounds < 40 or rounds < 400 and not catches(t.pid, signal.SIGPROF):
+        rounds += 1
         r = sparkprof("-e", "cpu", "-i", "1ms", "--capture", "ring", "-d", "3ms", "-f", tmp_path / "x.jfr", t.pid)
         assert r.returncode == 0, r
         if catches(t.pid, signal.SIGPROF):  # else it would end the JVM by itself
@@ -79,8 +81,8 @@ def test_no_handler_comes_back_after_the_end(target, sparkprof, tmp_path):
 def test_frames_of_many_variables(target, tmp_path, capture):
     """Half a megabyte of stack."""
     total, whole = judge(run(target, tmp_path, 1, DEPTH, "big", capture=capture, interval="2ms"), DEPTH)
-    assert total >= 250
-    assert whole >= (0.9 if capture == "ring" else 0.99) * total, (whole, total)
+    assert total >= 100  # of 500; a ring holds a few of them, and the collector may have to wait for a core
+    assert whole >= (0.95 if capture == "ring" else 0.99) * total, (whole, total)
 
 
 @pytest.mark.long

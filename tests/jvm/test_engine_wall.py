@@ -18,10 +18,11 @@ def spans(r):
 def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
     t, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
     by = spans(r)
+    longest = next(iter(spinners.said(t, 3).values())).longest  # a wait for a core that has not ended may be taken for something else
     for thread, state in [("sleeper", "STATE_SLEEPING"), ("locker", "STATE_LOCK"), ("parker", "STATE_LOCK"),
                           ("reader", "STATE_NET")]:
         blocked = sum(v for k, v in by[thread].items() if k != "STATE_WAITING_FOR_CPU")
-        assert by[thread][state] / blocked > 0.97, (thread, by[thread])
+        assert by[thread][state] > 0.97 * blocked - 3 * longest, (thread, by[thread], longest)
     # Three spinners on two cores: running or waiting for a core, but for the JVM's safepoints.
     for thread, spun in spinners.said(t, 3).items():
         assert spun.ran_so(by[thread]["STATE_RUNNABLE"]) and spun.waited_so(by[thread]["STATE_WAITING_FOR_CPU"]), (thread, by[thread])
@@ -36,7 +37,7 @@ def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
 def test_spans_of_a_thread_follow_each_other(target, tmp_path):
     """On two cores that four spinners share: what a thread did has passed when it is told, and it did one thing at a time."""
     _, r = record(target, tmp_path, "Waits", 3, 4, event="wall", interval="20ms")
-    end = max(s.time for s in r.wall() if s.thread == "sleeper") + 1_000_000_000
+    end = max([*r.times["sparkprof.Counts"], *(s.time for s in r.wall() if s.thread == "sleeper")]) + 1_000_000_000
     for i in range(4):
         mine = sorted((s.time, s.time + s.span) for s in r.wall() if s.thread == f"spinner-{i}")
         assert mine[-1][1] < end

@@ -35,9 +35,10 @@ def test_known_split_of_cpu(target, tmp_path, engine):
     n = chance.of_ticks(len(spun), 1e-3) if event.endswith("timer") else len(spun)
     for share, p in zip(r.share(spun, "Split.half", "Split.third", "Split.fifth"), (0.5, 0.3, 0.2)):
         assert chance.within(round(share * n), n, p, slack=0.01)
-    # The ring of a plain user is small: where the collector waits long for a core, some do not fit, and are counted.
+    # Where the collector waits long for a core, some do not fit into its rings, and are counted.
     lost, used = r.counts()["lost"], int(t.stdout().split("done ")[1]) / 1e6
-    assert lost == 0 or engine == "ring" and abs(len(spun) + lost - used) < 0.03 * used + 2, (lost, len(spun), used)
+    assert lost <= 0.1 * len(spun), (lost, len(spun))
+    assert lost == 0 or engine != "ring" or abs(len(spun) + lost - used) < 0.1 * used + 2, (lost, len(spun), used)
     assert r.counts()["unknown"] <= 0.01 * r.counts()["samples"] + 2
 
 

@@ -35,11 +35,11 @@ def routines(found):
 @pytest.mark.parametrize("jdk", [11, 17, 21, 25])
 def test_generated_routines_have_their_names(target, tmp_path, jdk):
     file = tmp_path / "x.jfr"
-    t = target("Stubs", 1.5, jdk=jdk, jvm=[recording.option(file, interval="1ms")], wait=False)
+    t = target("Stubs", 2, jdk=jdk, jvm=[recording.option(file, interval="1ms")], wait=False)
     assert t.proc.wait(timeout=120) == 0, t.stderr()
     found = tops(file)
     for method in ROUTINES:
-        # In equal parts of the thread's CPU time, some 180 samples each. An eighth or more of a method's time is in its routine:
+        # In equal parts of the thread's CPU time, some 250 samples each, but for those that are lost. An eighth or more of a method's time is in its routine:
         # that none of 105 samples is there has a chance below one in a million.
         assert sum(found[method].values()) >= 105, found
         blobs = [name for name in found[method] if BLOBS.fullmatch(name)]

@@ -3,6 +3,7 @@ denies perf_event_open."""
 import os
 import pathlib
 import pwd
+import re
 import subprocess
 import time
 
@@ -10,6 +11,7 @@ import pytest
 
 from kit import container, spark
 from kit.parts import SPARKPROF
+from kit.traces import wait_until
 
 USER = pwd.getpwnam("nobody").pw_uid  # Hadoop wants a user with a name
 ENGINES = ["cpu", "itimer", "wall"]
@@ -102,19 +104,23 @@ def test_status_and_list_by_role(place):
 def test_profile_of_a_working_executor(place, event, tmp_path):
     """One recording by its standard output, and what report makes of it."""
     pid = place.executor()
-    r = place.run("-e", event, "-d", 3, "-o", "jfr", "-f", "-", place.target)
-    assert r.returncode == 0, r.stderr
+    files = [tmp_path / f"x.{ext}" for ext in ("collapsed", "txt", "html")]
+
+    def tasks_seen():
+        """On a busy machine none may have had a core for three seconds."""
+        r = place.run("-e", event, "-d", 3, "-o", "jfr", "-f", "-", place.target)
+        assert r.returncode == 0, r.stderr
+        (tmp_path / "x.jfr").write_bytes(r.stdout)
+        made = subprocess.run([SPARKPROF, "report", tmp_path / "x.jfr", *[w for f in files for w in ("-f", f)]], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        return r if "org/apache/spark/executor/Executor$TaskRunner.run" in files[0].read_text() else None
+    r = wait_until(tasks_seen, 200)
     if place.name != "root" and event == "cpu":
         assert {"pod": b"seccomp", "plain user": b"perf_event_paranoid"}[place.name] in r.stderr
         assert b"using ctimer instead" in r.stderr
-    (tmp_path / "x.jfr").write_bytes(r.stdout)
-    files = [tmp_path / f"x.{ext}" for ext in ("collapsed", "txt", "html")]
-    made = subprocess.run([SPARKPROF, "report", tmp_path / "x.jfr", *[w for f in files for w in ("-f", f)]],
-                          capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    assert "org/apache/spark/executor/Executor$TaskRunner.run" in files[0].read_text()
     text = files[1].read_text()
-    assert "\nLost       0 (" in text, text
+    lost, kept = (int(re.search(rf"^{word} +([\d,]+)", text, re.M)[1].replace(",", "")) for word in ("Lost", "Samples"))
+    assert lost <= 0.1 * kept, text  # the agent's thread wants a core, too
     assert "executor 0 of app-" in text and "Stages (" in text and "Hot methods" in text
     assert files[2].stat().st_size > 50_000
     assert left(pid) == ([], [])
@@ -125,10 +131,13 @@ def test_profile_of_a_working_executor(place, event, tmp_path):
 def test_written_where_it_was_asked_for(place, ext):
     """Into a file, by the launcher itself: -f x.jfr, x.collapsed, x.txt."""
     script = f'"$@" -e wall -d 1 -f /tmp/spx-$$.{ext} {place.target} >&2 && cat /tmp/spx-$$.{ext} && rm /tmp/spx-$$.{ext}'
-    if isinstance(place, Pod):
-        r = place.pod.exec("sh", "-c", script, "sh", "/tmp/sparkprof", text=False)
-    else:
-        r = subprocess.run(["sh", "-c", script, "sh", SPARKPROF], capture_output=True, timeout=120, user=place.user,
-                           group=place.user, extra_groups=[] if place.user else None)
-    assert r.returncode == 0, r.stderr
-    assert {"jfr": b"FLR\0", "collapsed": b";", "txt": b"Hot methods"}[ext] in r.stdout
+    def written():
+        """There is not a task in every second."""
+        if isinstance(place, Pod):
+            r = place.pod.exec("sh", "-c", script, "sh", "/tmp/sparkprof", text=False)
+        else:
+            r = subprocess.run(["sh", "-c", script, "sh", SPARKPROF], capture_output=True, timeout=120, user=place.user,
+                               group=place.user, extra_groups=[] if place.user else None)
+        assert r.returncode == 0, r.stderr
+        return {"jfr": b"FLR\0", "collapsed": b";", "txt": b"Hot methods"}[ext] in r.stdout
+    wait_until(written)
