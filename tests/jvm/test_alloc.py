@@ -51,7 +51,7 @@ def samples(sparkprof, file, event):
 def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
     if not has(jdk, gc):
         pytest.skip(f"JDK {jdk} here is built without {gc}")
-    t = target("Alloc", 60, "paced", jdk=jdk, jvm=["-Xmx512m", *QUIET, f"-XX:+Use{gc}GC"])
+    t = target("Alloc", 600, "paced", jdk=jdk, jvm=["-Xmx512m", *QUIET, f"-XX:+Use{gc}GC"])
     before = t.stdout(), t.stderr()
     r = sparkprof("-e", "alloc", "-i", "64k", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
@@ -148,7 +148,7 @@ def jfr(path, events):
 
 
 def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
-    t = target("Alloc", 60)
+    t = target("Alloc", 600)
     sparkprof("-e", "alloc,live", "-i", "128k", "-d", 2, "-f", tmp_path / "x.jfr", t.pid)
     subprocess.run([*peers.converter(), "--alloc", "--total", "-o", "collapsed", tmp_path / "x.jfr", tmp_path / "x.txt"],
                    check=True, capture_output=True)
@@ -166,7 +166,7 @@ def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):
 
 
 def test_beside_cpu_and_wall_in_one_recording(sparkprof, target, tmp_path):
-    t = target("Alloc", 60)
+    t = target("Alloc", 600)
     files = ["x.jfr", "x.html", "x-{{EVENT}}.svg", "x.collapsed"]
     r = sparkprof("-e", "cpu", "--wall", "20ms", "--alloc", "512k", "-d", 2, *[w for f in files for w in ("-f", f)], t.pid,
                   cwd=tmp_path)
@@ -198,7 +198,7 @@ def test_rounds_leave_nothing(sparkprof, target, tmp_path, jdk):
 
 
 def test_another_agent_that_samples_allocations_is_named(sparkprof, target):
-    t = target("Alloc", 60, jvm=[f"-agentpath:{parts.async_profiler()}=start,event=alloc,alloc=1m,file=/dev/null,collapsed"])
+    t = target("Alloc", 600, jvm=[f"-agentpath:{parts.async_profiler()}=start,event=alloc,alloc=1m,file=/dev/null,collapsed"])
     r = sparkprof("-e", "alloc", "-d", 1, t.pid)
     assert r.returncode == 3 and "libasyncProfiler" in r.stderr and "stop it first" in r.stderr
     assert sparkprof("-e", "ctimer", "-d", "200ms", t.pid).returncode == 0

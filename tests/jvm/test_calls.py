@@ -203,7 +203,7 @@ def storm(sparkprof, t, file, *what):
 
 
 def test_a_storm_of_calls_is_thinned(sparkprof, target, tmp_path):
-    t = target("Alloc", 60)
+    t = target("Alloc", 600)
     said = storm(sparkprof, t, tmp_path / "x.jfr", "-e", "Alloc$Small.<init>", "--trace", "Alloc.ten")
     assert "calls: more than 5000 samples a second" in said
     found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
@@ -219,7 +219,7 @@ def test_a_storm_of_calls_is_thinned(sparkprof, target, tmp_path):
 
 def test_other_readers_show_each_recorded_call(sparkprof, target, tmp_path):
     """What one call is recorded for is of our own, and behind no field that async-profiler's converter reads by position."""
-    t = target("Alloc", 60)
+    t = target("Alloc", 600)
     file, out = tmp_path / "x.jfr", tmp_path / "x.txt"
     said = storm(sparkprof, t, file, "--trace", "Alloc$Small.<init>", "-e", "Alloc.ten", "-i", "3")
     assert "trace: more than 5000 samples a second" in said  # most are recorded for more than one

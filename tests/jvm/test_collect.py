@@ -1,7 +1,9 @@
 """collect, start, stop and dump, as a user calls them, on a JVM that spins."""
+import contextlib
 import datetime
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -36,6 +38,21 @@ def begin(*args, **kw):
     """A launcher that goes on; returns once the agent records."""
     return subprocess.Popen([str(SPARKPROF), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, **kw)
+
+
+def pending(pid, sig):
+    """Whether a signal of a process has not been taken yet."""
+    waiting = re.search(r"^ShdPnd:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1]
+    return int(waiting, 16) >> sig - 1 & 1
+
+
+def schedstats(t):
+    """Nanoseconds that each thread has run."""
+    found = {}
+    for task in pathlib.Path(f"/proc/{t.pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            found[task.name] = int((task / "schedstat").read_text().split()[0])
+    return found
 
 
 def recording_grows(path):
@@ -112,7 +129,7 @@ def test_two_signals_leave_at_once_and_the_target_is_clean(spinner, tmp_path):
     eventually(recording_grows(tmp_path / "x.jfr"))
     os.kill(spinner.pid, signal.SIGSTOP)  # so that an orderly stop would have to wait
     p.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    eventually(lambda: not pending(p.pid, signal.SIGINT))  # two that wait are one
     p.send_signal(signal.SIGINT)
     assert p.wait(100) == 1
     os.kill(spinner.pid, signal.SIGCONT)
@@ -174,11 +191,18 @@ def test_a_launcher_that_is_stopped_keeps_its_recording(spinner, tmp_path):
 
 
 def test_a_target_stopped_past_the_end_is_left_by_one_signal(spinner, tmp_path):
-    p = begin("-d", 2, "-f", tmp_path / "x.jfr", spinner.pid)
-    eventually(recording_grows(tmp_path / "x.jfr"))
-    os.kill(spinner.pid, signal.SIGSTOP)
-    while "its agent cannot answer" not in (line := p.stderr.readline()):
-        assert line
+    for seconds in (2, 8, 30):  # on a busy machine it may have ended before it is looked at
+        p = begin("-d", seconds, "-f", tmp_path / "x.jfr", spinner.pid)
+        eventually(lambda: recording_grows(tmp_path / "x.jfr")() or p.poll() is not None)
+        os.kill(spinner.pid, signal.SIGSTOP)
+        while "its agent cannot answer" not in (line := p.stderr.readline()) and line:
+            pass
+        if line:
+            break
+        os.kill(spinner.pid, signal.SIGCONT)
+        p.wait(100)
+        (tmp_path / "x.jfr").unlink()
+    assert line
     p.send_signal(signal.SIGINT)
     assert p.wait(100) == 4
     assert "what was flushed before is written" in p.stderr.read()
@@ -239,7 +263,7 @@ def test_start_dump_stop(sparkprof, spinner, tmp_path):
     told, = json.loads(sparkprof("status", "--json", spinner.pid).stdout)
     assert (told["events"], told["files"], told["detached"]) == ("cpu, alloc, lock", [f"{tmp_path}/x.jfr"], True)
     since, ends = (datetime.datetime.strptime(told[k], "%Y-%m-%d %H:%M:%S UTC") for k in ("since", "ends"))
-    assert (ends - since).total_seconds() == pytest.approx(3600, abs=2)
+    assert (ends - since).total_seconds() == pytest.approx(3600, abs=60)  # the JVM may have to wait for a core between the two
     eventually(recording_grows(tmp_path / "x.jfr"))
     first = sparkprof("dump", "-o", "collapsed", spinner.pid)
     assert first.returncode == 0 and "Split.main" in first.stdout
@@ -287,18 +311,25 @@ def test_targets_that_ctrl_c_leaves_out_are_named(spinner, target, tmp_path):
 
 
 def test_start_ends_by_itself(sparkprof, spinner, tmp_path):
-    assert sparkprof("start", "--timeout", "1s", "-f", tmp_path / "x.jfr", spinner.pid).returncode == 0
+    assert sparkprof("start", "--timeout", "3s", "-f", tmp_path / "x.jfr", spinner.pid).returncode == 0
     eventually(lambda: not left_behind(spinner))
     assert "nothing is being recorded" in sparkprof("status", spinner.pid).stdout
     assert recording.Recording(tmp_path / "x.jfr").samples
 
 
 def test_start_goes_on_when_its_launcher_is_gone_until_the_jvm_ends(sparkprof, target, tmp_path):
-    t = target("Split", 4)
+    t = target("Late")
+    t.send("spins")
     assert sparkprof("start", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
+    eventually(recording_grows(tmp_path / "x.jfr"))
+    seen = max(s.time for s in recording.Recording(tmp_path / "x.jfr").samples)
+    eventually(lambda: max(s.time for s in recording.Recording(tmp_path / "x.jfr").samples) > seen)
+    before = time.time_ns()
+    ran = max(schedstats(t).values())
+    eventually(lambda: max(schedstats(t).values()) > ran + 100_000_000)
+    t.proc.stdin.close()
     assert t.proc.wait(280) == 0
-    samples = recording.Recording(tmp_path / "x.jfr").samples
-    assert max(s.time for s in samples) - min(s.time for s in samples) > 1_500_000_000
+    assert max(s.time for s in recording.Recording(tmp_path / "x.jfr").samples) > before, "to the end, not to the last flush"
 
 
 def test_several_targets_side_by_side(sparkprof, target, tmp_path):
@@ -328,8 +359,9 @@ def test_target_hears_nothing(sparkprof, spinner, tmp_path):
     assert (spinner.stdout(), spinner.stderr()) == before
 
 
-def test_rounds_do_not_grow_the_target(sparkprof, spinner, tmp_path):
-    seen = []
+def test_rounds_do_not_grow_the_target(sparkprof, target, tmp_path):
+    """Of a JVM that starts no thread and maps nothing by itself: no JIT."""
+    seen, spinner = [], target("Split", 600, jvm=["-Xint", "-XX:+UseSerialGC"])
     for _ in range(6):
         assert sparkprof("-d", "0.2s", "-e", "wall", "-f", tmp_path / "x.txt", spinner.pid).returncode == 0
         eventually(lambda: not left_behind(spinner))

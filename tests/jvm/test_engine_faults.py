@@ -118,7 +118,7 @@ def test_steps_of_the_clock_as_a_preloaded_library_shows_them(target, tmp_path):
                                         ("itimer", {}), ("wall", {})])
 def test_nothing_is_left_after_stop(target, tmp_path, event, more):
     file = tmp_path / "x.jfr"
-    t = target("Waits", 60, 2, jvm=[recording.option(file, event=event, interval="5ms", timeout="2s", **more)])
+    t = target("Waits", 600, 2, jvm=[recording.option(file, event=event, interval="5ms", timeout="2s", **more)])
     deadline = time.monotonic() + 100
     while any(n.startswith("sparkprof") for n in t.threads().values()):
         assert time.monotonic() < deadline, t.threads()
@@ -190,7 +190,7 @@ def test_a_heap_dump_in_mid_recording(target, tmp_path):
 def test_a_handler_over_ours_that_calls_us(target, sparkprof, tmp_path):
     """The first recording leaves its handler, a neighbour takes it over; the second calls him and he calls it."""
     out = tmp_path / "counts"
-    t = target("Waits", 60, 1, jvm=[f"-agentpath:{recording.native('strangers')}=over"], env={"STRANGER": str(out)})
+    t = target("Waits", 600, 1, jvm=[f"-agentpath:{recording.native('strangers')}=over"], env={"STRANGER": str(out)})
     for _ in range(2):
         r = sparkprof("-e", "ctimer", "-d", "1", "-f", tmp_path / "x.jfr", t.pid)
         assert r.returncode == 0 and t.alive(), r.stderr
@@ -335,7 +335,7 @@ def test_a_disk_that_is_nearly_full_keeps_what_fits(target, sparkprof, tmp_path)
     parts.needs_root("mount a small disk")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], check=True)
     try:
-        t = target("Mixture", 60)
+        t = target("Mixture", 600)
         r = sparkprof("-e", "cpu", "-i", "200us", "-d", 2, "-f", disk / "x.jfr", t.pid)
         assert r.returncode == 1 and "no space left" in r.stderr, r.stderr
         assert os.listdir(disk) == ["x.jfr"] and t.alive()

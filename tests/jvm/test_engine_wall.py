@@ -71,7 +71,7 @@ def test_blocked_stacks_are_whole(target, tmp_path, rules):
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_threads_that_were_there_before(sparkprof, target, tmp_path, jdk):
     """Java's names, and whole stacks also where they begin at the frame that the JVM notes (an interpreted native method)."""
-    t = target("Waits", 60, 0, jdk=jdk, jvm=["-Xint", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
+    t = target("Waits", 600, 0, jdk=jdk, jvm=["-Xint", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
     r = sparkprof("-e", "wall", "-i", "10ms", "-d", "2s", "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
     stand_in_their_methods(recording.Recording(tmp_path / "x.jfr"))

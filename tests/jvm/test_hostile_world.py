@@ -370,6 +370,7 @@ def test_a_terminal_that_is_resized(target, tmp_path):
     with Terminal([SPARKPROF, "-e", "wall", "-d", "1h", "-f", tmp_path / "x.txt", t.pid], columns=sizes[0]) as term:
         for columns in sizes:
             term.resize(columns)
+            wait_until(term.drained)
             at = len(term.seen)  # what was being drawn meanwhile may have either width: the first three are left out
             wait_until(lambda: term.seen[at:].count(b"\r") >= 6)
             lines = term.seen[at:].split(b"\r")[4:-1]

@@ -146,8 +146,9 @@ public class Busy {
                                       catch (InterruptedException e) { } }, "sl\\u00e4fer \\u20ac \\ud83d\\ude00");
         t.setDaemon(true);
         t.start();
-        long end = System.currentTimeMillis() + Long.parseLong(a[0]);
-        while (System.currentTimeMillis() < end)
+        var clock = java.lang.management.ManagementFactory.getThreadMXBean();
+        long end = Long.parseLong(a[0]) * 1_000_000; // of CPU time: as many samples on a busy machine
+        while (clock.getCurrentThreadCpuTime() < end)
             for (int i = 0; i < 100000; i++) x += Integer.toString(i).hashCode();
     }
 }

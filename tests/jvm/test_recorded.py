@@ -1,10 +1,12 @@
 """What stands in a recording beside its samples: the JVM, the threads' whole names, what was lost and why."""
+import json
 import re
 import subprocess
 
 import pytest
 from kit import parts, peers
 from kit.recording import Recording
+from kit.traces import wait_until
 from test_engines import record
 
 
@@ -89,11 +91,14 @@ def test_of_deeper_stacks_fewer_frames_are_kept_where_asked_for(target, sparkpro
     """-j 100/40: whole up to 100 frames, else the newest 40, marked; the settings say so."""
     file = tmp_path / "x.jfr"
     words = f"-agentpath:{parts.ROOT}/build/libsparkprof.so=start,event=ctimer,interval=4ms,jstackdepth=100/40,file={file}"
-    t = target("Deep", 2, 300, jvm=["-Xint", *([words] if how != "attached" else [])])
+    t = target("Deep", 600 if how == "attached" else 2, 300, jvm=["-Xint", *([words] if how != "attached" else [])])
     if how == "attached":
         r = sparkprof("start", "-e", "ctimer", "-i", "4ms", "-j", "100/40", "-f", file, t.pid)
         assert r.returncode == 0 and "jstackdepth=100/40" in sparkprof("status", "--json", t.pid).stdout, r.stderr
-    assert t.proc.wait(timeout=300) == 0
+        wait_until(lambda: json.loads(sparkprof("status", "--json", t.pid).stdout)[0]["samples"] > 200)
+        assert sparkprof("stop", t.pid).returncode == 0
+    else:
+        assert t.proc.wait(timeout=300) == 0
     found = Recording(file).cpu()
     assert all(len(s.stack) <= (40 if s.truncated else 100) for s in found)
     cut = [s for s in found if s.truncated]

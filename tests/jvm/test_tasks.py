@@ -63,7 +63,8 @@ def test_every_sample_has_the_name_of_its_moment(target, tmp_path, jdk, names):
     begins = [found[i]["from"] - truth[i][0] for i in truth]
     clocks = statistics.median(begins)  # the program's clock does not count from 1970
     assert statistics.median(abs(b - clocks) for b in begins) < 1e6
-    assert statistics.median(abs(found[i]["to"] - truth[i][1] - clocks) for i in truth) < (1e6 if names else 1e7)
+    # An end that no name tells is told by the next task at the latest, when its thread gets a core.
+    assert statistics.median(abs(found[i]["to"] - truth[i][1] - clocks) for i in truth) < (1e6 if names else 5e7)
 
 
 def test_a_stage_that_is_not_there_is_answered_by_those_that_are(target, sparkprof, tmp_path):

@@ -33,6 +33,11 @@ class Terminal:
     def resize(self, columns, rows=24):
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+    def drained(self):
+        """Whether all that was written so far has been read."""
+        waiting = fcntl.ioctl(self.ours, termios.FIONREAD, bytes(4))
+        return waiting == bytes(4)
+
     def end(self, timeout=100):
         self.code = self.proc.wait(timeout)
         self.reader.join(timeout)

@@ -12,7 +12,7 @@ from kit.parts import ROOT, SPARKPROF
 
 
 def test_page_of_a_real_jvm(browser, target, tmp_path):
-    t = target("Mixture", "60")
+    t = target("Mixture", "600")
     html, svg, jfr = tmp_path / "x.html", tmp_path / "x.svg", tmp_path / "x.jfr"
     r = subprocess.run([SPARKPROF, "-e", "wall", "-i", "10ms", "-d", "3", "-f", html, "-f", svg, "-f", jfr, str(t.pid)],
                        capture_output=True, text=True, timeout=120)
