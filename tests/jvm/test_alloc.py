@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from kit import parts, peers, recording
+from kit import jvm, parts, peers, recording
 from kit.traces import wait_until
 
 QUIET = ["-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
@@ -47,7 +47,7 @@ def samples(sparkprof, file, event):
     return sum(int(line.rsplit(" ", 1)[1]) for line in sparkprof("report", "-e", event, "-o", "collapsed", file).stdout.splitlines())
 
 
-@pytest.mark.parametrize("jdk, gc", every((11, "G1"), (17, "Shenandoah"), (21, "Z"), (25, "Serial")))
+@pytest.mark.parametrize("jdk, gc", every((17, "Shenandoah"), (25, "Serial")))
 def test_a_known_split_of_bytes(sparkprof, target, tmp_path, jdk, gc):
     if not has(jdk, gc):
         pytest.skip(f"JDK {jdk} here is built without {gc}")
@@ -81,7 +81,7 @@ def test_what_other_threads_allocate_is_not_added(sparkprof, target, tmp_path):
     assert n > 60 and sum(weights.values()) == pytest.approx(mine, rel=0.02 + 5 / n ** 0.5), n
 
 
-@pytest.mark.parametrize("jdk, gc", every((11, "G1"), (17, "Parallel"), (25, "Z")))
+@pytest.mark.parametrize("jdk, gc", every((17, "Parallel"), (25, "Z")))
 def test_what_is_alive_is_estimated_without_bias(sparkprof, target, tmp_path, jdk, gc):
     if not has(jdk, gc):
         pytest.skip(f"JDK {jdk} here is built without {gc}")
@@ -104,7 +104,7 @@ def test_what_is_alive_is_estimated_without_bias(sparkprof, target, tmp_path, jd
     assert t.stdout() == said and "WARNING" not in t.stderr()
 
 
-@pytest.mark.parametrize("jdk", [pytest.param(11, marks=pytest.mark.long), 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_first_samples_stand_for_the_interval_they_were_drawn_by(sparkprof, target, tmp_path, jdk):
     """The JVM draws a thread's next sample when it takes the last one: the first of a recording is of its own 512 KiB, or of the
     recording before. Weighed as all others, 200 threads that allocate 1 MiB each have two thirds of it, and then twice as much."""

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from kit import jvm
 from kit.parts import SPARKPROF
 from kit.traces import droppings, mapped, our_threads, present, wait_until
 
@@ -88,7 +89,7 @@ def test_a_plain_user_is_told_whose_it_is(target, sparkprof):
     assert not pathlib.Path(f"/tmp/.java_pid{t.pid}").exists(), "it was not even asked"
 
 
-@pytest.mark.parametrize("jdk", [11, 25])
+@pytest.mark.parametrize("jdk", jvm.every(11, 25))
 def test_a_starting_jvm_is_never_killed(target, sparkprof, jdk):
     """A JVM without its handler dies of SIGQUIT: attach at every moment of its first 0.3 s."""
     for i in range(15):

@@ -38,7 +38,7 @@ def rounds(t, n):
     return int(sums[0][0]), int(sums[0][1])
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_every_call_and_its_time(sparkprof, target, tmp_path, jdk):
     # Classes of the boot loader are verified as well, and so is what is asked of JNI.
     t = target("Calls", jdk=jdk, jvm=["-Xcheck:jni", "-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", *QUIET])

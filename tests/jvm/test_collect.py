@@ -59,7 +59,7 @@ def recording_grows(path):
     return lambda: path.exists() and b"spin" in path.read_bytes()  # a method: samples have been flushed
 
 
-@pytest.mark.parametrize("event", ["cpu", "itimer", "ctimer", "wall"])
+@pytest.mark.parametrize("event", ["cpu", pytest.param("itimer", marks=pytest.mark.long), "ctimer", "wall"])
 def test_all_outputs_of_one_run(sparkprof, spinner, tmp_path, event):
     files = [tmp_path / f"x.{ext}" for ext in ("jfr", "collapsed", "txt", "csv", "html", "json", "pb.gz", "speedscope.json")]
     said = {}

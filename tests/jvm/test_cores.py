@@ -37,7 +37,7 @@ def shares_are_true(t, file, n):
         assert spun.ran_so(got["[CPU]"]) and spun.waited_so(got[CORE]), (thread, got)
 
 
-@pytest.mark.parametrize("n", [2, 4, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [4, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 8))])
 def test_cpu_has_no_wait_for_a_core_in_it(target, tmp_path, n):
     t, _ = record(target, tmp_path, "Spinners", 3, n, event="wall", interval="10ms")
     shares_are_true(t, tmp_path / "x.jfr", n)

@@ -9,13 +9,13 @@ import subprocess
 import time
 
 import pytest
-from kit import parts, recording
+from kit import jvm, parts, recording
 from kit.traces import our_threads, wait_until
 from test_engines import record
 
 
-@pytest.mark.parametrize("how,code", [("exit", 7), ("halt", 9), ("return", 0), ("throw", 1)])
-@pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
+@pytest.mark.parametrize("event,how,code", [pytest.param(event, how, code, marks=() if event == "cpu" or how in ("exit", "halt") else pytest.mark.long)
+                                            for event in ("cpu", "ctimer", "wall") for how, code in (("exit", 7), ("halt", 9), ("return", 0), ("throw", 1))])
 def test_leaving(target, tmp_path, event, how, code):
     t, r = record(target, tmp_path, "Leave", 0.7, how, code, event=event, interval="5ms")
     assert t.proc.returncode == code
@@ -23,7 +23,7 @@ def test_leaving(target, tmp_path, event, how, code):
     assert mine[-1] - mine[0] > 300_000_000  # to the end, not to the last flush: it used 0.7 s of CPU time
 
 
-@pytest.mark.parametrize("event", ["cpu", "wall"])
+@pytest.mark.parametrize("event", [pytest.param("cpu", marks=pytest.mark.long), "wall"])
 def test_exit_does_not_wait_for_our_threads(target, tmp_path, event):
     """HotSpot waits 300 ms at exit for threads in native code: ours must be gone. The best against the best of those that nobody
     records, in turns, 20 at most: such a wait would be in all of them, what a busy machine takes is not."""
@@ -145,7 +145,7 @@ def test_fork_in_a_loop_makes_progress_and_children_are_not_sampled(target, tmp_
         assert not [s for s in r.cpu() if any("child_spin" in f for f in s.stack)]
 
 
-@pytest.mark.parametrize("event", ["ctimer", "itimer", "cpu"])
+@pytest.mark.parametrize("event", ["ctimer", pytest.param("itimer", marks=pytest.mark.long), "cpu"])
 def test_other_users_of_sigprof_are_served(target, tmp_path, event):
     out = tmp_path / "counts"
     more = {"capture": "signal"} if event == "cpu" else {}
@@ -157,7 +157,7 @@ def test_other_users_of_sigprof_are_served(target, tmp_path, event):
     assert len(r.cpu()) > 20
 
 
-@pytest.mark.parametrize("event", ["ctimer", "cpu", "wall"])
+@pytest.mark.parametrize("event", ["ctimer", pytest.param("cpu", marks=pytest.mark.long), "wall"])
 @pytest.mark.parametrize("neighbour", [False, True])
 def test_users_of_sigsegv_are_served(target, tmp_path, event, neighbour):
     """The JVM itself, and a neighbour who passes it on to the JVM."""
@@ -198,7 +198,7 @@ def test_a_handler_over_ours_that_calls_us(target, sparkprof, tmp_path):
     wait_until(lambda: int(out.read_text().split()[0]) > before > 0)
 
 
-@pytest.mark.parametrize("event", ["cpu", "ctimer", "wall"])
+@pytest.mark.parametrize("event", ["cpu", pytest.param("ctimer", marks=pytest.mark.long), "wall"])
 def test_xcheck_jni_is_silent(target, tmp_path, event):
     t, _ = record(target, tmp_path, "Churn", 1.5, jvm=["-Xcheck:jni"], event=event, interval="5ms")
     bare = target("Churn", 0.5, jvm=["-Xcheck:jni"], wait=False)
@@ -360,7 +360,7 @@ def test_flight_recorder_beside(target, tmp_path):
     assert theirs.stat().st_size > 0
 
 
-@pytest.mark.parametrize("event,more", [("ctimer", {}), ("itimer", {}), ("wall", {"capture": "signal"})])
+@pytest.mark.parametrize("event,more", [pytest.param("ctimer", {}, marks=pytest.mark.long), ("itimer", {}), ("wall", {"capture": "signal"})])
 def test_async_profiler_beside_is_named(target, tmp_path, event, more):
     file = tmp_path / "x.jfr"
     theirs = f"-agentpath:{parts.async_profiler()}=start,event=itimer,file={tmp_path}/theirs.jfr"
@@ -395,7 +395,7 @@ def test_ring_beside_async_profiler(target, tmp_path):
     assert (tmp_path / "theirs.jfr").stat().st_size > 0
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_nobody_writes_into_memory_the_host_has_freed(target, sparkprof, tmp_path, jdk):
     """Threads of the time before one recording end before the next: HotSpot must know."""
     said = tmp_path / "said"

@@ -2,7 +2,7 @@
 import collections
 
 import pytest
-from kit import chance, deny, recording, spinners
+from kit import chance, deny, jvm, recording, spinners
 from test_engines import record
 
 
@@ -14,7 +14,7 @@ def spans(r):
     return out
 
 
-@pytest.mark.parametrize("interval", ["10ms", "50ms"])
+@pytest.mark.parametrize("interval", [pytest.param("10ms", marks=pytest.mark.long), "50ms"])
 def test_shares_of_spinning_sleeping_and_waiting(target, tmp_path, interval):
     t, r = record(target, tmp_path, "Waits", 5, 3, event="wall", interval=interval)
     by = spans(r)
@@ -68,7 +68,7 @@ def test_blocked_stacks_are_whole(target, tmp_path, rules):
     stand_in_their_methods(r)
 
 
-@pytest.mark.parametrize("jdk", [11, 25])
+@pytest.mark.parametrize("jdk", jvm.every(11, 25))
 def test_threads_that_were_there_before(sparkprof, target, tmp_path, jdk):
     """Java's names, and whole stacks also where they begin at the frame that the JVM notes (an interpreted native method)."""
     t = target("Waits", 600, 0, jdk=jdk, jvm=["-Xint", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
@@ -86,7 +86,7 @@ def test_waits_for_the_disk_are_told(target, tmp_path):
     assert all(any(f.startswith("Disk.syncing ") for f in s.stack) for s in where)
 
 
-@pytest.mark.parametrize("capture", ["ring", "signal"])
+@pytest.mark.parametrize("capture", ["ring", pytest.param("signal", marks=pytest.mark.long)])
 def test_poll_is_not_interrupted(target, tmp_path, capture):
     out = tmp_path / "counts"
     lib = recording.native("strangers")

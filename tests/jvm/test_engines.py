@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from kit import chance, deny, parts, recording
+from kit import chance, deny, jvm, parts, recording
 from kit.traces import open_to_all
 
 ENGINES = {"ring": ("cpu", "ring"), "perf-signal": ("cpu", "signal"), "ctimer": ("ctimer", None), "itimer": ("itimer", None)}
@@ -42,7 +42,7 @@ def test_known_split_of_cpu(target, tmp_path, engine):
     assert r.counts()["unknown"] <= 0.01 * r.counts()["samples"] + 2
 
 
-@pytest.mark.parametrize("jdk", [11, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every(11, 21, 25))
 def test_other_jdks(target, tmp_path, jdk):
     t, r = record(target, tmp_path, "Split", 1.5, jdk=jdk, event="cpu", interval="1ms")
     assert t.proc.returncode == 0
@@ -52,7 +52,7 @@ def test_other_jdks(target, tmp_path, jdk):
     assert r.counts()["unknown"] <= 0.02 * r.counts()["samples"] + 2
 
 
-@pytest.mark.parametrize("gc", ["Serial", "Parallel", "Z", "Shenandoah"])
+@pytest.mark.parametrize("gc", [*(pytest.param(gc, marks=pytest.mark.long) for gc in ("Serial", "Parallel")), "Z", "Shenandoah"])
 def test_other_collectors(target, tmp_path, gc):
     t, r = record(target, tmp_path, "Unload", 2, event="cpu", interval="2ms", jvm=[f"-XX:+Use{gc}GC"])
     assert t.proc.returncode == 0
@@ -74,13 +74,13 @@ def test_stacks_of_code_that_is_deoptimised_all_the_time(target, tmp_path, jdk):
     assert r.counts()["unknown"] <= 0.005 * len(mine) + 2
 
 
-@pytest.mark.parametrize("capture", ["ring", "signal"])
+@pytest.mark.parametrize("capture", ["ring", pytest.param("signal", marks=pytest.mark.long)])
 def test_threads_that_find_no_descriptor_are_told_of(target, tmp_path, capture):
     _, r = record(target, tmp_path, "Waits", 2, 80, event="cpu", interval="5ms", capture=capture, wrap=["prlimit", "--nofile=256", "--"])
     assert [s for s in r.others["jdk.ActiveSetting"] if "too few descriptors for all its threads" in s]
 
 
-@pytest.mark.parametrize("event,interval", [("cpu", "500us"), ("wall", "10ms")])
+@pytest.mark.parametrize("event,interval", [("cpu", "500us"), pytest.param("wall", "10ms", marks=pytest.mark.long)])
 def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event, interval):
     _, r = record(target, tmp_path, "Split", 1.5, event=event, interval=interval, memory="2m")
     settings = [s for s in r.others["jdk.ActiveSetting"]]
@@ -118,7 +118,7 @@ def test_system_time_is_not_lost(target, tmp_path, user):
         assert chance.within(round(share * n), n, 0.5, slack=0.02)
 
 
-@pytest.mark.parametrize("capture", ["ring", "signal"])
+@pytest.mark.parametrize("capture", ["ring", pytest.param("signal", marks=pytest.mark.long)])
 def test_kernel_frames_where_allowed(target, tmp_path, capture):
     parts.needs_root("see the kernel's frames")
     _, r = record(target, tmp_path, "Syscalls", 1.5, event="cpu", interval="1ms", capture=capture)

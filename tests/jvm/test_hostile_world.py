@@ -87,7 +87,7 @@ class Embedded(jvm.Target):
         super().__init__("unused", wrap=[d / "embedder", libjvm, d / "classes", *options], user=user, cwd="/", jdk=jdk)
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 25])
+@pytest.mark.parametrize("jdk", jvm.every(11, 17, 25))
 def test_a_jvm_in_a_native_program(embedder, sparkprof, tmp_path, jdk):
     with Embedded(embedder, jdk, options=["-XX:+EnableDynamicAgentLoading"] if jdk > 17 else []) as t:
         for event in ("cpu", "wall"):

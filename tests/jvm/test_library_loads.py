@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from kit import parts, recording
+from kit import jvm, parts, recording
 from kit.traces import wait_until
 from test_nativemem import bytes_below, entries_of_ours
 
@@ -29,7 +29,7 @@ def record(sparkprof, t, file, *lines):
     assert entries_of_ours(t) == 0
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_the_first_call_of_a_library_is_seen(sparkprof, target, tmp_path, jdk):
     t = target("Mallocs", jdk=jdk, jvm=["-Xcheck:jni", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"])
     record(sparkprof, t, tmp_path / "x.jfr", f"loaduse {recording.native('mallocs')}")

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from kit import parts, peers, recording, spark
+from kit import jvm, parts, peers, recording, spark
 from kit.traces import wait_until
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
@@ -54,7 +54,7 @@ def check(us, truth, what=None):
     assert 0.9 * least <= us <= 1.001 * most, (us, truth, what)
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_every_kind_of_lock_with_its_class_and_time(sparkprof, target, tmp_path, jdk):
     t = target("Locks", jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
     before = t.stderr()

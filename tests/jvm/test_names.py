@@ -52,7 +52,7 @@ def bad_ui(fault):
     server.server_close()
 
 
-@pytest.mark.parametrize("fault", ["silent", "401", "404", "500", "garbage", "gzip", "long", "redirect", "trickle"])
+@pytest.mark.parametrize("fault", ["silent", "401", "garbage", "long", "trickle", *(pytest.param(f, marks=pytest.mark.long) for f in ("404", "500", "gzip", "redirect"))])
 def test_a_ui_of_no_use_does_no_harm(target, sparkprof, tmp_path, fault):
     """Nothing is named, the end does not wait for it, and it is said."""
     with bad_ui(fault) as (url, asked):

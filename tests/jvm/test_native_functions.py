@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from kit import deny, parts
+from kit import deny, jvm, parts
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 
@@ -30,7 +30,7 @@ def leaves(found, frame):
     return {s.rpartition(";")[2] for s in found if frame in s.split(";")}, sum(n for s, n in found.items() if frame in s.split(";"))
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_each_call_counts(sparkprof, target, tmp_path, jdk):
     """Also in threads that start meanwhile, and of a function that libjvm does not export."""
     t = target("NativeCalls", jdk=jdk, jvm=["-XX:+UseG1GC", "-Xms256m", "-Xmx256m", "-XX:G1HeapRegionSize=1m", *QUIET])

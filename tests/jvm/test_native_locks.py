@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from kit import parts, peers, recording
+from kit import jvm, parts, peers, recording
 from test_nativemem import entries_of_ours, sealed_pages
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
@@ -39,7 +39,7 @@ def record(sparkprof, t, file, *lines, options=("-e", "nativelock", "-i", "0")):
     return {k: (int(most), int(least)) for k, most, least in re.findall(r"^(\w+) (\d+) (-?\d+)$", t.stdout(), re.M)}
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_every_kind_with_its_time_and_who_held_it(sparkprof, target, tmp_path, lib, jdk):
     t = target("NativeLocks", lib, jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
     before = t.stderr()

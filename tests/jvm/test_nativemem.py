@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from kit import chance, parts, peers, recording
+from kit import chance, jvm, parts, peers, recording
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 
@@ -40,7 +40,7 @@ def thinned(sparkprof, file):
     return "nativemem: more than 5000 samples a second" in " ".join(sparkprof("report", file).stdout.split())
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_every_call_sums_up_exactly(sparkprof, target, tmp_path, lib, jdk):
     t = target("Mallocs", lib, jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
     before = t.stderr()

@@ -21,7 +21,7 @@ def is_ours(frame):
 
 
 @pytest.mark.parametrize("capture", ["ring", "signal"])
-@pytest.mark.parametrize("jdk,mode", [(17, "-Xmixed"), (25, "-Xmixed"), (17, "-Xint")])
+@pytest.mark.parametrize("jdk,mode", [(17, "-Xmixed"), (25, "-Xmixed"), pytest.param(17, "-Xint", marks=pytest.mark.long)])
 def test_java_callers_of_code_without_tables(target, sparkprof, tmp_path, capture, jdk, mode):
     parts.needs_perf()
     file = tmp_path / "x.jfr"

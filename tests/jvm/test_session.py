@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from kit import parts, recording
+from kit import jvm, parts, recording
 from kit.parts import SPARKPROF
 from kit.traces import droppings, mapped, our_threads, wait_until
 
@@ -42,7 +42,7 @@ def collect(t, out, *more):
     return p
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_collect_leaves_a_recording_and_nothing_else(target, sparkprof, tmp_path, jdk):
     t = target("Idle", jdk=jdk, jvm=["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else [])
     out = tmp_path / "x.jfr"
@@ -245,7 +245,7 @@ def test_launchers_killed_in_mid_conversation(target, sparkprof):
     assert t.stdout() == "ready\n"
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 25])
+@pytest.mark.parametrize("jdk", jvm.every(11, 17, 25))
 def test_a_jvm_that_is_still_starting_is_waited_for(target, tmp_path, jdk):
     """It can be attached to before others may have its tool interface: as an executor that its node has no core for."""
     held = tmp_path / "held"

@@ -3,7 +3,7 @@ import collections
 import re
 
 import pytest
-from kit import peers, recording
+from kit import jvm, peers, recording
 
 # By method of Stubs.java: what its routine is called. Those of ALWAYS are on each CPU that these JDKs run on and that tests meet;
 # the others depend on both.
@@ -32,7 +32,7 @@ def routines(found):
     return {m: {name for name in found[m] if re.fullmatch(ROUTINES[m], name)} for m in ROUTINES}
 
 
-@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+@pytest.mark.parametrize("jdk", jvm.every())
 def test_generated_routines_have_their_names(target, tmp_path, jdk):
     file = tmp_path / "x.jfr"
     t = target("Stubs", 2, jdk=jdk, jvm=[recording.option(file, interval="1ms")], wait=False)

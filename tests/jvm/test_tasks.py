@@ -49,7 +49,7 @@ def misnamed(r):
     return inside, wrong
 
 
-@pytest.mark.parametrize("jdk,names", [(11, ""), (17, ""), (21, "idle"), (25, ""), (25, "idle")])
+@pytest.mark.parametrize("jdk,names", [(17, ""), (25, "idle"), *(pytest.param(*p, marks=pytest.mark.long) for p in ((11, ""), (21, "idle"), (25, "")))])
 def test_every_sample_has_the_name_of_its_moment(target, tmp_path, jdk, names):
     t, r = record(target, tmp_path / "x.jfr", 200, 6, names, jdk=jdk)
     inside, wrong = misnamed(r)

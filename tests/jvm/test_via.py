@@ -58,7 +58,7 @@ def test_ps_is_one_table_of_all_hosts(hosts, executors):
     nothing_left(hosts)
 
 
-@pytest.mark.parametrize("word,expected", [(APP, "012"), ("executor:1", "1")])
+@pytest.mark.parametrize("word,expected", [(APP, "012"), pytest.param("executor:1", "1", marks=pytest.mark.long)])
 def test_one_report_of_all_that_are_meant(hosts, executors, tmp_path, word, expected):
     def all_seen():
         """On a busy machine one may not have run in two seconds."""
@@ -98,7 +98,7 @@ def test_a_host_that_is_not_there_does_not_fail_the_rest(hosts, executors, tmp_p
     assert r.returncode == 3 and not (tmp_path / "y.txt").exists(), r
 
 
-@pytest.mark.parametrize("word", ["executor:7", "app-1", "com.acme.Nobody"])
+@pytest.mark.parametrize("word", ["executor:7", *(pytest.param(w, marks=pytest.mark.long) for w in ("app-1", "com.acme.Nobody"))])
 def test_what_is_nowhere(hosts, executors, word):
     r = hosts.sparkprof("collect", "-d", "1", "-f", "/nonexistent/x.txt", word)
     assert r.returncode == 3 and r.stderr.startswith("sparkprof: no JVM on the hosts that answered is") and r.stderr.count("\n") == 1, r

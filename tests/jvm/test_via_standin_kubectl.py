@@ -1,4 +1,5 @@
-"""--via kubectl with a program that stands in for kubectl, and podman's containers for pods. With a real Kubernetes: tests/k8s."""
+"""--via kubectl with a program that stands in for kubectl, and podman's containers for pods. With a real Kubernetes: tests/k8s;
+what is asked there as well is long here."""
 import json
 import os
 import pathlib
@@ -87,6 +88,7 @@ def executed(world):
     return sorted(c[c.index("--") - 1] for c in world.calls() if "exec" in c)
 
 
+@pytest.mark.long
 def test_ps_is_one_table_of_all_pods(world):
     r = world.sparkprof("ps")
     assert r.returncode == 0, r.stderr
@@ -95,7 +97,7 @@ def test_ps_is_one_table_of_all_pods(world):
 
 
 @pytest.mark.parametrize("word,pods", [
-    ("spark-7f3", "12"), ("executor:2", "2"),
+    ("executor:2", "2"), pytest.param("spark-7f3", "12", marks=pytest.mark.long),
     pytest.param(NIGHTLY, "12", marks=pytest.mark.long), pytest.param("spark-7f3/2", "2", marks=pytest.mark.long),
 ])
 def test_the_pods_that_are_meant_and_no_others_are_entered(world, tmp_path, word, pods):
@@ -105,6 +107,7 @@ def test_the_pods_that_are_meant_and_no_others_are_entered(world, tmp_path, word
     assert [p.name for p in tmp_path.iterdir()] == ["x.jfr"]
 
 
+@pytest.mark.long
 def test_the_report_tells_executors_apart(world, tmp_path):
     def all_seen():
         """On a busy machine one may not have run in two seconds."""
@@ -115,6 +118,7 @@ def test_the_report_tells_executors_apart(world, tmp_path):
     wait_until(all_seen, 200)
 
 
+@pytest.mark.long
 def test_the_container_of_sparks_is_named(world):
     assert world.sparkprof("status", "executors").returncode == 0
     named = {c[c.index("--") - 1]: [w for w in c if w.startswith("--container=")] for c in world.calls() if "exec" in c}
@@ -124,6 +128,7 @@ def test_the_container_of_sparks_is_named(world):
     assert any("--container=mine" in c for c in world.calls())
 
 
+@pytest.mark.long
 def test_stack_of_one_executor_without_a_shell_in_its_pod(world):
     def in_a_task():
         """Between two of them there is none."""
@@ -144,11 +149,13 @@ def test_start_dump_and_stop(world, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dump.txt", "stop.txt"]
 
 
+@pytest.mark.long
 def test_list_of_one_executor(world):
     r = world.sparkprof("list", "--json", "spark-7f3/1")
     assert r.returncode == 0 and {"wall", "cpu"} <= {e["event"] for e in json.loads(r.stdout)}, r
 
 
+@pytest.mark.long
 def test_executors_are_chosen_by_number_and_by_lot(world, tmp_path):
     for chosen, pods in (("2", ["nightly-exec-2"]), ("0-1", ["nightly-exec-1"]), ("1,2", ["nightly-exec-1", "nightly-exec-2"])):
         world.write()
@@ -159,6 +166,7 @@ def test_executors_are_chosen_by_number_and_by_lot(world, tmp_path):
     assert len(executed(world)) == 1
 
 
+@pytest.mark.long
 def test_pods_that_do_not_run_are_left_out(world):
     world.write([{"row": row("nightly-exec-3", NIGHTLY, 3, phase="Pending")}, {"row": row("nightly-exec-4", NIGHTLY, 4, deleted="2026-11-19T00:00:00Z")},
                  {"row": row("nightly-exec-5", NIGHTLY, 5, phase="Failed")}])
@@ -179,7 +187,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", [pytest.param(f, marks=() if f in ("no shell", "no permission to exec") else pytest.mark.long) for f in FAULTS])
+@pytest.mark.parametrize("fault", [pytest.param(f, marks=() if f == "no permission to exec" else pytest.mark.long) for f in FAULTS])
 def test_what_kubectl_says_of_one_pod_does_not_fail_the_rest(world, fault):
     says, advice = FAULTS[fault]
     world.write([{"row": row("gone", NIGHTLY, 9), "says": says}])

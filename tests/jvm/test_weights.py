@@ -74,7 +74,8 @@ def check(sparkprof, t, tmp_path, engine, interval, seconds, wait=280):
     assert abs(got + lost * each - truth) <= bound, f"{got / truth:.3f} of the CPU time, {lost} lost"
 
 
-@pytest.mark.parametrize("engine,interval", [(e, i) for e in ENGINES for i in ("100us", "10ms") if i != "100us" or e in ("ctimer", "itimer", "wall")])
+@pytest.mark.parametrize("engine,interval", [pytest.param(e, i, marks=pytest.mark.long if i == "100us" else ()) for e in ENGINES for i in ("100us", "10ms")
+                                             if i != "100us" or e in ("ctimer", "itimer", "wall")])
 def test_what_is_shown_is_what_was_used(sparkprof, burner, tmp_path, engine, interval):
     """Not perf's events at 100 us: on a busy machine the kernel drops some of them unseen. In test_two_thousand_samples they are."""
     check(sparkprof, burner, tmp_path, engine, interval, 2)

@@ -5,9 +5,16 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from . import parts
 
 TARGETS = parts.ROOT / "tests/jvm/targets"
+
+
+def every(*jdks, short=(17, 25)):
+    """For parametrize: of these JDKs, or of all, those that are not @short only in the long run."""
+    return [n if n in short else pytest.param(n, marks=pytest.mark.long) for n in jdks or (11, 17, 21, 25)]
 
 
 def compiled():

@@ -28,7 +28,7 @@ def schedstat(pid):
     return [int(x) for x in pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()]
 
 
-@pytest.mark.parametrize("interval", [10, 50])
+@pytest.mark.parametrize("interval", [10, pytest.param(50, marks=pytest.mark.long)])
 def test_who_has_no_core_does_not_run(sparkprof, tmp_path, interval):
     """Three that want one core: how long it ran and how long it waited is told as the kernel has it."""
     with contextlib.ExitStack() as stack:

@@ -221,7 +221,10 @@ FLIPS = [("flip.py", name, how) for name in ("3.8", "3.10", "3.11", "3.12", "3.1
 FLIPS += [("flip_hidden.py", name, []) for name in ("3.11", "3.13") if name in PYTHONS]
 
 
-@pytest.mark.parametrize("script,name,how", FLIPS)
+QUICK = [("flip.py", "3.11", []), ("flip.py", "3.13", ["--blocking"]), ("flip_hidden.py", "3.13", [])]
+
+
+@pytest.mark.parametrize("script,name,how", [pytest.param(*f, marks=() if f in QUICK else pytest.mark.long) for f in FLIPS])
 def test_no_stack_that_never_was(sparkprof, tmp_path, script, name, how):
     """A million calls a second: it goes round in the time that a copy takes, so that frames which calls left behind look
     alike in every copy."""

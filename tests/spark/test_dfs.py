@@ -158,7 +158,8 @@ def test_a_dump_has_all_that_is_still_here_and_says_what_is_not(target, sparkpro
     assert "damaged" not in sparkprof("report", dump).stderr
 
 
-@pytest.mark.parametrize("append", [pytest.param(True, marks=pytest.mark.long), False])
+@pytest.mark.parametrize("append", [True, False])
+@pytest.mark.long
 def test_turns_of_a_recording_in_the_cluster(target, tmp_path, append):
     """loop= begins another file there; %n{MAX} keeps so many of them, and takes its names again."""
     files, cwd = tmp_path / "cluster", tmp_path / "cwd"

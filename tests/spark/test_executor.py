@@ -14,7 +14,6 @@ from kit.parts import SPARKPROF
 from kit.traces import wait_until
 
 USER = pwd.getpwnam("nobody").pw_uid  # Hadoop wants a user with a name
-ENGINES = ["cpu", "itimer", "wall"]
 HALF = 20_000_000, 8, 0.5  # half of the time: tests beside this one want cores, too
 
 
@@ -100,7 +99,7 @@ def test_status_and_list_by_role(place):
     assert place.executor() == pid
 
 
-@pytest.mark.parametrize("event", ENGINES)
+@pytest.mark.parametrize("event", [pytest.param("itimer", marks=pytest.mark.long), "cpu", "wall"])
 def test_profile_of_a_working_executor(place, event, tmp_path):
     """One recording by its standard output, and what report makes of it."""
     pid = place.executor()
@@ -127,7 +126,7 @@ def test_profile_of_a_working_executor(place, event, tmp_path):
     assert place.executor() == pid
 
 
-@pytest.mark.parametrize("ext", ["jfr", "collapsed", "txt"])
+@pytest.mark.parametrize("ext", ["jfr", pytest.param("collapsed", marks=pytest.mark.long), "txt"])
 def test_written_where_it_was_asked_for(place, ext):
     """Into a file, by the launcher itself: -f x.jfr, x.collapsed, x.txt."""
     script = f'"$@" -e wall -d 1 -f /tmp/spx-$$.{ext} {place.target} >&2 && cat /tmp/spx-$$.{ext} && rm /tmp/spx-$$.{ext}'

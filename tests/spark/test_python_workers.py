@@ -12,6 +12,7 @@ from kit import browser, deny, parts, python, recording, spark
 from kit.parts import SPARKPROF
 
 
+pytestmark = pytest.mark.long  # Sparks of their own; test_stack.py asks whose task workers work on, too
 JOINED = re.compile(r"ReaderIterator\S*;.*\[python worker\];")
 
 
@@ -105,9 +106,9 @@ class Run:
 
 @pytest.fixture(scope="module", params=[
     pytest.param(("3.5.7", {"spark.python.daemon.module": "own_daemon"}), id="3.5.7-own-daemon"),
-    pytest.param(("4.3.0", {"spark.python.worker.reuse": "false"}), id="4.3.0-no-reuse", marks=pytest.mark.long),
-    pytest.param(("4.3.0", {"spark.python.unix.domain.socket.enabled": "true"}), id="4.3.0-unix-sockets", marks=pytest.mark.long),
-    pytest.param(("4.3.0", {"spark.python.use.daemon": "false"}), id="4.3.0-no-daemon", marks=pytest.mark.long)])
+    pytest.param(("4.3.0", {"spark.python.worker.reuse": "false"}), id="4.3.0-no-reuse"),
+    pytest.param(("4.3.0", {"spark.python.unix.domain.socket.enabled": "true"}), id="4.3.0-unix-sockets"),
+    pytest.param(("4.3.0", {"spark.python.use.daemon": "false"}), id="4.3.0-no-daemon")])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
         return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
@@ -272,7 +273,6 @@ def test_samples_outside_of_tasks_are_counted_apart(run, sparkprof):
     assert abs(everything - shown - outside) <= 1 and "outside" not in out.stderr, (run.said, out.stderr)
 
 
-@pytest.mark.long
 def test_the_story_of_a_slow_pandas_udf(sparkprof, tmp_path):
     """As README tells it: most of what workers do is making a pattern, below the function that does so."""
     out = tmp_path / "o.collapsed"

@@ -8,6 +8,9 @@ from kit import recording, spark
 from kit.traces import wait_until
 
 
+pytestmark = pytest.mark.long  # Sparks of their own; test_yarn.py asks who is who, too
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return tmp_path_factory.mktemp("places") / "a b \u00fcml\u00e4ut"
@@ -59,7 +62,6 @@ def test_spark_comes_first(sparkprof, spark_app, target):
     assert any(f" executor  {spark_app.executor_id(p)} " in line for p in spark_app.executors() for line in lines)
 
 
-@pytest.mark.long
 def test_local_mode_driver(sparkprof, local_app):
     j = next(j for j in listed(sparkprof) if j["pid"] == local_app.driver)
     assert (j["role"], j["app_name"], j["spark_version"], j["jdk"]) == ("driver", 'räum auf "x"', "4.3.0", 25)

@@ -13,7 +13,7 @@ import pytest
 from kit import browser, parts, python, spark, stages, yarn
 from kit.parts import SPARKPROF
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # a Spark of its own; test_troubles.py asks for a straggler, too
 CORE, PYTHON = "waits for a core", ("Python CPU", "Python serialisation", "Python blocked", "Python waits for JVM")
 
 
@@ -184,7 +184,6 @@ def test_run_time_is_what_spark_calls_so(run):
     assert truth - whole * 0.15 < row["run_ns"] < truth + 400e6 + whole * 0.08, (row, truth)
 
 
-@pytest.mark.long  # the reader of the workers needs a core: beside other files of tests it may miss most of a second
 def test_a_task_of_pyspark_has_its_time_once(run):
     once, both = ({r["stage"]: r for r in run.table("udf", *o)} for o in ([], ["--python-both"]))
     stage = max(once, key=lambda s: sum(once[s]["time"].get(k, 0) for k in PYTHON))
