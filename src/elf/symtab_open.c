@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/rootfs.h"
-#include "elf/read.h"
+#include "elf/symtab_read.h"
 #include "elf/symtab_table.h"
 
 #define AUTO_ELF __attribute__((cleanup(sp_elf_done)))

@@ -1,6 +1,6 @@
-/* Reading one ELF file with libelf, distrusting it: see read.h. libelf is used with plain reads,
- * not mapped: a file that shrinks while it is read gives an error, not SIGBUS. */
-#include "elf/read.h"
+/* Reading one ELF file with libelf, distrusting it: see symtab_read.h. libelf is used with plain
+ * reads, not mapped: a file that shrinks while it is read gives an error, not SIGBUS. */
+#include "elf/symtab_read.h"
 
 #include <elf.h>
 #include <errno.h>

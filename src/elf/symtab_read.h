@@ -1,7 +1,7 @@
 /* Inside of src/elf: one ELF file or image read with libelf. Everything in it is taken as damaged
  * or hostile until checked: offsets, sizes, counts and links. */
-#ifndef SP_ELF_READ_H
-#define SP_ELF_READ_H
+#ifndef SP_ELF_SYMTAB_READ_H
+#define SP_ELF_SYMTAB_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
