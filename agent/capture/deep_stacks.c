@@ -2,6 +2,7 @@
 #include "deep_stacks.h"
 
 #include "base/clock.h"
+#include "options/memory_shares.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static bool install(struct sp_deep_stacks *d, struct sp_capture *c)
 	if (d->installed || d->refused)
 		return d->installed;
 	if (!c->ring->base)
-		c->memory = c->args->memory / 6;
+		c->memory = c->args->memory / SP_SHARE_DEEP;
 	d->installed = sp_engine_signal_install(SP_SIG_PERF, c, &why) == 0;
 	d->refused = !d->installed;
 	if (d->refused) {

@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "perf_chain.h"
 #include "perf_event.h"
+#include "options/memory_shares.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static int start(struct sp_capture *c, struct sp_err *err)
 		p->attr.disabled = 1;
 		p->attr.wakeup_events = 1;
 		sp_chains_attr(&p->attr);
-		sp_chains_init(&p->chains, c->memory / 8); /* what is left of --memory */
+		sp_chains_init(&p->chains, c->args->memory / SP_SHARE_CHAINS);
 		p->budget = sp_engine_fd_budget();
 		r = try_open(c, p, err);
 	}

@@ -11,6 +11,7 @@
 #include "hooks/nativemem.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
+#include "options/memory_shares.h"
 #include "output/segments.h"
 #include "sig/hook_capture.h"
 
@@ -47,16 +48,17 @@ static bool sees_kernel(const struct sp_args *a)
 static int open_all(struct sp_collector *c, struct sp_err *err)
 {
 	const struct sp_args *a = c->capture->args;
-	int r = sp_dict_new(&c->dict, a->memory / 4);
+	int r = sp_dict_new(&c->dict, a->memory / SP_SHARE_DICT);
 
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for the dictionary");
-	r = sp_sample_stack_new(&c->stacks, c->capture, c->dict, a->memory / 4, err);
+	r = sp_sample_stack_new(&c->stacks, c->capture, c->dict, a->memory / SP_SHARE_STACKS, err);
 	if (r < 0)
 		return r;
 	c->intern = sp_sample_stack_intern(c->stacks);
 	sp_intern_on_module(c->intern, module_seen, c);
-	r = c->input->pieces ? sp_intern_ask_files(c->intern, sees_kernel(a) ? a->memory / 3 : 0)
+	r = c->input->pieces ? sp_intern_ask_files(c->intern,
+				       sees_kernel(a) ? a->memory / SP_SHARE_KERNEL_NAMES : 0)
 			     : 0;
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for names from files");
@@ -324,8 +326,8 @@ static int open_record(struct sp_collector *c, const struct sp_engine *engine, u
 	const struct sp_args *a = c->capture->args;
 	struct sp_counts none = {0};
 	int r = sp_event_writer_open(&c->record, a, c->out_fd, c->dict, engine->name,
-		c->capture->interval_ns, c->input->notes, &c->input->properties, a->memory / 8,
-		err);
+		c->capture->interval_ns, c->input->notes, &c->input->properties,
+		a->memory / SP_SHARE_EVENTS, err);
 
 	if (r == 0)
 		sp_collector_identify(c);

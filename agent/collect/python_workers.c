@@ -7,6 +7,7 @@
 #include "capture/perf_fd_inbox.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
+#include "options/memory_shares.h"
 #include "pysample/driver_python.h"
 #include "pysample/py_processes.h"
 
@@ -19,12 +20,10 @@
 #include <unistd.h>
 
 enum {
-	BYTES_EACH = 8192,   /* of a process, without what is known of its code */
-	SEARCHES = 60,	     /* seconds in which a driver's application is looked for */
-	CODE_SHARE = 4,	     /* parts of --memory: for what is known of code */
-	PROCESSES_SHARE = 8, /* for processes */
-	CALM = 16,	     /* looks that find nothing that has run, until they become rarer, */
-	CALM_NS = 40000000,  /* to this */
+	BYTES_EACH = 8192,  /* of a process, without what is known of its code */
+	SEARCHES = 60,	    /* seconds in which a driver's application is looked for */
+	CALM = 16,	    /* looks that find nothing that has run, until they become rarer, */
+	CALM_NS = 40000000, /* to this */
 };
 static const uint64_t second_ns = 1000000000;
 
@@ -174,9 +173,9 @@ static int open_processes(struct sp_python_workers *p, const struct sp_capture *
 	const struct sp_args *a = capture->args;
 	struct sp_pyprocesses_cfg c = {.root = getpid(),
 		.beside = true,
-		.max = a->memory / PROCESSES_SHARE / BYTES_EACH,
+		.max = a->memory / SP_SHARE_PYTHON_PROCESSES / BYTES_EACH,
 		.no_call = sp_filtered(),
-		.codes = a->memory / CODE_SHARE,
+		.codes = a->memory / SP_SHARE_PYTHON_CODE,
 		.ask = p->launcher && p->launcher->refused ? tell_refused : NULL,
 		.tasks = task_threads,
 		.ctx = p};

@@ -4,6 +4,7 @@
 #include "base/cgroup.h"
 #include "base/units.h"
 #include "host/address_room.h"
+#include "options/memory_shares.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +23,10 @@ uint64_t sp_memory_budget_left(void)
  */
 static uint64_t addresses(const struct sp_args *args)
 {
-	uint64_t python =
-		strcmp(args->python, "off") == 0 ? 0 : (4ull << 20) + args->memory / 8 * 3;
+	uint64_t python = strcmp(args->python, "off") == 0
+				  ? 0
+				  : (4ull << 20) + args->memory / SP_SHARE_PYTHON_CODE +
+					    args->memory / SP_SHARE_PYTHON_PROCESSES;
 
 	return (104ull << 20) + 2 * args->memory + python;
 }

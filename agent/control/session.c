@@ -10,6 +10,7 @@
 #include "hooks/method_calls.h"
 #include "host/own_memory.h"
 #include "memory_budget.h"
+#include "options/memory_shares.h"
 #include "output/remote_upload.h"
 #include "output/report_writer.h"
 #include "output/segments.h"
@@ -279,7 +280,7 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 	}
 	r = sp_memory_budget_apply(&s->args, say_and_note, s, err);
 	if (r == 0) {
-		s->capture.memory = s->args.memory / 3;
+		s->capture.memory = s->args.memory / SP_SHARE_RINGS;
 		sp_own_memory_open();
 		s->debug_was_off = sp_vm_statics_debug_on();
 		r = start_parts(s, vm, out_fd, err);

@@ -6,6 +6,7 @@
 #include "method_calls.h"
 #include "native_locks.h"
 #include "nativemem.h"
+#include "options/memory_shares.h"
 #include "sig/hook_capture.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ int sp_hooks_prepare(struct sp_capture *c, struct sp_live_objects **ret_live, st
 	if (strcmp(c->args->capture, "ring") == 0)
 		c->memory /= 2;
 	r = sp_engine_ring(c, err);
-	if (r == 0 && c->args->live && (r = sp_live_objects_new(ret_live, c->args->memory / 8)) < 0)
+	if (r == 0 && c->args->live &&
+		(r = sp_live_objects_new(ret_live, c->args->memory / SP_SHARE_LIVE)) < 0)
 		return sp_err_set(err, r, "out of memory for live objects");
 	return r;
 }
