@@ -1,5 +1,5 @@
 /* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
- * What it serves (probe, recording) lives in probe.c, recording_owner.c. */
+ * What it serves (probe, recording) lives in src/probe/probe.c, recording_owner.c. */
 #include "control.h"
 #include "base/build_id.h"
 #include "base/cleanup.h"
