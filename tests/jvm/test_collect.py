@@ -27,7 +27,7 @@ def left_behind(t):
     return threads + fds
 
 
-def eventually(what, seconds=100):
+def eventually(what, seconds=300):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end

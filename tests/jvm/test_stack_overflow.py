@@ -28,7 +28,7 @@ def test_lives_through_25_recordings_of_each_kind(target, sparkprof, tmp_path):
         list(pool.map(both_kinds, targets))
     for t in targets:
         before = t.stdout().count("rounds")
-        wait_until(lambda: t.stdout().count("rounds") > before, 60)
+        wait_until(lambda: t.stdout().count("rounds") > before)
         wait_until(lambda: not our_threads(t))
 
 

@@ -58,7 +58,7 @@ class Boxed:
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def _wait_ready(self):
-        self.wait_for(lambda: any(line.split()[:1] == ["ready"] for line in self.stdout().splitlines()), timeout=180)
+        self.wait_for(lambda: any(line.split()[:1] == ["ready"] for line in self.stdout().splitlines()), timeout=500)
 
     def wait_for(self, happened, timeout=180):
         end = time.monotonic() + timeout

@@ -59,7 +59,7 @@ class Target:
     def stderr(self):
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
-    def wait_for(self, text, timeout=120):
+    def wait_for(self, text, timeout=300):
         end = time.monotonic() + timeout
         while text not in self.stdout():
             if self.proc.poll() is not None or time.monotonic() > end:

@@ -114,7 +114,7 @@ class Process:
             command = [*python, str(script), *args]
         self.proc = subprocess.Popen(command, stdout=self.out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd)
         self.pid = self.proc.pid
-        end = time.monotonic() + 100
+        end = time.monotonic() + 300
         while b"ready" not in self.stdout():
             assert self.proc.poll() is None and time.monotonic() < end, self.stdout()
             time.sleep(0.01)

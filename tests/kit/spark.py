@@ -144,7 +144,7 @@ class App:
     that executes what follows it, as slow_network() is one."""
 
     def __init__(self, master="local-cluster[1,2,1024]", job="busy.py", args=(), name="sparkprof test", conf=None,
-                 jdk=17, version="4.3.0", env=None, timeout=280, jvm="", user=None, within=()):
+                 jdk=17, version="4.3.0", env=None, timeout=500, jvm="", user=None, within=()):
         if user:
             parts.needs_other_users("start Spark as another user")
         venv = parts.pyspark(version)

@@ -52,7 +52,7 @@ def open_to_all(path):
             p.chmod(p.stat().st_mode | 0o005)
 
 
-def wait_until(what, seconds=100):
+def wait_until(what, seconds=300):
     """What @what gives once it is something."""
     end = time.monotonic() + seconds
     while not (got := what()):

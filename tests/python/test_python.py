@@ -28,7 +28,7 @@ def stacks(text):
 
 def look(sparkprof, pid):
     """What `stack` prints once both threads stand where they will stay."""
-    end = time.monotonic() + 100
+    end = time.monotonic() + 300
     while True:
         out = sparkprof("stack", pid)
         assert out.returncode == 0, out.stderr

@@ -22,7 +22,7 @@ class Run:
         self.local = local = master.startswith("local[")
         conf = self.log.conf(**{"spark.eventLog.rolling.enabled": str(local).lower()}, **({"spark.driver.extraJavaOptions": self.log.jvm(), "spark.ui.enabled": "true"} if local else {}))
         with spark.App(job="fair.py", args=(60_000, 1, *args), version=version, jdk=jdk, conf=conf, jvm="" if local else self.log.jvm(),
-                       master=master, timeout=300) as app:
+                       master=master, timeout=500) as app:
             self.id = app.id
             pid = app.driver if local else app.executors()[0]
             r = sparkprof("start", "--attach-timeout=60s", "-e", event, "-i", "2ms" if event != "wall" else "10ms", "-f", self.file, pid)

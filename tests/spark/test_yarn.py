@@ -26,7 +26,7 @@ def app(hadoop):
     """The library goes to executors as a file of the application, and so do the words that are of this one."""
     conf = {"spark.driver.extraJavaOptions": f"-agentpath:{recording.AGENT}={WORDS},{FILE}",
             "spark.yarn.dist.files": recording.AGENT}
-    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={FILE}", args=(20_000_000, 8, 0.5), timeout=280) as a:
+    with hadoop.app(name="words of YARN", conf=conf, jvm=f"-agentpath:./{recording.AGENT.name}={FILE}", args=(20_000_000, 8, 0.5), timeout=500) as a:
         yield a
 
 
