@@ -430,62 +430,6 @@ static void hostile(struct corpus *c, const char *name)
 	}
 }
 
-/* Memory of which zeroes are kept until they are forgotten: from before its class was loaded. */
-struct kept {
-	const struct sp_mem *mem;
-	bool old;
-};
-
-static int kept_read(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	const struct kept *k = ctx;
-
-	if (!k->old)
-		return sp_mem_read(k->mem, addr, buf, len);
-	memset(buf, 0, len);
-	return 0;
-}
-
-static void kept_forget(void *ctx)
-{
-	((struct kept *)ctx)->old = false;
-}
-
-static void came_meanwhile(struct corpus *c, const char *name)
-{
-	static struct sp_frame frames[DEPTH];
-	struct kept k = {.mem = &c->mem};
-	struct sp_mem mem = {.read = kept_read, .ctx = &k, .forget = kept_forget};
-	struct world w = world_open(c, &mem);
-
-	for (uint32_t i = 0; i < c->case_count && w.names; i++) {
-		struct sp_unwind_result r;
-		struct sp_name *first, *again;
-
-		sp_unwind(w.u, &c->cases[i].snap, frames, DEPTH, &r);
-		for (uint32_t n = 0; n < r.count; n++) {
-			sp_method_names_batch(w.names, true);
-			if (sp_method_names_get(w.names, &frames[n], &first) < 0)
-				continue;
-			sp_method_names_batch(w.names, true);
-			k.old = true; /* one that was known */
-			cr_assert_eq(
-				sp_method_names_get(w.names, &frames[n], &again), 0, "%s", name);
-			sp_method_names_free(w.names);
-			cr_assert_eq(sp_method_names_new(&w.names, &mem, w.hotspot, 0), 0);
-			k.old = true; /* and one that was not */
-			cr_assert_eq(
-				sp_method_names_get(w.names, &frames[n], &again), 0, "%s", name);
-		}
-	}
-	world_close(&w);
-}
-
-Test(unwind, names_of_classes_that_came_while_memory_was_kept)
-{
-	each_corpus(came_meanwhile);
-}
-
 Test(unwind, damaged_memory_ends_without_harm)
 {
 	each_corpus(hostile);
