@@ -61,16 +61,16 @@ def test_other_collectors(target, tmp_path, gc):
     assert r.counts()["unknown"] <= 0.05 * r.counts()["samples"] + 2
 
 
-@pytest.mark.alone  # beside other busy programs up to half a percent of such stacks have frames without a name
 @pytest.mark.parametrize("jdk", [17, 25])
 def test_stacks_of_code_that_is_deoptimised_all_the_time(target, tmp_path, jdk):
     _, r = record(target, tmp_path, "Deopt", 4, jdk=jdk, event="cpu", interval="300us", capture="signal")
     mine = [s for s in r.cpu() if s.thread == "main"]
     assert len(mine) > 500
-    # What deoptimisation lays out has no method until it is filled in. Nothing else may be unknown.
-    bad = [s.stack for s in mine for i, f in enumerate(s.stack)
-           if "[unknown]" in f and not any(b in "".join(s.stack[:i]) for b in ("DeoptimizationBlob", "UncommonTrapBlob"))]
-    assert len(bad) <= 0.002 * len(mine), bad
+    # What deoptimisation lays out has no method until it is filled in. Else only code is unknown that was just being made or moved:
+    # one stack in 105,000 was, also beside busy programs. Whole drains of them, ten stacks and more each time, were once.
+    bad = [s.stack for s in mine if any("[unknown]" in f and not any(b in "".join(s.stack[:i]) for b in ("DeoptimizationBlob", "UncommonTrapBlob"))
+                                        for i, f in enumerate(s.stack))]
+    assert chance.at_most(len(bad), len(mine), 1e-4), bad
     assert r.counts()["unknown"] <= 0.005 * len(mine) + 2
 
 
