@@ -43,7 +43,7 @@ def judge(file, depth, c2=False):
 def run(target, tmp_path, *args, jdk=17, mode="interpreted", **options):
     file = tmp_path / "x.jfr"
     t = target("Ways", *args, jdk=jdk, wait=False, jvm=[recording.option(file, **options), *MODES[mode], "-Xss32m"])
-    assert t.proc.wait(timeout=200) == 0, t.stderr()
+    assert t.proc.wait(timeout=500) == 0, t.stderr()
     return file
 
 
@@ -91,7 +91,8 @@ def test_frames_of_many_variables(target, tmp_path, capture):
 @pytest.mark.parametrize("interval", ["1ms", "10ms"])
 @pytest.mark.parametrize("capture", ["ring", "signal"])
 def test_each_jdk_and_tier(target, tmp_path, capture, interval, mode, jdk):
-    file = run(target, tmp_path, 10, DEPTH, jdk=jdk, mode=mode, capture=capture, interval=interval)
+    """Of thousands of stacks, by ring, only those from before the collector saw the first of them may be cut."""
+    file = run(target, tmp_path, {"1ms": 10, "10ms": 25}[interval], DEPTH, jdk=jdk, mode=mode, capture=capture, interval=interval)
     total, whole = judge(file, DEPTH, c2=mode == "C2")
-    assert total >= 500
-    assert whole >= 0.98 * total, (whole, total)
+    assert total >= 2000
+    assert whole >= 0.999 * total, (whole, total)
