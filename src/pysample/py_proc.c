@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static size_t children_of(pid_t pid, pid_t tid, pid_t *ret, size_t cap)
@@ -66,6 +67,14 @@ size_t sp_pyproc_children(pid_t pid, bool main_only, pid_t *ret, size_t cap)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	sp_list_dir(path, add_children, &c);
 	return c.n;
+}
+
+bool sp_pyproc_has_children(pid_t pid)
+{
+	siginfo_t none;
+
+	return pid != getpid() || waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	       errno != ECHILD;
 }
 
 /* The fields of a stat file behind the name, which may hold anything. */

@@ -13,6 +13,10 @@
  * process that forks without threads has, and quicker. Returns how many. */
 size_t sp_pyproc_children(pid_t pid, bool main_only, pid_t *ret, size_t cap);
 
+/* Whether it may have children: a process can ask for its own without a look at each of its
+ * threads; of others it may. Nothing changes by that. */
+bool sp_pyproc_has_children(pid_t pid);
+
 /* Start time in clock ticks: pid and this name one process. 0: it is gone. */
 uint64_t sp_pyproc_start(pid_t pid);
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CHILDREN = 1024 };
@@ -195,15 +194,6 @@ static void check_known(struct sp_pyprocesses *p)
 	}
 }
 
-/* A process can ask for its own without looking at each of its threads; nothing changes by that. */
-static bool has_children(pid_t root)
-{
-	siginfo_t none;
-
-	return root != getpid() || waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) == 0 ||
-	       errno != ECHILD;
-}
-
 /* Whose children are looked for. */
 static bool is_parent(const struct sp_pyprocesses *p, pid_t pid)
 {
@@ -237,7 +227,7 @@ static void search(struct sp_pyprocesses *p)
 	add_orphans(p);
 	if (add_newcomers(p, begun))
 		return;
-	if (p->cfg.beside && has_children(p->cfg.root))
+	if (p->cfg.beside && sp_pyproc_has_children(p->cfg.root))
 		add_children(p, p->cfg.root, false);
 	for (size_t i = 0; i < p->count; i++)
 		if (!p->cfg.beside || (!p->workers[i]->jvm && !p->workers[i]->driver))
@@ -335,14 +325,18 @@ static void look_at_sockets(struct sp_pyprocesses *p, uint64_t now_ns)
 	for (size_t i = 0; i < p->count; i++) {
 		struct sp_pyworker *w = p->workers[i];
 
-		if (w->python && w->worker && (all || sp_pyworker_is_unknown(w)))
-			sp_pyworker_socket(
-				w, &p->sampling, sp_pysockets_find(&p->sockets, w->pid), now_ns);
+		uint32_t java;
+
+		if (!w->python || !w->worker || !(all || sp_pyworker_is_unknown(w)))
+			continue;
+		java = sp_pysockets_find(&p->sockets, w->pid);
+		sp_pyworker_socket(w, &p->sampling, java, now_ns);
+		p->compared += java && w->task.tid >= 0;
 	}
 	p->sockets_due_ns =
 		now_ns + nap_ns / 4 + (p->cfg.tasks ? 200 : 100) * (sp_clock_mono_ns() - now_ns);
 	if (all)
-		p->all_sockets_due_ns = now_ns + (++p->all_sockets < COMPARED ? 1 : 10) * second_ns;
+		p->all_sockets_due_ns = now_ns + (p->compared < COMPARED ? 1 : 10) * second_ns;
 }
 
 static void end_worker(struct sp_pyprocesses *p, size_t i, uint64_t now_ns)

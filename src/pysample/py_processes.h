@@ -40,7 +40,7 @@ struct sp_pyprocesses {
 	uint64_t look_again_ns; /* at processes that execute something else, 0: none */
 	struct sp_pysockets sockets;
 	uint64_t sockets_due_ns, all_sockets_due_ns;
-	unsigned all_sockets;  /* looks at the sockets of all */
+	unsigned compared;     /* sockets with what their workers said */
 	unsigned groups;       /* looks at the control group */
 	uint64_t group_due_ns; /* when the memory of the control group is asked for again */
 	bool rest;	       /* at the last look nothing of them had run since the one before */
