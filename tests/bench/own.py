@@ -7,11 +7,11 @@ async-profiler at each way of recording, in an order of the round's own that the
 what happens once at a start is over. Milliseconds of CPU for each second of the program's own work.
 
 direct        CPU time of the whole process for a unit of work (its own CPU clock), less nobody's in the same round
-threads       of the profilers' own threads, which the scheduler counts exactly
-by parts      threads, and samples a second times what a sample costs its thread: that by slices at 200 us of the same rounds, where it is
-              large enough to be seen. Not of wall, which has no such sample
+threads       of the profilers' own threads, which the scheduler counts exactly, for each second by the clock
+by parts      threads, and samples of a second of one busy core times what a sample costs its thread: that by slices at 200 us of the same
+              rounds, where it is large enough to be seen. Not of wall, which has no such sample
 Medians over the rounds; intervals of 95 % by bootstrap over rounds. Met: the whole interval of the difference is below 0; one that has 0 in it is
-"undecided", which is not met. The control is nobody beside nobody: has its interval no 0 in it, nothing here counts.
+"undecided", which is not met. The control is nobody beside nobody: has its interval no 0 in it, nothing that is compared here is decided.
 async-profiler sees no Python: what that costs is by itself, the agent's Python thread beside one busy worker, and is compared with nobody."""
 import os
 import pathlib
@@ -42,13 +42,13 @@ class Program(common.Program):
 
 
 def measure(p):
-    """(CPU seconds of the process for a unit, of that the profiler's own threads)."""
-    n, cpu, own = p.units(), common.process_clock(p.pid), slices.own_ns(p.pid)
+    """(CPU seconds of the process for a unit; of the profiler's own threads for a second by the clock, and for a unit)."""
+    n, cpu, own, begun = p.units(), common.process_clock(p.pid), slices.own_ns(p.pid), time.monotonic()
     time.sleep(SLICE)
     while (now := p.units()) == n:
         time.sleep(SLICE)
     cpu, own = common.process_clock(p.pid) - cpu, slices.own_ns(p.pid) - own
-    return cpu / (now - n), own / 1e9 / (now - n)
+    return cpu / (now - n), own / 1e9 / (time.monotonic() - begun), own / 1e9 / (now - n)
 
 
 def slice_of(p, who, event, interval, file):
@@ -90,12 +90,17 @@ def direct(rows, who, way):
 
 
 def threads(rows, who, way):
-    return statistics.median(1e3 * r[who, *way][1] / nobody(r) for r in rows)
+    return statistics.median(1e3 * r[who, *way][1] for r in rows)
+
+
+def busy(rows, who, way):
+    """Of threads, for a second of work: a program that has no core all the time does less by the clock than they do."""
+    return statistics.median(1e3 * r[who, *way][2] / nobody(r) for r in rows)
 
 
 def by_parts(rows, who, way):
     dense = ("cpu", "200us")
-    sample = max(0, direct(rows, who, dense) - threads(rows, who, dense)) * SECONDS["200us"]  # ms for each
+    sample = max(0, direct(rows, who, dense) - busy(rows, who, dense)) * SECONDS["200us"]  # ms for each
     return threads(rows, who, way) + sample / SECONDS[way[1]]
 
 
@@ -110,10 +115,11 @@ def verdict(low, high, aim=0):
     return True if high <= aim else False if low > aim else "undecided"
 
 
-def compare(report, rows, what, how, way):
+def compare(report, rows, what, how, way, sound):
     ours, theirs = how(rows, "ours", way), how(rows, "peer", way)
     _, low, high = interval(rows, lambda r: how(r, "ours", way) - how(r, "peer", way))
-    report.line(f"{way[0]} {way[1]}, {what} ({low:+.2f} to {high:+.2f})", ours, theirs, "< theirs", verdict(low, high), "ms/s")
+    report.line(f"{way[0]} {way[1]}, {what} ({low:+.2f} to {high:+.2f})", ours, theirs, "< theirs",
+                verdict(low, high) if sound else "undecided", "ms/s")
 
 
 def python_ms(options, seconds):
@@ -139,12 +145,13 @@ def main(rounds):
         rows = run(rounds, peer)
     report.raw["rounds"] = [{" ".join(k).strip(): v for k, v in r.items()} for r in rows]
     control = interval(rows, lambda x: statistics.median(1e3 * (r["again", "", ""][0] / r["none", "", ""][0] - 1) for r in x))
+    sound = control[1] <= 0 <= control[2]
     report.line(f"control: nobody beside nobody ({control[1]:+.2f} to {control[2]:+.2f})", control[0], None, "0 within",
-                control[1] <= 0 <= control[2], "ms/s")
+                sound, "ms/s")
     for way in WAYS:
-        compare(report, rows, "direct", direct, way)
+        compare(report, rows, "direct", direct, way, sound)
         if way[0] == "cpu" and way[1] != "200us":
-            compare(report, rows, "by parts", by_parts, way)
+            compare(report, rows, "by parts", by_parts, way, sound)
         ours = interval(rows, lambda r: threads(r, "ours", way))
         aim = THREADS.get(way)
         report.line(f"{way[0]} {way[1]}, threads ({ours[1]:.2f} to {ours[2]:.2f})", ours[0], threads(rows, "peer", way),
