@@ -301,7 +301,8 @@ def test_targets_that_ctrl_c_leaves_out_are_named(spinner, target, tmp_path):
     """The first one is stopped, so that it is waited for."""
     other = target("Idle")
     os.kill(spinner.pid, signal.SIGSTOP)
-    p = begin("start", "-f", tmp_path / "%p.jfr", spinner.pid, other.pid)
+    eventually(lambda: ") T " in open(f"/proc/{spinner.pid}/stat").read())
+    p = begin("start", "--attach-timeout", "5m", "-f", tmp_path / "%p.jfr", spinner.pid, other.pid)
     while "waiting for that" not in (line := p.stderr.readline()):
         assert line
     p.send_signal(signal.SIGINT)

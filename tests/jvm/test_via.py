@@ -12,7 +12,7 @@ import time
 import pytest
 
 from kit import hosts as ssh_hosts, parts
-from kit.hosts import HERE, here
+from kit.hosts import HERE, here, in_tasks
 from kit.recording import Recording
 from kit.terminal import Terminal
 from kit.traces import wait_until
@@ -39,11 +39,6 @@ def executors(hosts):
 
 def nothing_left(hosts):
     wait_until(lambda: not any(h.left() for h in hosts.list), 200)
-
-
-def in_tasks(file):
-    """How many samples of @file are of tasks."""
-    return sum(any(f.startswith("org.apache.spark.OneStage.task ") for f in s.stack) for s in Recording(file).samples)
 
 
 def test_ps_is_one_table_of_all_hosts(hosts, executors):

@@ -7,10 +7,10 @@ import subprocess
 import pytest
 
 from kit import hosts as ssh_hosts, parts
-from kit.hosts import HERE, here
+from kit.hosts import here, in_tasks
 from kit.traces import wait_until
 
-APP = "app-20261119780000-0078"
+APP = f"app-20261119780000-{os.getpid():07d}"  # other processes run other tests of this file
 
 
 @pytest.fixture
@@ -81,16 +81,16 @@ def test_connections_live_while_the_driver_is_asked(sparkprof, tmp_path, executo
     """A far side that hears nothing for five seconds ends."""
     executor(1)
     program(tmp_path, "curl", f"""sleep 8; case $last in */applications) echo '[{{"id": "{APP}"}}]' ;; *) echo '[{{"id": "1", "completedTasks": 1, "totalDuration": 9}}]' ;; esac""")
-    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--driver-ui", "http://d:4040", "--slowest", "1", "-e", "wall", "-d", "1", "-f", tmp_path / "x.txt", APP,
+    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--driver-ui", "http://d:4040", "--slowest", "1", "--attach-timeout", "5m", "-e", "wall", "-d", "1", "-f", tmp_path / "x.txt", APP,
                   env=here(tmp_path))
     assert r.returncode == 0 and (tmp_path / "x.txt").exists(), r
 
 
 def test_an_executor_that_comes_while_it_records(tmp_path, executor):
     executor(1)
-    p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here", "--follow", "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP],
+    p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here", "--follow", "--attach-timeout", "5m", "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP],
                          env=here(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    files = lambda: sorted(f.name for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if b"task" in f.read_bytes())
+    files = lambda: sorted(f.name for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if f.stat().st_size and in_tasks(f))
     try:
         wait_until(lambda: files() == ["0.jfr"], 100)
         executor(12)
@@ -115,14 +115,14 @@ def test_a_host_that_comes_while_it_records(tmp_path_factory, tmp_path):
             f'case $last in */applications) echo \'[{{"id": "{APP}"}}]\' ;; *) cat {tmp_path}/executors ;; esac')
     (tmp_path / "executors").write_text('[{"id": "1", "hostPort": "10.77.0.11:1"}]')
     words = ["ip", "netns", "exec", hosts.switch, parts.SPARKPROF, "collect", "--via", "ssh", "--user", "root", *hosts.ssh_options, "--driver-ui", "http://10.77.0.11:4040", "--follow",
-             "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP]
+             "--attach-timeout", "5m", "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP]
     p = subprocess.Popen([*map(str, words)], env=path_of(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/0.jfr") if b"task" in f.read_bytes()], 100)
+        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/0.jfr") if f.stat().st_size and in_tasks(f)], 100)
         found.append(hosts.list[1].executor(2, APP))
         (tmp_path / "executors").write_text('[{"id": "1", "hostPort": "10.77.0.11:1"}, {"id": "2", "hostPort": "10.77.0.12:1"}]')
         assert re.match(r"10\.77\.0\.12: executor 2 has come after ", p.stderr.readline())
-        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/1.jfr") if b"task" in f.read_bytes()], 100)
+        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/1.jfr") if f.stat().st_size and in_tasks(f)], 100)
         p.send_signal(signal.SIGINT)
         assert p.wait(100) == 0, p.stderr.read()
         wait_until(lambda: not any(h.left() for h in hosts.list), 30)
@@ -170,7 +170,7 @@ def test_a_disk_that_is_full_here_loses_nothing_that_came(sparkprof, tmp_path, e
     executor(1)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "none", disk], check=True)
     try:
-        r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "-e", "wall", "-d", "3", "-f", disk / "x.html", APP, env=here(tmp_path))
+        r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--attach-timeout", "5m", "-e", "wall", "-d", "3", "-f", disk / "x.html", APP, env=here(tmp_path))
         assert r.returncode == 1 and "a recording cannot be written here: No space left on device" in r.stderr, r
         kept = re.search(r"the recordings are in (\S+)$", r.stderr, re.M)
         assert kept and os.path.getsize(f"{kept[1]}/0.jfr") > 4096, r
@@ -181,7 +181,7 @@ def test_a_disk_that_is_full_here_loses_nothing_that_came(sparkprof, tmp_path, e
 def test_a_device_as_output(sparkprof, tmp_path, executor):
     """What arrives does not go beside it."""
     executor(1)
-    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
+    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--attach-timeout", "5m", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
     assert r.returncode == 0 and r.stdout and not [n for n in os.listdir("/dev") if n.startswith("sparkprof")], r
 
 

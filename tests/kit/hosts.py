@@ -7,6 +7,7 @@ import time
 import pytest
 
 from . import jvm, parts
+from .recording import Recording
 
 PACKAGES = ["openssh-server", "libwrap0", "libnsl2", "libtirpc3"]
 LIB = "usr/lib/x86_64-linux-gnu"
@@ -147,3 +148,8 @@ def here(directory, ssh=HERE.replace("{shell}", "sh")):
     (directory / "ssh").write_text(ssh)
     (directory / "ssh").chmod(0o755)
     return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+def in_tasks(file):
+    """How many samples of @file are of tasks."""
+    return sum(any(f.startswith("org.apache.spark.OneStage.task ") for f in s.stack) for s in Recording(file).samples)
