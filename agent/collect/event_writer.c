@@ -188,7 +188,7 @@ void sp_event_writer_metrics(struct sp_event_writer *r, const struct sp_metrics 
 
 void sp_event_writer_last_metrics(struct sp_event_writer *r, const struct sp_metrics *m)
 {
-	if (m->gc_new)
+	if (m->gc_new_pause_ns)
 		sp_jfrw_event(r->w, SP_JFR_EVENT(GC, .startTime.u = m->time_ns - m->gc_new_pause_ns,
 					    .duration.u = m->gc_new_pause_ns, .gcId.u = m->gc_count,
 					    .sumOfPauses.u = m->gc_new_pause_ns,

@@ -15,7 +15,7 @@
 
 struct sp_metrics_reader {
 	uint64_t user_ns, system_ns, machine_busy, machine_all, at_ns;
-	uint64_t gc_count, gc_ns;
+	uint64_t gc_ns;
 	long cpus;
 	char group[SP_CPU_GROUP_PATH]; /* cpu.stat of its CPU limit; "": none */
 	struct sp_metrics before;
@@ -160,10 +160,7 @@ void sp_metrics_read(struct sp_metrics_reader *r, struct sp_metrics *ret)
 	read_rss(ret);
 	read_perf(ret);
 	ret->limited = sp_cpu_group_read(r->group, &ret->throttled);
-	if (ret->gc_count > r->gc_count) {
-		ret->gc_new = ret->gc_count - r->gc_count;
-		ret->gc_new_pause_ns = ret->gc_pause_ns - r->gc_ns;
-	}
-	r->gc_count = ret->gc_count;
+	/* HotSpot counts a collection as it begins, and its time when it is over. */
+	ret->gc_new_pause_ns = ret->gc_pause_ns - r->gc_ns;
 	r->gc_ns = ret->gc_pause_ns;
 }

@@ -16,7 +16,7 @@ struct sp_metrics {
 	uint64_t heap_used, heap_committed, heap_max; /* 0 unknown */
 	uint64_t classes_loaded, classes_unloaded;    /* since the JVM started; 0 unknown */
 	uint64_t gc_count, gc_pause_ns;		      /* since the JVM started */
-	uint64_t gc_new, gc_new_pause_ns;	      /* since the last call */
+	uint64_t gc_new_pause_ns;		      /* since the last call */
 	bool limited;				      /* the next is known: */
 	struct sp_throttled throttled;
 };

@@ -198,6 +198,14 @@ def test_names_change_over_time(target, tmp_path):
     assert {"name-a", "name-b"} <= set(seen)
 
 
+def test_collections_are_counted_that_go_on_while_it_is_looked(target, tmp_path):
+    """Looks every 50 ms, at collections that take longer than that."""
+    t, r = record(target, tmp_path, "Collects", 8, event="cpu", interval="10ms", flush="50ms", jvm=["-XX:+UseSerialGC", "-Xmx400m"])
+    truth = int(t.stdout().split("collected ")[1])
+    found = sum(float(re.search(r" ns = (\d+)$", x)[1]) / 1e6 for x in r.others["jdk.GarbageCollection"])
+    assert truth > 0 and 0.7 * truth - 10 < found, (found, truth)
+
+
 def test_metrics_beside(target, tmp_path):
     _, r = record(target, tmp_path, "Unload", 3, event="cpu", interval="10ms")
     for kind in ("jdk.CPULoad", "jdk.ResidentSetSize", "jdk.GCHeapSummary", "jdk.GarbageCollection"):
