@@ -9,6 +9,7 @@
 
 #define FEW_SAMPLES 30	/* below this a task's own mix of time says nothing */
 #define DIFFERENT   20	/* percent of a task's time */
+#define MOST	    50	/* the same, where nothing is known of the others */
 #define MORE_DATA   2.0 /* times as long on a core */
 
 /* What two kinds of tasks of a stage spent their time on: the straggler, and all others. */
@@ -88,6 +89,30 @@ static int different_kind(const struct mix *m)
 	return most >= DIFFERENT && is_beyond_chance(m, kind) ? (int)kind : -1;
 }
 
+/* Waits that do not grow with what a task reads and writes. */
+static bool is_stuck(unsigned kind)
+{
+	return kind == SP_TIME_CLASS_LOCK || kind == SP_TIME_CLASS_INIT ||
+	       kind == SP_TIME_CLASS_NETWORK || kind == SP_TIME_CLASS_CHILD ||
+	       kind == SP_TIME_CLASS_WORKER_WAIT || kind == SP_TIME_CLASS_SLEEP;
+}
+
+/* Nothing is known of the others, which ended before: one that hardly computes need not have more
+ * data. */
+static void say_wait(const struct mix *m, struct sp_finding *x)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 1; i < SP_TIME_CLASS_KINDS; i++)
+		most = m->spent[0][i] > m->spent[0][most] ? i : most;
+	if (!is_stuck(most) || sp_percent(m->spent[0][most], m->weight[0]) < MOST)
+		return;
+	sp_buf_addf(&x->says, ". %.0f %% of its time is %s",
+		sp_percent(m->spent[0][most], m->weight[0]), sp_time_class_name(most));
+	x->advice = "look at what it waits for (sparkprof stack shows where it is now): more "
+		    "data need not be the reason";
+}
+
 /* ". 61 % of its time is GC, of the other tasks' 4 %". Who has more data is busy for longer. */
 static void say_difference(struct sp_facts *f, const struct sp_stage_row *r, struct sp_finding *x)
 {
@@ -97,6 +122,8 @@ static void say_difference(struct sp_facts *f, const struct sp_stage_row *r, str
 
 	if (mix_of(f, r, &m) < 0)
 		f->error = -ENOMEM;
+	if (m.samples[0] >= FEW_SAMPLES && m.samples[1] < FEW_SAMPLES && f->stages.waiting)
+		say_wait(&m, x);
 	if (m.samples[0] < FEW_SAMPLES || m.samples[1] < FEW_SAMPLES)
 		return;
 	kind = different_kind(&m);

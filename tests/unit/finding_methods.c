@@ -420,3 +420,40 @@ Test(finding_methods, a_wait_for_the_leave_to_commit_is_no_commit)
 	cr_expect(!finds(p, "commit", says, sizeof(says)), "%s", says);
 	sp_profile_free(p);
 }
+
+/* The others were over when the recording began: nothing is known of what they did. */
+Test(finding_methods, a_straggler_that_waits_has_not_more_data)
+{
+	static const struct {
+		const char *state, *says;
+	} cases[] = {
+		{"lock", ". 100 % of its time is lock"}, {"running", NULL}, {"runnable", NULL}};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p = wall_profile();
+		struct sp_findings f;
+		const char *said = "";
+
+		for (int k = 0; k < 4; k++) {
+			uint32_t t = add_task(p, 70 + k, 8, k == 3 ? 30 * S : 2 * S);
+
+			if (k == 3)
+				add_time(p, t, stack_of(p, "com/acme/Job", "work"), cases[i].state,
+					20 * S);
+		}
+		cr_assert_eq(sp_findings_init(&f, p, NULL), 0);
+		for (unsigned k = 0; k < f.count; k++) {
+			if (strcmp(f.list[k].rule, "straggler") != 0)
+				continue;
+			said = sp_buf_str(&f.list[k].says);
+			cr_expect_eq(strstr(f.list[k].advice, "salt") == NULL,
+				cases[i].says != NULL, "%s", f.list[k].advice);
+		}
+		cr_expect(said[0]);
+		cr_expect_eq(
+			strstr(said, "of its time is") != NULL, cases[i].says != NULL, "%s", said);
+		cr_expect(!cases[i].says || strstr(said, cases[i].says), "%s", said);
+		sp_findings_done(&f);
+		sp_profile_free(p);
+	}
+}
