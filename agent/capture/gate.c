@@ -54,8 +54,7 @@ static int set_safepoint(struct sp_err *err)
 
 	if (sp_native_function_find("ttsp", NULL, STATE, &state, NULL) < 0)
 		return sp_err_set(err, -ENOTSUP,
-			"--ttsp: when this JVM waits for a safepoint is not known: its libjvm.so "
-			"has no symbol table");
+			"--ttsp needs the symbol table of libjvm.so, and this one has none");
 	look(&before);
 	sp_sig.gate_value = SYNCHRONIZING;
 	atomic_store(&sp_sig.gate, (const _Atomic uint32_t *)state.address);
@@ -211,8 +210,8 @@ static void say_windows(struct sp_capture *c)
 	if (!atomic_load(&unwatched))
 		return;
 	snprintf(text, sizeof(text),
-		"--begin: in %u threads it was not watched: the process has too few descriptors (a "
-		"higher limit on open files would help)",
+		"--begin: not watched in %u threads, because the process has too few file "
+		"descriptors (a higher limit on open files would help)",
 		atomic_load(&unwatched));
 	c->say(c->say_ctx, text);
 }

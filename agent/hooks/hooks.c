@@ -58,8 +58,8 @@ static void say_thinned(
 	if (thinned <= 1)
 		return;
 	snprintf(text, sizeof(text),
-		"%s: more than %u samples a second; at worst 1 in %llu was kept, weighted for the "
-		"others",
+		"%s: more than %u events a second, so only some were recorded (at worst 1 in "
+		"%llu); sums are corrected for that",
 		event, per_second, (unsigned long long)thinned);
 	c->say(c->say_ctx, text);
 }

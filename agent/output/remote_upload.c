@@ -352,8 +352,8 @@ static void say_rest(struct sp_remote_upload *d)
 	if (!n || atomic_exchange(&d->rest_said, true))
 		return;
 	sp_err_set(&line, 0,
-		"%zu piece%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on this "
-		"host",
+		"%zu segment%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on "
+		"this host",
 		n, n == 1 ? "" : "s", sp_segments_where(d->pieces, dir, sizeof(dir)),
 		(int)getpid());
 	sp_say_stderr(line.text);

@@ -53,9 +53,8 @@ size_t sp_segments_here(
 	pthread_mutex_unlock(&p->lock);
 	if (pieces && p->remote[0])
 		snprintf(ret_gone, size,
-			"%llu earlier piece%s of the recording (%llu samples) %s not here any "
-			"more: sent to "
-			"%.400s",
+			"%llu earlier segment%s of the recording (%llu samples) %s not here any "
+			"more: sent to %.400s",
 			(unsigned long long)pieces, pieces == 1 ? "" : "s",
 			(unsigned long long)samples, pieces == 1 ? "is" : "are", p->remote);
 	return n;

@@ -190,8 +190,8 @@ static int take_always(
 
 	if (o->value[0] && !all_known(value, o->value))
 		return sp_err_set(p->err, -EINVAL,
-			"%s: '%s' is not what sparkprof does; of these it does all: %s", spelled,
-			value, o->value);
+			"%s: '%s' is not supported; these values are always on: %s", spelled, value,
+			o->value);
 	for (size_t i = 0; i < call->n_notes; i++)
 		if (call->notes[i].name == o->name)
 			return 0;

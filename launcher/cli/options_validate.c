@@ -126,7 +126,7 @@ static int finish_intervals(struct sp_parser *p)
 		e->given = v->text != NULL;
 	}
 	if (!used)
-		return sp_err_set(p->err, -EINVAL, "%s: '%s' belongs to no -e; write it behind one",
+		return sp_err_set(p->err, -EINVAL, "%s: '%s' belongs to no -e; write it after one",
 			p->any_interval.spelled, p->any_interval.text);
 	return 0;
 }

@@ -69,8 +69,8 @@ static int check_addresses(struct sp_parser *p)
 
 	if (call->slowest && (!call->driver_ui || strcmp(call->driver_ui, "none") == 0))
 		return sp_err_set(p->err, -EINVAL,
-			"--slowest: which those are says Spark's driver; write --driver-ui URL "
-			"too");
+			"--slowest needs Spark's driver to know which executors are slow; add "
+			"--driver-ui URL");
 	if (call->driver_ui && !records && call->via != SP_VIA_SSH && !call->slowest)
 		return sp_err_set(p->err, -EINVAL,
 			"--driver-ui: is about other hosts with %s; write --via ssh too",

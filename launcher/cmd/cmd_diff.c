@@ -85,11 +85,11 @@ static int keep_stage(const struct sp_call *call, const struct sides *s,
 		return sp_report_no_stage(call, s->p[SP_RUN_NEW], err);
 	if (there == SP_RUN_BASE && p->of[SP_RUN_NEW].there)
 		return sp_err_set(err, -ENODATA,
-			"--stage %s: %s has no such stage; in %s it is stage %d.%d, which is %d.%d "
-			"there: write --stage %d",
-			call->stage, call->targets[SP_RUN_NEW], call->targets[SP_RUN_BASE],
+			"--stage takes the number in the new recording: stage %d.%d of %s is %d.%d "
+			"of %s; write --stage %d",
 			p->of[SP_RUN_BASE].stage, p->of[SP_RUN_BASE].attempt,
-			p->of[SP_RUN_NEW].stage, p->of[SP_RUN_NEW].attempt,
+			call->targets[SP_RUN_BASE], p->of[SP_RUN_NEW].stage,
+			p->of[SP_RUN_NEW].attempt, call->targets[SP_RUN_NEW],
 			p->of[SP_RUN_NEW].stage);
 	if (!p->of[SP_RUN_NEW - there].there)
 		return sp_err_set(err, -ENODATA,

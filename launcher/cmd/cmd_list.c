@@ -215,7 +215,7 @@ static int add_python_row(void *ctx, const struct sp_probe_row *row)
 		r.note = timer ? "the same as cpu" : "time on CPU, looked at from outside";
 	} else if (strcmp(r.name, "wall") != 0) {
 		r.state = SP_PROBE_NO;
-		r.note = "it is a Python: of it only cpu and wall can be sampled";
+		r.note = "it is a Python process: only cpu and wall can be sampled";
 	}
 	return add_row(ctx, &r);
 }

@@ -422,7 +422,7 @@ static void add_others(
 	}
 	sp_buf_adds(b, d->room->json ? "]}\n" : "");
 	if (left && !named && !d->room->json)
-		sp_buf_addf(b, "%zu Python process%s for no task: --all shows %s\n", left,
+		sp_buf_addf(b, "%zu Python process%s for no task; --all shows %s\n", left,
 			left == 1 ? " works" : "es work", left == 1 ? "it" : "them");
 }
 
@@ -438,7 +438,8 @@ static int give(const struct dump *d, struct sp_buf *text, const struct sp_jvm *
 		return SP_EXIT_TARGET;
 	}
 	if (text->len == 0 && t->kind == SP_JVM_NONE) {
-		sp_message_error("pid %d: is no Python, and has no child that is one", (int)t->pid);
+		sp_message_error("pid %d: is not a Python process, and has no child that is one",
+			(int)t->pid);
 		return SP_EXIT_TARGET;
 	}
 	return code;

@@ -222,8 +222,8 @@ static int one(const struct sp_call *call, const struct sp_jvm *target, struct s
 	int r;
 
 	if (sp_pyrun_is(target)) {
-		sp_message_error("pid %d: is a Python: nothing stays in it that could record; "
-				 "'collect' does, for as long as it runs itself",
+		sp_message_error("pid %d: is a Python process: sparkprof cannot record it in the "
+				 "background; use 'collect'",
 			(int)pid);
 		return SP_EXIT_TARGET;
 	}

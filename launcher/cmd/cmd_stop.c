@@ -29,7 +29,8 @@ static int name_outputs(struct sp_target_run *run, const struct sp_call *call, c
 		return sp_outputs_name(o, call, run->target, err);
 	if (sp_outputs_parse(o, started) < 0)
 		return sp_err_set(err, -EPROTO,
-			"pid %d: names its outputs in a way that was not expected",
+			"pid %d: the agent's answer about its outputs cannot be read (another "
+			"version?)",
 			(int)run->target->pid);
 	r = sp_outputs_name(o, call, run->target, err);
 	if (r == 0 && o->n == 0)
@@ -132,13 +133,12 @@ static int ask_agent(
 	fd = take_recording(&run->link.chan);
 	if (fd < 0)
 		return sp_err_set(err, fd,
-			"pid %d: the pieces of its recording cannot be joined: %s",
+			"pid %d: the segments of its recording cannot be joined: %s",
 			(int)run->target->pid, strerror(-fd));
 	sp_outputs_adopt(&run->outputs, fd);
 	if (r == 0 && run->outputs.n == 0)
-		sp_message_note(
-			"pid %d: the recording lies where the start said; for other outputs "
-			"use -f",
+		sp_message_note("pid %d: the recording is in the file that was named at its start; "
+				"use -f to write another output",
 			(int)run->target->pid);
 	else if (r == 0)
 		r = sp_outputs_write(&run->outputs, call, run->target, stop, err);

@@ -177,8 +177,8 @@ static int refuse_empty(
 		return 0;
 	if (empty > 1)
 		snprintf(more, sizeof(more), " and %zu more", empty - 1);
-	sp_err_set(err, 0, "%s: %s%s: empty: killed before anything was in %s", path, first, more,
-		empty > 1 ? "them" : "it");
+	sp_err_set(err, 0, "%s: %s%s: empty (the JVM was killed before it wrote anything)", path,
+		first, more);
 	if (!found)
 		return -ENODATA;
 	sp_message_warn("%s", err->text);
@@ -287,8 +287,8 @@ static int add_below(struct sp_report_inputs *in, const char *path, struct sp_er
 		snprintf(more, sizeof(more), " and %zu more", n - NAMED);
 	if (n)
 		return sp_err_set(err, -ENOENT,
-			"%s: the recordings are in directories of it: %s%s; give those to be read "
-			"together",
+			"%s: the recordings are in its subdirectories: %s%s; name the ones to "
+			"merge",
 			path, sp_buf_str(&names), more);
 	return sp_err_set(err, -ENOENT,
 		"%s: no recording in it; files that end in .jfr, .collapsed, .pb.gz, .pprof or "

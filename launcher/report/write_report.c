@@ -74,7 +74,7 @@ static int check_directory(const char *path, struct sp_err *err)
 	return S_ISDIR(st.st_mode)
 		       ? 0
 		       : sp_err_set(err, -ENOTDIR,
-				 "%s: is a file; give the directory that your code is below", path);
+				 "%s: is a file; name the top directory of your source code", path);
 }
 
 int sp_report_tasks(struct sp_load_opts *o, const struct sp_call *call,

@@ -187,8 +187,8 @@ static int judge_reply(
 		return -code;
 	}
 	if (!answers(request, m))
-		return sp_err_set(err, -EPROTO,
-			"pid %d: the agent answered something else than was asked", (int)l->pid);
+		return sp_err_set(
+			err, -EPROTO, "pid %d: unexpected answer from the agent", (int)l->pid);
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static int next_or_halted(struct sp_link *l, struct sp_msg *ret, struct wait *w,
 		if (r != -ETIMEDOUT || (last && !gets_more(l, w)))
 			return r;
 		sp_stopped_target_look(&l->halted, l->pid,
-			"its agent cannot answer: waiting half a minute for that, or until Ctrl-C");
+			"its agent cannot answer; waiting 30 s (Ctrl-C ends the wait)");
 	}
 }
 

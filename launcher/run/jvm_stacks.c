@@ -435,8 +435,8 @@ static int add_all(struct sp_jvm_stacks *s, const struct sp_profile *p, struct s
 		return n < 0 ? (int)n : -ENOMEM;
 	if (n == 0 && s->run.busy.text[0])
 		return sp_err_set(err, -EBUSY,
-			"%s, without wall: sparkprof dump shows what it has, and after sparkprof "
-			"stop there are stacks",
+			"%s, and it does not record wall; use 'sparkprof dump' to see it, or "
+			"'sparkprof stop' before 'stack'",
 			s->run.busy.text);
 	mark_owners(s, p, lines, (size_t)n, work);
 	for (ssize_t i = 0; i < n; i++)
@@ -485,7 +485,8 @@ int sp_jvm_stacks_end(
 	if (r < 0)
 		sp_message_error("%s", err.text[0] ? err.text : strerror(-r));
 	else if (s->run.busy.text[0])
-		sp_message_warn("%s: this is what that saw of its threads last", s->run.busy.text);
+		sp_message_warn("%s: showing the threads as that recording last saw them",
+			s->run.busy.text);
 	code = s->run.code;
 	if (r < 0 && code == SP_EXIT_DONE)
 		code = r == -EBUSY ? SP_EXIT_TARGET : SP_EXIT_FAILED;

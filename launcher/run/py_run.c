@@ -65,11 +65,11 @@ int sp_pyrun_check(const struct sp_jvm *target, const struct sp_call *call, stru
 		return r;
 	if (call->action != SP_ACTION_COLLECT)
 		return sp_err_set(err, -ENOTSUP,
-			"is a Python: nothing stays in it that could go on recording; use "
+			"is a Python process: a recording cannot continue without sparkprof; use "
 			"'collect'");
 	if (!intervals(call, &c))
 		return sp_err_set(err, -ENOTSUP,
-			"is a Python: of it only cpu and wall can be sampled; write -e wall");
+			"is a Python process: only cpu and wall can be sampled; write -e wall");
 	return 0;
 }
 

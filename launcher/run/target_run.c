@@ -125,8 +125,8 @@ static void explain_way(struct sp_err *err)
 	struct sp_err busy = *err;
 
 	sp_err_set(err, -EBUSY,
-		"%s; sparkprof dump shows what that has, and sparkprof stop ends one that goes on "
-		"by itself",
+		"%s; 'sparkprof dump' shows that recording, 'sparkprof stop' ends it if it runs in "
+		"the background",
 		busy.text);
 }
 

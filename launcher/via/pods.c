@@ -152,8 +152,8 @@ static int say_none(const struct pods *p, const struct sp_call *call, struct sp_
 			"choose others, --hosts names pods",
 			sp_buf_str(&where));
 	return sp_err_set(err, -ESRCH,
-		"no pod of Spark's %s is meant by '%.60s' and the other words; there are "
-		"executors or drivers of %s; 'sparkprof ps' with the same --via lists them",
+		"no Spark pod %s matches '%.60s' and the other words; there are executors or "
+		"drivers of %s; 'sparkprof ps' with the same --via lists them",
 		sp_buf_str(&where), call->n_targets ? call->targets[0] : "", sp_buf_str(&apps));
 }
 

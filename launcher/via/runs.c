@@ -391,7 +391,7 @@ static void say_partial(const struct sp_via_all_runs *rs)
 		bad += rs->list[i].code != SP_EXIT_DONE;
 	if (bad)
 		sp_message_warn(
-			"%zu of %zu targets did not end well; --strict makes that a failure", bad,
+			"%zu of %zu targets failed; with --strict the exit code would say so", bad,
 			rs->n);
 }
 
@@ -405,7 +405,8 @@ static void close_part(struct sp_via_all_runs *rs, size_t i)
 	close(r->fd);
 	if (r->host->clock_ns && r->bytes &&
 		sp_via_parts_shift(&rs->parts, i, r->host->clock_ns) < 0)
-		sp_message_warn("%s: its times could not be made ours", r->host->name);
+		sp_message_warn(
+			"%s: the times of its recording could not be corrected", r->host->name);
 }
 
 /* Whatever has arrived is shown, also where it ended badly. */

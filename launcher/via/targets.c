@@ -133,8 +133,8 @@ static int choose(struct sp_via_targets *t, struct sp_via_hosts *hs, const struc
 	t->n = kept;
 	if (r == 0 && kept == 0)
 		return sp_err_set(err, -ESRCH,
-			"--executors or --driver leaves none of these targets; 'sparkprof ps' with "
-			"the same --via lists them");
+			"after --executors or --driver no target is left; 'sparkprof ps' with the "
+			"same --via lists them");
 	return r;
 }
 

@@ -28,8 +28,8 @@ static size_t say_state(const struct sp_via_hosts *hs)
 		if (h->state == SP_VIA_FAILED)
 			sp_message_error("%s", h->err.text);
 		else if (h->clock_ns)
-			sp_message_warn("%s: its clock is %.2f s %s of ours; what is recorded "
-					"there is put at our times",
+			sp_message_warn("%s: its clock is %.2f s %s; the times of its recordings "
+					"are corrected",
 				h->name, fabs((double)h->clock_ns) / 1e9,
 				h->clock_ns > 0 ? "ahead" : "behind");
 	}

@@ -149,10 +149,11 @@ static const struct {
 	const char *words[2];
 	const char *advice;
 } known[] = {
-	{{"pods/exec", ""}, "who calls this needs the verb create on pods/exec there (a Role and "
-			    "its RoleBinding); --context chooses another user"},
-	{{"forbidden", ""}, "who calls this needs the verbs get and list on pods there (a Role and "
-			    "its RoleBinding); --context chooses another user"},
+	{{"pods/exec", ""}, "your user needs the permission 'create pods/exec' in that namespace "
+			    "(a Role and its RoleBinding); --context chooses another user"},
+	{{"forbidden", ""},
+		"your user needs the permissions 'get pods' and 'list pods' in that namespace (a "
+		"Role and its RoleBinding); --context chooses another user"},
 	{{"context", "does not exist"}, "'kubectl config get-contexts' lists them"},
 	{{"namespaces", "not found"}, "'kubectl get namespaces' lists them"},
 	{{"pods \"", "not found"}, "the pod is gone; 'kubectl get pods -l spark-role' lists those "
@@ -175,10 +176,9 @@ static void advise_debug(
 	const char *container = container_of(place, call);
 
 	sp_buf_addf(ret,
-		"its image has no shell. Put a container beside it: kubectl%s%s%s%s debug %s "
+		"its image has no shell. Add a debug container: kubectl%s%s%s%s debug %s "
 		"--image=busybox --target=%s --container=sparkprof --profile=general -- sleep "
-		"3600; "
-		"then say this again with --container sparkprof",
+		"3600; then repeat the command with --container sparkprof",
 		call->kube_context ? " --context=" : "",
 		call->kube_context ? call->kube_context : "", call->kube_namespace ? " -n " : "",
 		call->kube_namespace ? call->kube_namespace : "", place->name,

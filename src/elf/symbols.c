@@ -201,7 +201,8 @@ static int open_file(struct sp_symbols *s, struct module *m, struct sp_err *err)
 
 	if (s->elsewhere && !m->build_id[0])
 		return sp_err_set(err, -ESTALE,
-			"%s has no build id: whether it is the recorded one is not known", m->name);
+			"%s has no build id, so it cannot be checked against the recording",
+			m->name);
 	sp_err_set(err, r, "%s: where this module lies is not known", m->name);
 	for (size_t i = 0; i < s->mapping_count; i++) {
 		if (!is_called(s->mappings[i].path, m->name))
@@ -227,7 +228,8 @@ static int open_kernel(struct module *m, struct sp_err *err)
 
 	if (!m->build_id[0])
 		return sp_err_set(err, -ESTALE,
-			"the recording does not say of which run of which machine its kernel is");
+			"the recording does not say which boot of which machine its kernel "
+			"addresses belong to");
 	if (sp_boot_id(here) < 0 || strcmp(here, m->build_id) != 0)
 		return sp_err_set(err, -ESTALE,
 			"recorded on another machine, or before this one was last started");

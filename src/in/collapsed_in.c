@@ -120,8 +120,8 @@ int sp_input_collapsed(
 		return sp_err_set(err, n, "cannot be read: %s", strerror(-n));
 	if (r.bad)
 		return sp_err_set(err, -EBADMSG,
-			"%" PRIu64 " lines are no stacks with a number behind them, the first at "
-			"offset %" PRIu64,
+			"%" PRIu64
+			" lines are not a stack and a number, the first at offset %" PRIu64,
 			r.bad, r.bad_at);
 	return 0;
 }

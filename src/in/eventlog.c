@@ -309,9 +309,8 @@ int sp_eventlog_read(const char *path, struct sp_stage_names *ret, struct sp_err
 		return sp_err_set(err, -EBADMSG, "--event-log: %s: %s", path,
 			ret->cut ? "is cut or damaged before the end of its first event; copy it "
 				   "again"
-				 : "has no events of Spark; give the file that spark.eventLog.dir "
-				   "has of "
-				   "the application");
+				 : "is not an event log of Spark; name the application's file in "
+				   "spark.eventLog.dir");
 	if (sp_stage_names_settle(ret) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	return 0;

@@ -77,11 +77,9 @@ void sp_diff_text_amounts(
 {
 	SP_AUTO_BUF struct sp_buf lines = {0};
 
-	sp_elide_wrap(
-		"chance: what sampling alone makes of equal programs. Two runs of one program "
-		"differ by "
-		"more, above all in wall time on a busy machine: compare two runs of the base "
-		"first.",
+	sp_elide_wrap("chance: the difference that sampling alone shows between identical runs. "
+		      "Real runs of one program differ by more, above all in wall time on a busy "
+		      "machine: compare two runs of the base first to see by how much.",
 		0, 0, opts->width ? opts->width : WIDTH, &lines);
 	sp_sink_printf(sink, "\n%s\n", sp_buf_str(&lines));
 	sp_sink_printf(sink, "\n%11s%11s%11s%11s\n", "base", "new", "change", "chance");

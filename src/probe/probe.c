@@ -141,7 +141,7 @@ static int probe_perf(struct where *w, enum sp_probe_group group, const char *na
 		return row(w, group, SP_PROBE_NO, name, why);
 	}
 	close(fd);
-	snprintf(note, sizeof(note), "without what happens in the kernel, because %s", why);
+	snprintf(note, sizeof(note), "works without the kernel's part, because %s", why);
 	return row(w, group, SP_PROBE_LIMITED, name, note);
 }
 
@@ -155,15 +155,15 @@ static int probe_cpu(struct where *w)
 
 	if (fd < 0) {
 		why_not(w, fd, why, sizeof(why));
-		snprintf(
-			note, sizeof(note), "by ctimer, so without kernel frames, because %s", why);
+		snprintf(note, sizeof(note), "works with ctimer, without kernel frames, because %s",
+			why);
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_LIMITED, "cpu", note);
 	}
 	ring = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED)
 		return row(w, SP_PROBE_ENGINE, SP_PROBE_LIMITED, "cpu",
-			"by signals, no ring can be mapped: raise kernel.perf_event_mlock_kb or "
-			"the limit on locked memory");
+			"works with signals, because no perf ring can be mapped: raise "
+			"kernel.perf_event_mlock_kb or the limit on locked memory");
 	munmap(ring, 2 * page);
 	return row(w, SP_PROBE_ENGINE, SP_PROBE_YES, "cpu", "");
 }

@@ -288,7 +288,7 @@ int sp_pyruntime_find(
 	if (r < 0)
 		return r;
 	if (!s.count || (!s.minor && !strstr(s.images[0].path, "python")))
-		return sp_err_set(err, -ENOEXEC, "is no Python");
+		return sp_err_set(err, -ENOEXEC, "is not a Python process");
 	r = may_read(&s, err);
 	for (int memory = 0; memory < 2 && r == 0; memory++)
 		for (size_t i = s.count; i-- > 0;) /* a library comes behind the program */

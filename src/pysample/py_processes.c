@@ -447,7 +447,7 @@ int sp_pyprocesses_init(struct sp_pyprocesses *p, const struct sp_pyprocesses_cf
 	if (!cfg->beside)
 		r = add(p, cfg->root, NULL, err);
 	if (r == 0 && !cfg->beside && !p->workers[0]->python)
-		r = sp_err_set(err, -ENOEXEC, "is no Python");
+		r = sp_err_set(err, -ENOEXEC, "is not a Python process");
 	return r;
 }
 
@@ -474,8 +474,8 @@ static void note_opened(const struct sp_pyprocesses *p)
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		"%u Python processes were read through the JVM that started them: the kernel "
-		"allows that to nobody else",
+		"%u Python processes were read by the JVM that started them, because the kernel "
+		"allows no other process to read them",
 		p->opened);
 	sp_pyrecord_note(p->sampling.record, text);
 }

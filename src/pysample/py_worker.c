@@ -129,7 +129,8 @@ int sp_pyworker_init(struct sp_pyworker *w, const struct sp_pymem_process *proce
 				"are",
 				place.minor, place.minor >= 13 ? ", or this build of it," : "");
 		else if (r == -ESRCH || r == -EBADMSG)
-			r = sp_err_set(err, -EAGAIN, "its Python is only starting, or ending");
+			r = sp_err_set(
+				err, -EAGAIN, "its Python interpreter is starting or ending");
 	}
 	w->refused = r == -EPERM;
 	set_name(w, forked ? like : NULL);

@@ -21,7 +21,7 @@ CALLS = [
     ("report -f x.html -f x.html good.collapsed", "-f: 'x.html' is given twice; leave one out"),
     ("report --event-log nolog good.collapsed", "--event-log: nolog: cannot be read: No such file or directory; check the name"),
     ("report --event-log emptydir good.collapsed", "--event-log: emptydir: is a directory without events_…; give the log itself"),
-    ("report --event-log text.txt good.collapsed", "--event-log: text.txt: has no events of Spark; give the file that spark.eventLog.dir has"),
+    ("report --event-log text.txt good.collapsed", "--event-log: text.txt: is not an event log of Spark; name the application's file in spark.eventLog.dir"),
     ("report --stage x good.collapsed", "--stage: 'x' is not a stage; write 5, or 5.1 for one attempt"),
     ("diff nothere.jfr good.collapsed", "nothere.jfr: cannot be read: No such file or directory; check the name"),
     ("diff good.collapsed", "diff: takes two files: sparkprof diff BASE NEW"),
@@ -68,11 +68,11 @@ def test_a_comparison_says_what_its_chance_is_of(place):
     """Not of what two runs of one program differ by."""
     (place / "new.collapsed").write_text("a;b 5\n")
     r = subprocess.run([SPARKPROF, "diff", "good.collapsed", "new.collapsed"], cwd=place, capture_output=True, text=True)
-    assert "chance: what sampling alone makes of equal programs. Two runs of one program" in " ".join(r.stdout.split()), r
+    assert "chance: the difference that sampling alone shows between identical runs. Real runs of one program" in " ".join(r.stdout.split()), r
 
 
 def test_source_must_be_a_directory_and_lines_are_listed(place):
     for path, says in (("nodir", "--source: nodir: cannot be read: No such file or directory; check the name"),
-                       ("text.txt", "--source: text.txt: is a file; give the directory that your code is below")):
+                       ("text.txt", "--source: text.txt: is a file; name the top directory of your source code")):
         r = subprocess.run([SPARKPROF, "report", "--source", path, "good.collapsed"], cwd=place, capture_output=True, text=True)
         assert r.returncode == 1 and says in r.stderr, r

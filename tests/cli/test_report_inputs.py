@@ -167,7 +167,7 @@ def test_directories_of_applications(sparkprof, tmp_path):
     r = sparkprof("report", tmp_path / "all", "-o", "collapsed")
     assert r.returncode == 1 and r.stdout == "", r.stderr
     names = [f"application_1_{i}" for i in ("0010", "0005", "0004", "0003")]
-    assert f"{tmp_path}/all: the recordings are in directories of it: {', '.join(names)} and 2 more; give those" in r.stderr, r.stderr
+    assert f"{tmp_path}/all: the recordings are in its subdirectories: {', '.join(names)} and 2 more; name the ones to merge" in r.stderr, r.stderr
     r = sparkprof("report", tmp_path / "all/application_1_0002", tmp_path / "all/application_1_0010", "-o", "collapsed")
     assert r.returncode == 0 and r.stdout == "main;f10 1\nmain;f2 1\n", r.stderr
     (tmp_path / "one/.old").mkdir(parents=True)
@@ -244,7 +244,7 @@ def test_empty_files_of_killed_jvms_are_no_obstacle(sparkprof, recordings, tmp_p
         (tmp_path / "app" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "app" / name).touch()
     r = sparkprof("report", tmp_path / "app")
-    assert r.returncode == 1 and r.stdout == "" and "app: profile-driver.jfr and 1 more: empty: killed before anything was in them" in r.stderr, r.stderr
+    assert r.returncode == 1 and r.stdout == "" and "app: profile-driver.jfr and 1 more: empty (the JVM was killed before it wrote anything)" in r.stderr, r.stderr
     shutil.copy(recordings / "cpu.jfr", tmp_path / "app/profile-exec-2.jfr")
     alone = sparkprof("report", recordings / "cpu.jfr", "-o", "collapsed")
     for words in (["-o", "collapsed"], ["-f", tmp_path / "merged.jfr"]):

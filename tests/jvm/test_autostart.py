@@ -52,20 +52,20 @@ def test_never_two_samplers(recorded, sparkprof, tmp_path):
     for call in (["collect", "-d", "1s", "-f", tmp_path / "x.jfr"], ["start", "-f", tmp_path / "x.jfr"]):
         r = sparkprof(*call, recorded.pid)
         assert r.returncode == 3 and "recorded already, by the JVM's own option -agentpath" in r.stderr, r.stderr
-        assert "sparkprof dump shows what that has" in r.stderr
+        assert "'sparkprof dump' shows that recording" in r.stderr
     assert not (tmp_path / "x.jfr").exists()
 
 
 def test_stack_shows_what_the_recording_sees(recorded, target, sparkprof, tmp_path):
     wait_until(lambda: state(sparkprof, recorded)["samples"] > 100)
     r = sparkprof("stack", recorded.pid)
-    assert r.returncode == 0 and "this is what that saw of its threads last" in r.stderr, r.stderr
+    assert r.returncode == 0 and "showing the threads as that recording last saw them" in r.stderr, r.stderr
     [main] = [x for x in r.stdout.split("  thread ") if '"main"' in x.split("\n")[0]]
     assert "Idle.main" in main and len(re.findall(r"^  thread ", r.stdout, re.M)) > 8, r.stdout
     assert state(sparkprof, recorded)["recording"]
     t = target("Idle", jvm=[recording.option(tmp_path / "cpu.jfr", event="cpu")])
     r = sparkprof("stack", t.pid)
-    assert r.returncode == 3 and r.stdout == "" and "without wall: sparkprof dump shows what it has" in r.stderr, r.stderr
+    assert r.returncode == 3 and r.stdout == "" and "it does not record wall; use 'sparkprof dump' to see it" in r.stderr, r.stderr
 
 
 def test_dump_then_stop_write_what_it_recorded(recorded, sparkprof, tmp_path):
@@ -175,7 +175,7 @@ def test_pieces_that_nobody_took_are_told_where_they_lie(target, tmp_path):
     assert t.proc.wait(timeout=100) == 0
     [piece] = tmp_path.glob("*.jfr")
     assert piece.name == f"sparkprof-{t.pid}.1.jfr" and Recording(piece).wall()
-    assert t.stderr() == f"sparkprof: 1 piece of the recording could not be sent: see {tmp_path}/sparkprof-{t.pid}.*.jfr on this host\n"
+    assert t.stderr() == f"sparkprof: 1 segment of the recording could not be sent: see {tmp_path}/sparkprof-{t.pid}.*.jfr on this host\n"
 
 
 def test_given_twice_or_not_chosen(target, tmp_path):

@@ -45,7 +45,7 @@ def test_an_attach_socket_that_lies(sparkprof, attach, words):
     ("other kind", ["stop"], "answered something else"), ("other kind", ["dump"], "answered something else"),
     ("honest", ["stop"], "did not hand over"), ("pipe:text -", ["stop"], "did not hand over"),
     ("directory:text -", ["stop"], "did not hand over"), ("junk:text -", ["stop"], ""), ("huge:text -", ["stop"], ""),
-    ("junk:nonsense", ["stop"], "in a way that was not expected")])
+    ("junk:nonsense", ["stop"], "answer about its outputs cannot be read")])
 def test_an_agent_that_lies(sparkprof, control, call, words):
     with Liar(control=control) as t:
         r = safe(sparkprof(*call, t.pid))

@@ -180,7 +180,7 @@ def test_pods_that_do_not_run_are_left_out(world):
 
 FAULTS = {
     "no permission to exec": ('Error from server (Forbidden): pods "gone" is forbidden: User "eve" cannot create resource "pods/exec" in API group "" in the namespace "spark"',
-                              "the verb create on pods/exec"),
+                              "the permission 'create pods/exec'"),
     "the pod is gone": ('Error from server (NotFound): pods "gone" not found', "the pod is gone"),
     "no shell": (NO_SHELL, "kubectl -n spark debug gone --image=busybox --target=spark-kubernetes-executor"),
     "not connected": ("The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?", "is that the right cluster?"),
@@ -207,7 +207,7 @@ def test_what_kubectl_says_of_all(world):
     assert r.returncode == 2 and "is the beginning of several applications" in r.stderr and not executed(world), r
     world.write(forbidden=True)
     r = world.sparkprof("ps")
-    assert r.returncode == 3 and "the verbs get and list on pods" in r.stderr and r.stderr.count("\n") == 1, r
+    assert r.returncode == 3 and "the permissions 'get pods' and 'list pods'" in r.stderr and r.stderr.count("\n") == 1, r
 
 
 def test_without_kubectl(sparkprof):

@@ -127,8 +127,8 @@ def test_a_root_that_is_read_only_is_recorded(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("words,sentence", [
-    (["--context", "reader", "-n", "spark"], "the verb create on pods/exec"),
-    (["--context", "eve", "-n", "spark"], "the verbs get and list on pods"),
+    (["--context", "reader", "-n", "spark"], "the permission 'create pods/exec'"),
+    (["--context", "eve", "-n", "spark"], "the permissions 'get pods' and 'list pods'"),
     (["--context", "nowhere", "-n", "spark"], "'kubectl config get-contexts' lists them"),
     (["--context", "gone", "-n", "spark"], "is that the right cluster?"),
     (["-n", "default"], "no pod of Spark's (label spark-role) runs in namespace default"),

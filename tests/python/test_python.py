@@ -355,7 +355,7 @@ def test_what_cannot_be_done_is_said(sparkprof, tmp_path):
     out = sparkprof("stack", quiet.pid)
     quiet.kill()
     quiet.wait()
-    assert out.returncode == 3 and "is no Python" in out.stderr
+    assert out.returncode == 3 and "is not a Python process" in out.stderr
 
 
 def test_another_user_is_refused_in_one_line(sparkprof):

@@ -175,7 +175,7 @@ def test_the_socket_leads_to_the_task_that_the_worker_says(run, sparkprof):
     said = sockets(r)
     right = [x for x in said if x[1] in tasks[x[0]]]
     assert len(said) >= 3 and len(right) >= 0.9 * len(said), (said, tasks)
-    assert "led to another task" not in sparkprof("report", "-f", "-", run.jfr).stdout
+    assert "named another task" not in sparkprof("report", "-f", "-", run.jfr).stdout
 
 
 def test_what_python_does_by_stage(run, sparkprof):

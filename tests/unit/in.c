@@ -85,7 +85,7 @@ Test(in, lines_that_are_no_stacks_are_counted_with_their_place)
 	cr_expect_eq(p->samples, 3);
 	cr_expect_eq(p->note_count, 1);
 	cr_expect_str_eq(sp_dict_get_string(p->dict, p->notes[0].text_id, NULL),
-		"1 lines are no stacks with a number behind them, the first at offset 6");
+		"1 lines are not a stack and a number, the first at offset 6");
 	sp_profile_free(p);
 }
 

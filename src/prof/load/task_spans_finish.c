@@ -87,7 +87,8 @@ static void note_sockets(const struct sp_worker_sockets *s, struct sp_profile *p
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		"at %llu of %llu looks a Python worker's socket led to another task than it says",
+		"in %llu of %llu checks a Python worker named another task than the JVM's thread "
+		"at its socket",
 		other, looks);
 	sp_profile_note(p, text);
 }

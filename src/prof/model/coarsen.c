@@ -177,14 +177,12 @@ void sp_profile_describe_coarsened(const struct sp_profile *p, char *buf, size_t
 	if (!p->fold)
 		return;
 	n = snprintf(buf, size,
-		"more than one report can hold: threads, tasks of a stage%s are "
-		"summed here",
+		"too much data for one report: threads, tasks of each stage%s are summed",
 		p->fold == SP_FOLD_EXECUTORS ? " and executors" : "");
 	if (p->bucket_ns && n > 0 && (size_t)n < size)
 		n += snprintf(buf + n, size - (size_t)n, ", times in steps of %.3g s",
 			(double)p->bucket_ns / 1e9);
 	if (n > 0 && (size_t)n < size)
 		snprintf(buf + n, size - (size_t)n,
-			"; a report of fewer recordings, of one "
-			"--stage or between --from and --to has them");
+			"; to see them, use fewer recordings, --stage, or --from and --to");
 }

@@ -157,8 +157,8 @@ static int fold(struct rare *x, uint32_t used, size_t most)
 	if (r < 0)
 		return r;
 	snprintf(text, sizeof(text),
-		"%u different stacks are more than one report can hold: the rarest, %.2g %% of the "
-		"whole, are cut to their outermost %u frames under " SP_RARE_STACKS,
+		"too many different stacks (%u): the rarest (%.2g %% of the whole) keep only their "
+		"%u outermost frames, under " SP_RARE_STACKS,
 		used, share * 100, depth);
 	sp_profile_note(x->p, text);
 	return 0;
