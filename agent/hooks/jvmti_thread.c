@@ -201,6 +201,9 @@ static void refresh_names(JNIEnv *env, bool first)
 
 	if ((*js.ti)->GetAllThreads(js.ti, &count, &threads) != JVMTI_ERROR_NONE)
 		return;
+	/* a reference for each: more than 32 are to be announced, which -Xcheck:jni looks at */
+	if ((*env)->EnsureLocalCapacity(env, count + 16) < 0)
+		sp_jni_failed(env);
 	for (jint i = 0; i < count; i++) {
 		jvmtiThreadInfo info;
 		uint64_t asked = sp_clock_mono_ns();
