@@ -449,24 +449,22 @@ static int dump(const struct sp_call *call, const struct sp_jvm *t)
 {
 	SP_AUTO_BUF struct sp_buf text;
 	struct dump d = {.room = calloc(1, sizeof(*d.room)), .native = call->native};
-	struct sp_jvm_stacks *jvm = NULL;
 	bool is_jvm = t->kind != SP_JVM_NONE;
 	int code = SP_EXIT_DONE;
 
 	sp_buf_init(&text);
-	if (d.room)
+	if (d.room) {
 		d.room->json = call->json;
-	if (is_jvm)
-		sp_jvm_stacks_begin(&jvm, t, call);
-	d.jvm = jvm;
-	if (d.room)
 		d.room->no_redact = call->no_redact;
+	}
+	if (is_jvm)
+		sp_jvm_stacks_begin(&d.jvm, t, call);
 	if (d.room && is_jvm)
 		dump_driver(&d, t);
 	if (d.room)
 		dump_tree(&d, t->pid, NULL, is_jvm, 0);
 	if (is_jvm)
-		code = sp_jvm_stacks_end(jvm, &text, add_workers, &d);
+		code = sp_jvm_stacks_end(d.jvm, &text, add_workers, &d);
 	if (d.room && (!d.room->json || text.len || (!is_jvm && d.count)))
 		add_others(&d, &text, t, call);
 	code = give(&d, &text, t, code);
