@@ -28,7 +28,7 @@ from kit.python import TARGETS
 WAYS = [("cpu", i) for i in ("200us", "1ms", "10ms", "100ms", "1s")] + [("wall", i) for i in ("10ms", "50ms")]
 THREADS = {("cpu", "10ms"): 2, ("wall", "50ms"): 3, ("wall", "10ms"): 8}  # aims, ms/s
 SECONDS = {"200us": 0.0002, "1ms": 0.001, "10ms": 0.01, "100ms": 0.1, "1s": 1}
-SLICE, SETTLE, DRAWS = 0.8, 2.2, 2000
+SLICE, SETTLE, DRAWS, LEAST = 0.8, 2.2, 2000, 6  # rounds of which an interval says something
 PYTHON = [("event=cpu,interval=10ms", "cpu 10ms", None), ("event=cpu,interval=20ms", "cpu 20ms", 1), ("event=wall,interval=20ms", "wall 20ms", 1)]
 WORKER = ("setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", "-m", "pyspark.worker", 500)
 
@@ -145,7 +145,7 @@ def main(rounds):
         rows = run(rounds, peer)
     report.raw["rounds"] = [{" ".join(k).strip(): v for k, v in r.items()} for r in rows]
     control = interval(rows, lambda x: statistics.median(1e3 * (r["again", "", ""][0] / r["none", "", ""][0] - 1) for r in x))
-    sound = control[1] <= 0 <= control[2]
+    sound = control[1] <= 0 <= control[2] and rounds >= LEAST
     report.line(f"control: nobody beside nobody ({control[1]:+.2f} to {control[2]:+.2f})", control[0], None, "0 within",
                 sound, "ms/s")
     for way in WAYS:
@@ -155,7 +155,7 @@ def main(rounds):
         ours = interval(rows, lambda r: threads(r, "ours", way))
         aim = THREADS.get(way)
         report.line(f"{way[0]} {way[1]}, threads ({ours[1]:.2f} to {ours[2]:.2f})", ours[0], threads(rows, "peer", way),
-                    f"<= {aim}" if aim else "", verdict(*ours[1:], aim) if aim else None, "ms/s")
+                    f"<= {aim}" if aim else "", (verdict(*ours[1:], aim) if rounds >= LEAST else "undecided") if aim else None, "ms/s")
     for options, name, aim in PYTHON:
         common.progress(f"own: Python, {name}")
         found = python_ms(options, 3 if rounds < 4 else 10)
