@@ -89,7 +89,7 @@ REFUSED = [
     (["-o", "collapsed,nonsense", "1"], "-o: 'nonsense' is not a format"),
     (["-o", "collapsed,total=1", "1"], "-o total: takes no value"),
     (["-o", "text,title", "1"], "-o title: needs a value: TEXT"),
-    (["-F", "pcaddr", "1"], "-F: 'pcaddr' is not what sparkprof does", "mixed"),
+    (["-F", "pcaddr", "1"], "-F: 'pcaddr' is not supported", "mixed"),
     (["--clock", "sundial", "1"], "--clock: 'sundial'", "tsc monotonic"),
     (["--minwidth", "wide", "1"], "--minwidth: 'wide' is not a percentage"),
     (["--loop", "soon", "-f", "x.jfr", "1"], "--loop: 'soon' is not a time", "00:00:00"),

@@ -39,10 +39,10 @@ def test_an_attach_socket_that_lies(sparkprof, attach, words):
 
 
 @pytest.mark.parametrize("control, call, words", [
-    ("other kind", ["status"], "answered something else"), ("junk", ["status"], "control connection"),
-    ("descriptors", ["status"], "control connection"), ("progress", ["status"], "answered something else"),
-    ("other kind", ["list"], "answered something else"), ("rows", ["list"], "table is damaged"), ("honest", ["list"], "owned"),
-    ("other kind", ["stop"], "answered something else"), ("other kind", ["dump"], "answered something else"),
+    ("other kind", ["status"], "unexpected answer"), ("junk", ["status"], "control connection"),
+    ("descriptors", ["status"], "control connection"), ("progress", ["status"], "unexpected answer"),
+    ("other kind", ["list"], "unexpected answer"), ("rows", ["list"], "table is damaged"), ("honest", ["list"], "owned"),
+    ("other kind", ["stop"], "unexpected answer"), ("other kind", ["dump"], "unexpected answer"),
     ("honest", ["stop"], "did not hand over"), ("pipe:text -", ["stop"], "did not hand over"),
     ("directory:text -", ["stop"], "did not hand over"), ("junk:text -", ["stop"], ""), ("huge:text -", ["stop"], ""),
     ("junk:nonsense", ["stop"], "answer about its outputs cannot be read")])
@@ -63,7 +63,7 @@ def test_a_state_that_is_none(sparkprof, form):
 
 
 @pytest.mark.parametrize("control, words", [
-    ("honest", "owned"), ("other kind", "answered something else"), ("no answer", "answered something else"),
+    ("honest", "owned"), ("other kind", "unexpected answer"), ("no answer", "unexpected answer"),
     ("logs", "more than is shown")])
 def test_a_recording_of_a_liar(sparkprof, tmp_path, control, words):
     with Liar(control=control) as t:

@@ -189,7 +189,7 @@ def test_names_from_the_event_log(run, sparkprof, tmp_path):
         rows = stages_of(sparkprof, run, tmp_path / "x.json", "--event-log", path)
         assert rows and all(s["name"] == truth[f"{s['stage']}.{s['attempt']}"] and s["job"] >= 0 for s in rows), path
     r = sparkprof("report", run.file, "--event-log", run.file, "-f", tmp_path / "x.json")
-    assert r.returncode != 0 and "no events of Spark" in r.stderr
+    assert r.returncode != 0 and "not an event log of Spark" in r.stderr
 
 
 def test_wall_on_an_executor_shows_tasks_unless_told_otherwise(run, sparkprof, tmp_path):

@@ -242,7 +242,7 @@ Test(coarsen, rare_stacks_are_cut_and_the_sums_stay)
 	cr_expect_eq(p->events[0].weight, weight);
 	cr_assert_eq(p->note_count, 1);
 	cr_expect(strstr(
-		sp_dict_get_string(p->dict, p->notes[0].text_id, NULL), "1010 different stacks"));
+		sp_dict_get_string(p->dict, p->notes[0].text_id, NULL), "different stacks (1010)"));
 	sp_profile_free(p);
 }
 

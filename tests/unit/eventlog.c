@@ -375,7 +375,7 @@ Test(eventlog, what_is_none_is_refused)
 	struct sp_err err;
 
 	cr_expect_eq(read_log("hello\n", &names, &err), -EBADMSG);
-	cr_expect(strstr(err.text, "no events of Spark"), "%s", err.text);
+	cr_expect(strstr(err.text, "not an event log of Spark"), "%s", err.text);
 	cr_expect_eq(sp_eventlog_read("/proc/self/no-such-log", &names, &err), -ENOENT);
 	cr_expect_eq(sp_eventlog_read("/proc/self/fd", &names, &err), -EBADMSG);
 	sp_stage_names_done(&names);

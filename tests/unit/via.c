@@ -317,7 +317,7 @@ Test(via, what_kubectl_says_has_advice)
 	} cases[] = {
 		{"Error from server (Forbidden): pods \"p\" is forbidden: User \"u\" cannot create "
 		 "resource \"pods/exec\" in API group \"\"",
-			"create on pods/exec"},
+			"create pods/exec"},
 		{"Error from server (NotFound): pods \"p\" not found", "the pod is gone"},
 		{"error: context \"x\" does not exist", "get-contexts"},
 		{"error: Internal error occurred: OCI runtime exec failed: exec: \"sh\": "
