@@ -58,6 +58,9 @@ setup_dir() { # name, meson options…
     ninja -C "$dir" --quiet
 }
 
+# With sanitizers. Optimised less and with line numbers alone it takes half the time to compile.
+setup_dev() { setup_dir dev -Dwerror=true -Doptimization=1 -Dc_args=-g1 -Db_sanitize=address,undefined; }
+
 build() {
     install_packages "${build_packages[@]}"
     setup_dir release --buildtype=release -Dtests=false
@@ -113,7 +116,7 @@ cmd_test() {
     build/venv/bin/python tests/kit/fetch.py &
     fetching=$!
     build
-    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
+    setup_dev
     unit_tests || failed=1
     wait $fetching || say "some parts could not be looked for; tests that need them fetch them or are skipped"
     # A failing test fails the run: nothing is tried a second time.
@@ -130,7 +133,7 @@ cmd_test_long() { # [part [pytest's options]]
     cmd_deps
     venv
     build
-    setup_dir dev -Dwerror=true -Db_sanitize=address,undefined
+    setup_dev
     # Not a pytest: a program with progress of its own.
     if [ "$part" = mutation ]; then
         build/venv/bin/python tests/mutation/run.py "$@"
