@@ -148,8 +148,10 @@ static void look_at_thread(struct sp_pysockets *s, pid_t jvm, const char *task)
 	}
 }
 
+enum { ADDRESS = 48 };
+
 struct row {
-	char here[48], there[48]; /* address:port */
+	char here[ADDRESS], there[ADDRESS]; /* address:port */
 	uint64_t inode;
 };
 
@@ -159,13 +161,13 @@ struct rows {
 };
 
 /* Two ends of one connection may be of both families: ::ffff:127.0.0.1 is 127.0.0.1. */
-static void plain(char *address)
+static void plain(char address[ADDRESS])
 {
 	static const char mapped[] = "0000000000000000FFFF0000";
+	const size_t skip = sizeof(mapped) - 1;
 
-	if (strncmp(address, mapped, sizeof(mapped) - 1) == 0)
-		memmove(address, address + sizeof(mapped) - 1,
-			strlen(address + sizeof(mapped) - 1) + 1);
+	if (memcmp(address, mapped, skip) == 0)
+		memmove(address, address + skip, ADDRESS - skip);
 }
 
 /* 127.0.0.0/8: the kernel prints the bytes of an address from the last to the first. */
