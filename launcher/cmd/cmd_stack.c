@@ -438,8 +438,7 @@ static int give(const struct dump *d, struct sp_buf *text, const struct sp_jvm *
 		return SP_EXIT_TARGET;
 	}
 	if (text->len == 0 && t->kind == SP_JVM_NONE) {
-		sp_message_error("pid %d: is not a Python process, and has no child that is one",
-			(int)t->pid);
+		sp_message_error("pid %d: is not a Python process, nor is any child", (int)t->pid);
 		return SP_EXIT_TARGET;
 	}
 	return code;
