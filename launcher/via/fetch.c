@@ -15,8 +15,8 @@
 int sp_via_fetch(const char *url, struct sp_buf *ret, struct sp_err *err)
 {
 	static const char *const first[] = {"curl", "--silent", "--show-error", "--fail",
-		"--location", "--globoff", "--proto", "=http,https", "--max-time", "30",
-		"--negotiate", "--user", ":"};
+		"--location", "--globoff", "--proto", "=http,https", "--connect-timeout", "5",
+		"--max-time", "30", "--negotiate", "--user", ":"};
 	SP_AUTO_WORDS struct sp_via_words words = {0};
 	int r;
 
@@ -61,8 +61,8 @@ void sp_via_fetch_words(const struct sp_call *call, const char *url, struct sp_v
 		return;
 	if (asprintf(&script,
 		    "exec sh -c 'u=\"%s\"; echo " MARK "; curl --silent --show-error --fail "
-		    "--location --globoff --max-time 30 --negotiate --user : \"$u\" || wget -q "
-		    "-T 30 -O - \"$u\"'",
+		    "--location --globoff --proto =http,https --connect-timeout 5 --max-time 25 "
+		    "--negotiate --user : \"$u\" || wget -q -t 1 -T 25 -O - \"$u\"'",
 		    url) < 0)
 		script = NULL;
 	sp_via_ssh_words(host, call, ret);

@@ -305,7 +305,7 @@ static void watch_silence(struct sp_via_host *h, uint64_t now)
 	uint64_t moved =
 		h->packets.received + (h->state == SP_VIA_SENDING ? h->packets.written : 0);
 
-	if (moved != h->moved) {
+	if (moved != h->moved || sp_packets_full(&h->packets)) { /* we do not read what is full */
 		h->moved = moved;
 		h->moved_ns = now;
 	} else if (now - h->moved_ns > SILENT_NS && !h->packets.ended) {

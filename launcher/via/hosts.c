@@ -114,7 +114,7 @@ int sp_via_hosts_find(struct sp_via_hosts *ret, const struct sp_call *call, stru
 	int r = hs.labelled ? sp_via_pods_find(call, &hs.text, &hs.places, &hs.n, err)
 			    : read_names(&hs, call, err);
 
-	hs.cap = call->follow ? HOSTS_MAX : hs.n;
+	hs.cap = call->follow && hs.n < HOSTS_MAX ? HOSTS_MAX : hs.n;
 	hs.list = r == 0 ? calloc(hs.cap, sizeof(*hs.list)) : NULL;
 	hs.polls = r == 0 ? calloc(3 * hs.cap, sizeof(*hs.polls)) : NULL;
 	if (r == 0 && (!hs.list || !hs.polls))
@@ -219,7 +219,8 @@ int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, st
 			sp_via_hosts_step(hs, 200);
 		}
 	}
-	sp_via_child_meanwhile(step_meanwhile, hs);
+	if (r == 0)
+		sp_via_child_meanwhile(step_meanwhile, hs);
 	return r;
 }
 
@@ -227,7 +228,8 @@ void sp_via_hosts_done(struct sp_via_hosts *hs)
 {
 	uint64_t until = sp_clock_mono_ns() + END_NS;
 
-	sp_via_child_meanwhile(NULL, NULL);
+	if (hs->connected) /* a search that failed has none: others go on */
+		sp_via_child_meanwhile(NULL, NULL);
 	for (size_t i = 0; i < hs->connected; i++)
 		sp_via_host_close(&hs->list[i]);
 	for (size_t i = 0; i < hs->connected; i++)

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Runs of one host: more than come and go in a recording, far fewer than there are descriptors. */
+enum { RUNS_MOST = 1024 };
+
 /* patience: before somebody is asked again who did not answer. */
 static const uint64_t look_ns = 3000000000ull, least_ns = 1000000000ull,
 		      patience_ns = 30000000000ull;
@@ -45,14 +48,21 @@ bool sp_via_join_waits(const struct sp_via_all_runs *rs)
 	return rs->call->follow && !rs->interrupted && !sp_interrupted() && rest_ns(rs);
 }
 
+/* Whether it has a run, or its host has so many that it must be lying. */
 static bool is_known(
 	const struct sp_via_all_runs *rs, const struct sp_via_host *h, const struct sp_jvm *j)
 {
-	for (size_t i = 0; i < rs->n; i++)
-		if (rs->list[i].host == h && rs->list[i].jvm && rs->list[i].jvm->pid == j->pid &&
-			rs->list[i].jvm->start_ticks == j->start_ticks)
+	size_t there = 0;
+
+	for (size_t i = 0; i < rs->n; i++) {
+		const struct sp_via_run *r = &rs->list[i];
+
+		there += r->host == h;
+		if (r->host == h && r->jvm && r->jvm->pid == j->pid &&
+			r->jvm->start_ticks == j->start_ticks)
 			return true;
-	return false;
+	}
+	return there >= RUNS_MOST;
 }
 
 static void say_joined(struct sp_via_all_runs *rs, const struct sp_via_run *r)
@@ -72,7 +82,8 @@ static void begin(struct sp_via_all_runs *rs, struct sp_via_host *h, struct sp_j
 	struct sp_via_run *r;
 	struct sp_err err;
 
-	if (!rest || !sp_via_join_means(rs->call, own) || is_known(rs, h, own) ||
+	if (!rest || !sp_via_join_waits(rs) || !sp_via_join_means(rs->call, own) ||
+		is_known(rs, h, own) ||
 		!(r = sp_via_runs_add(rs, h, own))) {
 		free(own);
 		return;

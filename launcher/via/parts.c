@@ -64,7 +64,7 @@ int sp_via_parts_create(struct sp_via_parts *p, size_t i, struct sp_err *err)
 {
 	int fd;
 
-	if (sp_grow(&p->paths, &p->cap, i, sizeof(*p->paths), 64) < 0)
+	if (sp_grow_zero(&p->paths, &p->cap, i, sizeof(*p->paths), 64) < 0)
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	p->n = i + 1;
 	if (asprintf(&p->paths[i], "%s/%zu.jfr", p->dir, i) < 0) {

@@ -203,7 +203,7 @@ int sp_via_pods_find(const struct sp_call *call, char **ret_text, struct sp_via_
 		*ret_n = keep_meant(&p);
 		if (*ret_n == 0)
 			r = say_none(&p, call, err);
-		else if (p.waiting)
+		else if (p.waiting && !call->follow)
 			sp_message_warn("%s%s: not yet running, left out", p.waiting_name,
 				p.waiting > 1 ? " and others" : "");
 	}

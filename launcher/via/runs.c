@@ -391,8 +391,9 @@ static void say_partial(const struct sp_via_all_runs *rs)
 		bad += rs->list[i].code != SP_EXIT_DONE;
 	if (bad)
 		sp_message_warn(
-			"%zu of %zu targets failed; with --strict the exit code would say so", bad,
-			rs->n);
+			"%zu of %zu targets failed or ended early; with --strict the exit code "
+			"would say so",
+			bad, rs->n);
 }
 
 /* Its recording is whole: its times become ours. */

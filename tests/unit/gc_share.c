@@ -177,3 +177,40 @@ Test(gc_share, without_the_jvms_count_all_of_it_is_gc)
 	cr_expect_eq(spent(p, a, SP_TIME_CLASS_GC), 2 * S);
 	sp_profile_free(p);
 }
+
+Test(gc_share, rows_that_are_not_joined_yet_stay_where_they_are)
+{
+	enum { ROWS = (1 << 18) - 4, HELD_ROWS = 20 };
+	struct sp_profile *p = collecting(S / 10);
+	uint32_t of[2] = {task(p, 3, 0, 10 * S, false), task(p, 4, 0, 10 * S, false)};
+	uint32_t stacks[2];
+	uint64_t weight = 0, count = 0;
+
+	sp_profile_defer_dedup(p);
+	for (int i = 0; i < 2; i++) {
+		struct sp_frame_ref list[] = {
+			frame(p, i ? "com/acme/Job.map" : "+SafepointSynchronize::block"),
+			frame(p, "com/acme/Job.map")};
+
+		stacks[i] = sp_dict_stack(p->dict, list, 2, 0);
+	}
+	for (uint32_t i = 0; i < ROWS; i++) {
+		bool held = i % (ROWS / 2) % (ROWS / HELD_ROWS) == 0;
+		struct sp_sample x = {.stack = stacks[!held],
+			.state = str(p, held ? "lock" : "running"),
+			.task = of[i & 1],
+			.thread = 1 + i % (ROWS / 2), /* the same again, long after */
+			.count = 4,
+			.weight = S / 4};
+
+		cr_assert_eq(sp_profile_add(p, &x), 0);
+	}
+	cr_assert_eq(sp_gc_share_apply(p, false), 0);
+	for (size_t i = 0; i < p->row_count; i++) {
+		weight += p->rows[i].weight;
+		count += p->rows[i].count;
+	}
+	cr_expect_eq(weight, ROWS * (S / 4));
+	cr_expect_eq(count, ROWS * 4ull);
+	sp_profile_free(p);
+}

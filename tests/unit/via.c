@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/executor_list.h"
+#include "via/child.h"
 #include "via/choose.h"
 #include "via/hosts.h"
 #include "via/lines.h"
@@ -394,4 +395,24 @@ Test(via, executors_that_come_later_are_meant_by_the_same_words)
 	call.targets[0] = "app-1";
 	j.role = SP_ROLE_DRIVER;
 	cr_expect_not(sp_via_join_means(&call, &j));
+}
+
+static void count_up(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+Test(via, a_search_that_failed_does_not_end_what_is_done_for_others)
+{
+	struct sp_via_hosts none = {0};
+	struct sp_buf said = {0};
+	struct sp_err err;
+	int n = 0;
+
+	sp_via_child_meanwhile(count_up, &n);
+	sp_via_hosts_done(&none);
+	cr_assert_eq(sp_via_child_ask((char *[]){"sleep", "1", NULL}, &said, &err), 0);
+	cr_expect_gt(n, 0);
+	sp_via_child_meanwhile(NULL, NULL);
+	sp_buf_done(&said);
 }

@@ -30,7 +30,7 @@ struct group {
 
 struct groups {
 	struct group *list; /* owned */
-	size_t count;
+	size_t count, at;   /* at: the one that was found last */
 	uint32_t *of; /* owned: by task, its group + 1 */
 };
 
@@ -98,8 +98,12 @@ static uint64_t collected(const struct clock *c, uint64_t time_ns)
 
 static int number_of(struct groups *g, const struct sp_task_name *n, uint32_t *ret)
 {
-	for (size_t i = g->count; i-- > 0;) {
+	/* Tasks are by thread and time: the next one's stage is this one, or soon behind it. */
+	for (size_t k = 0; k < g->count; k++) {
+		size_t i = (g->at + k) % g->count;
+
 		if (g->list[i].stage == n->stage && g->list[i].attempt == n->stage_attempt) {
+			g->at = i;
 			*ret = (uint32_t)i + 1;
 			return 0;
 		}
@@ -113,6 +117,7 @@ static int number_of(struct groups *g, const struct sp_task_name *n, uint32_t *r
 	}
 	g->list[g->count++] = (struct group){n->stage, n->stage_attempt, 0, 0};
 	*ret = (uint32_t)g->count;
+	g->at = g->count - 1;
 	return 0;
 }
 
@@ -176,8 +181,8 @@ static int divide_all(
 	struct sp_profile *p, const struct groups *g, int wall, struct sp_time_class_of *of)
 {
 	uint32_t state = sp_dict_string(p->dict, SP_STATE_SAFEPOINT, strlen(SP_STATE_SAFEPOINT));
+	int r = state ? sp_profile_hold_rows(p) : -ENOMEM;
 	size_t n = p->row_count;
-	int r = state ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (is_held(p, g, &p->rows[i], wall, of))

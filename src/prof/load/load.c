@@ -215,10 +215,12 @@ static void note_damage(struct sp_loading *l, const struct sp_err *err)
 static int divide_gc(struct sp_loading *l)
 {
 	const struct sp_load_opts *o = l->opts;
+	bool part = o->task || o->thread || o->states || o->min_duration_ns;
 
-	if (!l->ours || !l->spans || l->spans->several)
+	/* Where rows of a stage are as one, nobody knows which of its tasks have some. */
+	if (!l->ours || !l->spans || l->spans->several || (part && l->spans->same))
 		return 0;
-	return sp_gc_share_apply(l->p, o->task || o->thread || o->states || o->min_duration_ns);
+	return sp_gc_share_apply(l->p, part);
 }
 
 /* What was read becomes a whole profile. */

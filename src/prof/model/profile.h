@@ -309,7 +309,9 @@ void sp_profile_recount(struct sp_profile *p);
 int sp_profile_merge(struct sp_profile *p, const struct sp_profile *from);
 
 /* Takes @part's count and weight from that row, and adds them to the row that has @part's key: sums
- * stay. Returns 0 or -ENOMEM. */
+ * stay. Returns 0 or -ENOMEM.
+ * _hold_rows: before it, once: rows stay where they are while each is split once at most. */
+int sp_profile_hold_rows(struct sp_profile *p);
 int sp_profile_split_row(struct sp_profile *p, size_t row, const struct sp_sample *part);
 
 /* No samples, as before the first: for those who go through the rows, which stay where they are,

@@ -155,6 +155,11 @@ void sp_row_index_sum(struct sp_profile *p, const struct sp_sample *s, size_t co
 		sum_row(p, &s[i], hashes[i]);
 }
 
+int sp_profile_hold_rows(struct sp_profile *p)
+{
+	return p->loose && p->row_count > LOOSE_ROWS / 2 ? tighten(p) : 0;
+}
+
 int sp_profile_split_row(struct sp_profile *p, size_t row, const struct sp_sample *part)
 {
 	if (sp_row_index_grow(p, 1) < 0)
