@@ -205,7 +205,7 @@ def storm(sparkprof, t, file, *what):
 def test_a_storm_of_calls_is_thinned(sparkprof, target, tmp_path):
     t = target("Alloc", 600)
     said = storm(sparkprof, t, tmp_path / "x.jfr", "-e", "Alloc$Small.<init>", "--trace", "Alloc.ten")
-    assert "calls: more than 5000 samples a second" in said
+    assert "calls: more than 5000 events a second" in said
     found = stacks(sparkprof, tmp_path / "x.jfr", "calls", "--total")
     times = stacks(sparkprof, tmp_path / "x.jfr", "trace")
     # 3,200 objects in a call of ten(). Each call is taken with a chance of 1 in w and then stands for w: the variance of the sum is that
@@ -222,7 +222,7 @@ def test_other_readers_show_each_recorded_call(sparkprof, target, tmp_path):
     t = target("Alloc", 600)
     file, out = tmp_path / "x.jfr", tmp_path / "x.txt"
     said = storm(sparkprof, t, file, "--trace", "Alloc$Small.<init>", "-e", "Alloc.ten", "-i", "3")
-    assert "trace: more than 5000 samples a second" in said  # most are recorded for more than one
+    assert "trace: more than 5000 events a second" in said  # most are recorded for more than one
     times, counts = stacks(sparkprof, file, "trace"), stacks(sparkprof, file, "calls")
     subprocess.run([*peers.converter(), "--trace", "-o", "collapsed", file, out], check=True, capture_output=True)
     theirs = [(re.sub(r"_\[.\]", "", s).split(";"), int(n)) for s, n in (line.rsplit(" ", 1) for line in out.read_text().splitlines())]

@@ -157,7 +157,7 @@ def test_a_storm_is_thinned_and_sums_up(sparkprof, target, tmp_path):
     counted = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", tmp_path / "x.jfr"], capture_output=True, text=True).stdout
     told = int(re.search(r"jdk.JavaMonitorEnter\s+(\d+)", counted)[1])
     assert told <= most_told(tmp_path / "x.jfr", times), (told, times)
-    assert told == times or "lock: more than 5000 samples a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
+    assert told == times or "lock: more than 5000 events a second" in " ".join(sparkprof("report", tmp_path / "x.jfr").stdout.split())
     # A wait that is told with probability p counts 1/p of it: its square is the most that it adds to the variance of the sum.
     spread = sum(int(e.rsplit("= ", 1)[1]) ** 2 for e in recording.Recording(tmp_path / "x.jfr").others["jdk.JavaMonitorEnter"]) ** 0.5
     assert waited(found, "LockStorm.fight") / 1000 == pytest.approx(blocked, rel=0.05, abs=6 * spread / 1e6)

@@ -37,7 +37,7 @@ def record(sparkprof, t, file, *lines, options=("--nativemem", "0"), pause=0):
 
 def thinned(sparkprof, file):
     """Whether there was a moment at which not every call was told."""
-    return "nativemem: more than 5000 samples a second" in " ".join(sparkprof("report", file).stdout.split())
+    return "nativemem: more than 5000 events a second" in " ".join(sparkprof("report", file).stdout.split())
 
 
 @pytest.mark.parametrize("jdk", jvm.every())
