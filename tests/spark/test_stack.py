@@ -50,7 +50,7 @@ def test_stack_shows_tasks_and_what_works_for_them(pid):
     threads = [line for line in out.splitlines() if line.startswith("  thread ")]
     assert len([t for t in threads if "Executor task launch worker for task" in t]) == 2, out
     assert all("Executor task launch worker" in t or ", for TID " in t for t in threads), threads
-    assert out.count("spin (") == 2 and "work for no task; --all shows them" in out.splitlines()[0], out
+    assert out.count("spin (") == 2 and "work for no task: --all shows them" in out.splitlines()[0], out
     assert "python-daemon" not in out
 
 
