@@ -40,6 +40,8 @@ class Target:
         self.out = open(os.memfd_create("stdout"), "w+b", buffering=0)
         self.err = open(os.memfd_create("stderr"), "w+b", buffering=0)
         cmd = [*wrap, str(self.home / "bin/java"), *jvm, "-cp", str(classes or compiled()), main, *map(str, args)]
+        if env is not None:  # the tree may lie below a name that is not ASCII
+            env = {"LC_ALL": os.environ.get("LC_ALL", "C.UTF-8"), **env}
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=self.err,
                                      cwd=cwd, env=env, user=user, group=user, extra_groups=[] if user else None)
         self.pid = self.proc.pid

@@ -29,7 +29,7 @@ def note(text):
 
 def run(*args, shown=30):
     """Shows one command of the launcher and the head of what it prints."""
-    words = [str(a) if not isinstance(a, pathlib.Path) else os.path.relpath(a, parts.ROOT) for a in args]
+    words = [str(a.relative_to(parts.ROOT) if isinstance(a, pathlib.Path) and a.is_relative_to(parts.ROOT) else a) for a in args]
     say("$ build/sparkprof " + " ".join(words))
     r = subprocess.run([SPARKPROF, *words], cwd=parts.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines = r.stdout.splitlines()
