@@ -65,18 +65,19 @@ def names(pid, what):
             yield (entry / "comm").read_text() if what == "task" else os.readlink(entry)
 
 
-def traces(pid):
-    """What a visit could leave behind, by name: Spark's own threads and descriptors come and go meanwhile."""
+def files_of_ours(pid):
     dirs = ("/tmp", "/dev/shm", "/var/tmp", os.readlink(f"/proc/{pid}/cwd"))
-    return {"threads": sum(n.startswith("sparkprof") for n in names(pid, "task")),
-            "descriptors": sum("perf_event" in n or "sparkprof" in n for n in names(pid, "fd")),
-            "files": sum("sparkprof" in f for d in dirs for f in os.listdir(d))}
+    return {pathlib.Path(d, f) for d in dirs for f in os.listdir(d) if "sparkprof" in f}
 
 
 def visit(pid):
+    """What it could leave behind, by name: Spark's own threads and descriptors come and go meanwhile."""
+    before = files_of_ours(pid)
     run("status", pid)
     run("status", pid)
-    note("in and out twice. left behind by us: " + ", ".join(f"{n} {what}" for what, n in traces(pid).items()))
+    threads = sum(n.startswith("sparkprof") for n in names(pid, "task"))
+    descriptors = sum("perf_event" in n or "sparkprof" in n for n in names(pid, "fd"))
+    note(f"in and out twice. left behind by us: {threads} threads, {descriptors} descriptors, {len(files_of_ours(pid) - before)} files")
 
 
 def profile(pid):
