@@ -40,9 +40,11 @@ static bool take_line(struct sp_kernel_names *k, const char *line, size_t len)
 	const char *name = end + 3;
 	size_t n = len > (size_t)(name - line) ? strcspn(name, " \t\n") : 0;
 
+	if (!n || *end != ' ' || !strchr("tTwW", end[1]))
+		return true; /* the first ones may be of a CPU's own data, which lie at 0 */
 	if (!addr)
 		return false;
-	if (!n || *end != ' ' || !strchr("tTwW", end[1]) || addr < LOWEST)
+	if (addr < LOWEST)
 		return true;
 	k->core = k->core || name[n] != '\t' ? k->core : k->count;
 	k->cut = k->count * sizeof(*k->entries) + k->names.len + n > k->memory ||

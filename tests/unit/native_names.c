@@ -58,7 +58,9 @@ Test(native_names, what_takes_more_is_left)
 	cr_assert(sp_cpp_name(text, text, 23));
 }
 
-static const char lines[] = "ffffffff81000000 T _stext\n"
+static const char lines[] = "0000000000000000 A fixed_percpu_data\n"
+			    "0000000000000000 A __per_cpu_start\n"
+			    "ffffffff81000000 T _stext\n"
 			    "ffffffff81000000 t local_first\n"
 			    "ffffffff81000100 t do_work\n"
 			    "ffffffff81000100 T work\n"
