@@ -113,7 +113,7 @@ static int set_marks(struct sp_capture *c, struct sp_err *err)
 	memset(&sp_sig.window, 0, sizeof(sp_sig.window));
 	sp_sig.window.begin = marks[0].spec.config1;
 	sp_sig.window.end = marks[1].set ? marks[1].spec.config1 : 0;
-	sp_sig.gate_value = 1;
+	sp_sig.gate_value = SP_SIG_OPEN;
 	atomic_store(&sp_sig.gate, a->nostop ? NULL : &sp_sig.window.open);
 	return 0;
 }
@@ -196,7 +196,7 @@ static void say_windows(struct sp_capture *c)
 	uint64_t ns = atomic_load(&w->ns);
 	char text[400], time[32];
 
-	if (atomic_load(&w->open))
+	if (atomic_load(&w->open) == SP_SIG_OPEN)
 		ns += sp_clock_mono_ns() - atomic_load(&w->since_ns);
 	if (!atomic_load(&w->count))
 		snprintf(text, sizeof(text), "--begin: %s was not called%s", c->args->begin,

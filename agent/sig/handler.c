@@ -129,23 +129,30 @@ static bool is_ours(const siginfo_t *info, uint32_t mode, struct sp_sig_thread *
 	return info->si_code > 0 && fd >= 0 && info->si_fd == fd;
 }
 
-/* Before the clock is read, which may be the function: its signal then finds nothing to do. */
-static void set_window(struct sp_sig_window *w, bool open)
+/* Opened or shut before the clock is read, which may be the function: its signal then finds nothing
+ * to do. It is open once its begin is there for who shuts it. */
+static void open_window(struct sp_sig_window *w)
 {
-	if (atomic_exchange(&w->open, open) == open)
-		return;
-	if (open) {
-		atomic_fetch_add(&w->count, 1);
-		atomic_store(&w->since_ns, sp_clock_mono_ns());
-	} else {
-		struct sp_hook_capture h = {.kind = SP_HOOK_WINDOW,
-			.stackless = true,
-			.time_ns = sp_clock_mono_ns(),
-			.arg = {atomic_load(&w->since_ns)}};
+	uint32_t was = SP_SIG_SHUT;
 
-		atomic_fetch_add(&w->ns, h.time_ns - h.arg[0]);
-		sp_hook_capture_report(&h);
-	}
+	if (!atomic_compare_exchange_strong(&w->open, &was, SP_SIG_OPENING))
+		return;
+	atomic_fetch_add(&w->count, 1);
+	atomic_store(&w->since_ns, sp_clock_mono_ns());
+	atomic_store(&w->open, SP_SIG_OPEN);
+}
+
+static void shut_window(struct sp_sig_window *w)
+{
+	uint32_t was = atomic_load(&w->open);
+	struct sp_hook_capture h = {
+		.kind = SP_HOOK_WINDOW, .stackless = true, .arg = {atomic_load(&w->since_ns)}};
+
+	if (was != SP_SIG_OPEN || !atomic_compare_exchange_strong(&w->open, &was, SP_SIG_SHUT))
+		return;
+	h.time_ns = sp_clock_mono_ns();
+	atomic_fetch_add(&w->ns, h.time_ns - h.arg[0]);
+	sp_hook_capture_report(&h);
 }
 
 /* Opens or shuts it where a thread comes to --begin or --end. Of two signals for one thread the
@@ -160,9 +167,9 @@ static bool comes_to_mark(const siginfo_t *info, uint64_t pc, uint32_t tid)
 	int saved = errno;
 
 	if (begins || pc == w->begin)
-		set_window(w, true);
+		open_window(w);
 	else if (ends || pc == w->end)
-		set_window(w, false);
+		shut_window(w);
 	errno = saved;
 	return begins || ends;
 }

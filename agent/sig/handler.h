@@ -78,6 +78,8 @@ enum sp_sig_mode { SP_SIG_OFF, SP_SIG_CTIMER, SP_SIG_ITIMER, SP_SIG_PERF };
 
 enum sp_sig_memory { SP_SIG_MEMORY_NONE = 0, SP_SIG_MEMORY_CALL = -1 };
 
+enum { SP_SIG_SHUT, SP_SIG_OPEN, SP_SIG_OPENING };
+
 /* --begin and --end: what is open between calls of two functions. */
 struct sp_sig_window {
 	uint64_t begin, end; /* where they begin; 0: none */
