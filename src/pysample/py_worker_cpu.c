@@ -9,12 +9,12 @@ enum {
 static void write_cpu(
 	struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns, uint32_t stack)
 {
-	t->held_ns = 0;
 	for (int i = 0; t->carry_ns >= s->cpu_ns && i < BURST; i++) {
 		t->carry_ns -= s->cpu_ns;
 		sp_pyrecord_cpu(s->record, now_ns, t->thread, stack);
 		s->samples++;
 	}
+	t->held_ns = t->carry_ns >= s->cpu_ns ? now_ns : 0;
 }
 
 /* A thread that is found waiting did not use its CPU time there: that is kept until it is found
@@ -37,6 +37,7 @@ void sp_pyworker_settle(struct sp_pyworker_thread *t, struct sp_pysampling *s)
 {
 	uint32_t stack = t->busy ? t->busy : t->stack;
 
-	if (t->held_ns && stack && t->generation == sp_pyrecord_generation(s->record))
-		write_cpu(t, s, t->last_ns, stack);
+	if (stack && t->generation == sp_pyrecord_generation(s->record))
+		while (t->held_ns)
+			write_cpu(t, s, t->last_ns, stack);
 }
