@@ -18,8 +18,8 @@ def kernel_is_shown():
     return any(int(line.split()[0], 16) for line, _ in zip(open("/proc/kallsyms"), range(50)))
 
 
-def collapsed(sparkprof, *files):
-    run = sparkprof("report", "-o", "collapsed", *files)
+def collapsed(sparkprof, *files, marks=()):
+    run = sparkprof("report", "-o", "collapsed", *marks, *files)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -54,7 +54,7 @@ def test_the_kernel_of_another_boot_gives_no_names(sparkprof, recorded, tmp_path
     text = sparkprof("report", "-o", "text", there)
     assert text.returncode == 0, text.stderr
     assert re.search(r"\d+ kernel functions? ha(s|ve) no name: recorded on another machine", text.stdout + text.stderr)
-    frames = {f for line in collapsed(sparkprof, there).splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
+    frames = {f for line in collapsed(sparkprof, there, marks=["--ann"]).splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
     assert "[kernel]" in {f.removesuffix("_[k]") for f in frames}
     assert not {f for f in frames if f.endswith("_[k]") and not f.startswith("[kernel]")}
 
@@ -89,7 +89,7 @@ def test_a_recording_from_the_start_holds_readable_names(sparkprof, tmp_path):
         assert not ADDRESS.search(printed), ADDRESS.search(printed)
         assert "entry_SYSCALL_64" in printed or "do_syscall_64" in printed
         there = elsewhere(file, tmp_path / "there.jfr", any_boot=True)
-        kernel = {f for line in collapsed(sparkprof, there).splitlines() for f in line.rsplit(" ", 1)[0].split(";") if f.endswith("_[k]")}
+        kernel = {f for line in collapsed(sparkprof, there, marks=["--ann"]).splitlines() for f in line.rsplit(" ", 1)[0].split(";") if f.endswith("_[k]")}
         assert kernel and all(f.removesuffix("_[k]") in printed for f in kernel), kernel
 
 
