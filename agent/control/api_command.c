@@ -99,11 +99,11 @@ static int stop(struct command *c)
 	sp_recording_owner_seat_init(&cm.seat, NULL, NULL);
 	sp_recording_owner_stop(&cm.seat, &reply, c->err);
 	r = code_of(&reply, c->err);
-	if (r < 0)
-		return r;
-	forget_last();
-	cm.last_fd = take_fd() + 1;
-	return 0;
+	if (cm.seat.pass_fd >= 0) { /* also of one whose last part could not be written */
+		forget_last();
+		cm.last_fd = take_fd() + 1;
+	}
+	return r;
 }
 
 /* *ret_fd: a descriptor of the recording, the caller's. */

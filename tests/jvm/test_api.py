@@ -1,5 +1,7 @@
 """Commands and spans from the program itself: api/sparkprof.h, io.github.sparkprof.Sparkprof, and JMH with its profiler "async"."""
+import os
 import re
+import resource
 import shutil
 import subprocess
 
@@ -55,6 +57,24 @@ def test_reports_of_what_was_recorded(target, tmp_path):
     assert call(t, f"execute dump,file={tmp_path}/y.jfr") == "="
     assert len(Recording(tmp_path / "y.jfr").cpu()) >= 100
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.html", "x.txt", "y.jfr"]
+
+
+def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
+    """The file takes no more: what is in it can be had elsewhere, and no descriptor is left behind."""
+    t = target("Api", jvm=[BY_NAME, *QUIET])
+    descriptors = set()
+    for i in range(3):
+        assert call(t, "execute start,event=ctimer,interval=1ms") == "="
+        call(t, "work 100 compute")
+        assert call(t, f"execute dump,file={tmp_path}/{i}.jfr") == "="
+        call(t, "work 20 compute")
+        free = resource.prlimit(t.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        assert call(t, "execute stop").startswith("! java.io.IOException: ")
+        resource.prlimit(t.pid, resource.RLIMIT_FSIZE, free)
+        assert call(t, f"execute dump,file={tmp_path}/{i}.jfr") == "="
+        assert Recording(tmp_path / f"{i}.jfr").cpu()
+        descriptors.add(len(os.listdir(f"/proc/{t.pid}/fd")))
+    assert len(descriptors) == 1, descriptors
 
 
 def test_without_the_launcher_beside(target, tmp_path):
