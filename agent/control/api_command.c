@@ -101,6 +101,7 @@ static int stop(struct command *c)
 	r = code_of(&reply, c->err);
 	if (cm.seat.pass_fd >= 0) { /* also of one whose last part could not be written */
 		forget_last();
+		sp_autostart_forget();
 		cm.last_fd = take_fd() + 1;
 	}
 	return r;
@@ -120,7 +121,8 @@ static int find_recording(struct command *c, int *ret_fd)
 		if (r < 0)
 			return r;
 	} else {
-		*ret_fd = cm.last_fd ? fcntl(cm.last_fd - 1, F_DUPFD_CLOEXEC, 3) : -1;
+		*ret_fd = cm.last_fd ? fcntl(cm.last_fd - 1, F_DUPFD_CLOEXEC, 3)
+				     : sp_autostart_kept_fd();
 	}
 	return *ret_fd < 0 ? sp_err_set(c->err, -ENOENT, "nothing was recorded") : 0;
 }

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static struct {
 	uint64_t end_ns;	    /* timeout=; 0: none */
 	struct sp_segments *pieces; /* of a recording that waits for room on its disk */
 	_Atomic uint32_t waiting;   /* threads that wait for somewhere to write */
+	_Atomic int kept_fd; /* the last recording, if it is in a file without a name; 0: none */
 } autostart;
 
 static void wait_for_room(struct sp_segments *pieces);
@@ -52,9 +54,7 @@ static int record(
 	return r;
 }
 
-/* Without file= the recording waits for stop and dump, in a file without a name that goes with the
- * JVM. */
-static int begin_unnamed(struct sp_err *err)
+int sp_autostart_unnamed_fd(void)
 {
 	const char *const dirs[] = {autostart.args.localdir, ".", "/tmp", "/var/tmp"};
 	int fd = -1;
@@ -62,12 +62,47 @@ static int begin_unnamed(struct sp_err *err)
 	for (size_t i = 0; i < SP_COUNT(dirs) && fd < 0; i++)
 		if (dirs[i][0])
 			fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
+}
+
+static void keep(int fd)
+{
+	int before = atomic_exchange(&autostart.kept_fd, fd);
+
+	if (before > 0)
+		close(before);
+}
+
+void sp_autostart_forget(void)
+{
+	keep(0);
+}
+
+int sp_autostart_kept_fd(void)
+{
+	int fd = atomic_load(&autostart.kept_fd);
+
+	return fd > 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+}
+
+/* Without file= the recording waits for stop and dump, in a file without a name that goes with the
+ * JVM; also when its time is over. */
+static int begin_unnamed(struct sp_err *err)
+{
+	int r, fd = sp_autostart_unnamed_fd(), kept;
+
 	if (fd < 0) {
 		sp_err_set(err, -EROFS,
 			"no directory takes a recording without file=; name one with localdir=");
 		return 0;
 	}
-	return record(NULL, &autostart.args, fd, err);
+	kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	r = record(NULL, &autostart.args, fd, err);
+	if (r > 0)
+		keep(kept);
+	else if (kept >= 0)
+		close(kept);
+	return r;
 }
 
 /* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
@@ -84,7 +119,10 @@ static int begin_recording(const struct sp_spark_identity *id, struct sp_err *er
 	if (r < 0)
 		return r == -ENOMEM || r == -EINVAL ? r : 0;
 	sp_segments_on_failure(pieces, wait_for_room);
-	return record(pieces, &autostart.args, fd, err);
+	r = record(pieces, &autostart.args, fd, err);
+	if (r > 0)
+		sp_autostart_forget();
+	return r;
 }
 
 /* Why there is no recording, and that there is none. */

@@ -11,6 +11,15 @@
  * Context: a thread of the agent. */
 int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err);
 
+/* A file without a name, of the directories that the options name or everybody has; the caller's;
+ * -1: none. */
+int sp_autostart_unnamed_fd(void);
+
+/* The last recording, where it was begun without file= and no other since: a descriptor of it, the
+ * caller's; -1: there is none. forget: it is nobody's any more. */
+int sp_autostart_kept_fd(void);
+void sp_autostart_forget(void);
+
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved);
 
 #endif

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from kit import parts, recording
 from kit.recording import Recording
+from kit.traces import wait_until
 
 QUIET = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 BY_NAME = f"-Dsparkprof.library={recording.AGENT}"
@@ -57,6 +58,18 @@ def test_reports_of_what_was_recorded(target, tmp_path):
     assert call(t, f"execute dump,file={tmp_path}/y.jfr") == "="
     assert len(Recording(tmp_path / "y.jfr").cpu()) >= 100
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.html", "x.txt", "y.jfr"]
+
+
+def test_a_recording_whose_time_is_over_is_there(target, tmp_path):
+    t = target("Api", jvm=[BY_NAME, *QUIET])
+    assert call(t, "execute start,event=ctimer,interval=1ms,timeout=1s") == "="
+    call(t, "work 200 compute")
+    wait_until(lambda: call(t, "execute status") == "= nothing is being recorded")
+    assert "Api.compute" in call(t, "execute collapsed")
+    before = len(os.listdir(f"/proc/{t.pid}/fd"))
+    assert call(t, f"execute start,event=ctimer,file={tmp_path}/x.jfr") == "="
+    assert call(t, "execute stop") == "="
+    assert len(os.listdir(f"/proc/{t.pid}/fd")) == before  # one is kept, as before
 
 
 def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
