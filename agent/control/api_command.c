@@ -5,6 +5,7 @@
 #include "autostart.h"
 #include "base/cleanup.h"
 #include "host/own_thread.h"
+#include "jfr/concat.h"
 #include "options/arg_report.h"
 #include "output/report_writer.h"
 #include "recording_owner.h"
@@ -84,47 +85,38 @@ static int take_fd(void)
 	return fd;
 }
 
+/* The same where segments are before it: all of them, as one file without a name. */
+static int take_all(int *ret_fd, struct sp_err *err)
+{
+	int to, last, r = 0;
+
+	*ret_fd = -1;
+	if (!cm.seat.more) {
+		*ret_fd = take_fd();
+		return 0;
+	}
+	to = sp_autostart_unnamed_fd();
+	for (size_t i = 0; i < cm.seat.more && to >= 0 && r == 0; i++)
+		r = sp_jfr_concat_append(cm.seat.more_fds[i], to);
+	last = take_fd();
+	if (to >= 0 && r == 0)
+		r = sp_jfr_concat_append(last, to);
+	close(last);
+	if (to >= 0 && r == 0) {
+		*ret_fd = to;
+		return 0;
+	}
+	if (to >= 0)
+		close(to);
+	return sp_err_set(err, to < 0 ? -EROFS : r,
+		"there is no room to put the recording's segments together");
+}
+
 static int code_of(const struct sp_msg *reply, struct sp_err *err)
 {
 	if (reply->type == SP_MSG_BUSY)
 		return sp_err_set(err, -EBUSY, "this JVM is being recorded by %s", reply->text[0]);
 	return reply->type == SP_MSG_FAILED ? -(int)reply->num[0] : 0;
-}
-
-static int stop(struct command *c)
-{
-	struct sp_msg reply;
-	int r;
-
-	sp_recording_owner_seat_init(&cm.seat, NULL, NULL);
-	sp_recording_owner_stop(&cm.seat, &reply, c->err);
-	r = code_of(&reply, c->err);
-	if (cm.seat.pass_fd >= 0) { /* also of one whose last part could not be written */
-		forget_last();
-		sp_autostart_forget();
-		cm.last_fd = take_fd() + 1;
-	}
-	return r;
-}
-
-/* *ret_fd: a descriptor of the recording, the caller's. */
-static int find_recording(struct command *c, int *ret_fd)
-{
-	struct sp_msg reply;
-	int r;
-
-	if (sp_recording_owner_active()) {
-		sp_recording_owner_seat_init(&cm.seat, NULL, NULL);
-		sp_recording_owner_flush(&cm.seat, &reply, c->err);
-		r = code_of(&reply, c->err);
-		*ret_fd = r < 0 ? -1 : take_fd();
-		if (r < 0)
-			return r;
-	} else {
-		*ret_fd = cm.last_fd ? fcntl(cm.last_fd - 1, F_DUPFD_CLOEXEC, 3)
-				     : sp_autostart_kept_fd();
-	}
-	return *ret_fd < 0 ? sp_err_set(c->err, -ENOENT, "nothing was recorded") : 0;
 }
 
 /* It is recorded to the very file that is asked for. */
@@ -134,6 +126,81 @@ static bool is_file(int fd, const char *path)
 
 	return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
 	       a.st_ino == b.st_ino;
+}
+
+/* The segments that a stop does not bring. Returns the one that is in hand then, or -1. */
+static int take_segments(struct command *c)
+{
+	struct sp_msg reply;
+	struct sp_err none;
+	int fd;
+
+	sp_recording_owner_flush(&cm.seat, &reply, &none);
+	if (reply.type == SP_MSG_FLUSHED && reply.text[1][0] && cm.args.file[0])
+		sp_buf_addf(c->out, "%s\n", reply.text[1]);
+	fd = cm.seat.pass_fd;
+	cm.seat.pass_fd = -1;
+	return fd;
+}
+
+/* The next one may have begun since. */
+static void add_segment(int fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (cm.seat.more && cm.seat.more < SP_FLUSHED_PIECES && cm.seat.pass_fd >= 0 &&
+		!is_file(cm.seat.pass_fd, path))
+		cm.seat.more_fds[cm.seat.more++] = fd;
+	else if (fd >= 0)
+		close(fd);
+}
+
+static int stop(struct command *c)
+{
+	struct sp_msg reply;
+	bool wanted = cm.args.file[0] || cm.args.output[0];
+	int r, all, fd, before = -1;
+
+	sp_recording_owner_seat_init(&cm.seat, NULL, NULL);
+	if (wanted && sp_autostart_is_remote() && sp_recording_owner_active())
+		before = take_segments(c);
+	sp_recording_owner_stop(&cm.seat, &reply, c->err);
+	r = code_of(&reply, c->err);
+	add_segment(before);
+	if (cm.seat.pass_fd < 0) {
+		(void)take_fd();
+		return r;
+	}
+	/* also of one whose last part could not be written */
+	all = take_all(&fd, r < 0 ? &(struct sp_err){{0}} : c->err);
+	forget_last();
+	sp_autostart_forget();
+	cm.last_fd = fd + 1;
+	return r < 0 ? r : all;
+}
+
+/* *ret_fd: a descriptor of the recording, the caller's. What is not in it is said where that
+ * does not stand in a report. */
+static int find_recording(struct command *c, int *ret_fd)
+{
+	struct sp_msg reply;
+	int r;
+
+	if (sp_recording_owner_active()) {
+		sp_recording_owner_seat_init(&cm.seat, NULL, NULL);
+		sp_recording_owner_flush(&cm.seat, &reply, c->err);
+		r = code_of(&reply, c->err);
+		if (r == 0 && reply.text[1][0] && cm.args.file[0])
+			sp_buf_addf(c->out, "%s\n", reply.text[1]);
+		r = r < 0 ? r : take_all(ret_fd, c->err);
+		if (r < 0)
+			return r;
+	} else {
+		*ret_fd = cm.last_fd ? fcntl(cm.last_fd - 1, F_DUPFD_CLOEXEC, 3)
+				     : sp_autostart_kept_fd();
+	}
+	return *ret_fd < 0 ? sp_err_set(c->err, -ENOENT, "nothing was recorded") : 0;
 }
 
 static int copy_recording(int from, const char *path, struct sp_err *err)

@@ -355,6 +355,11 @@ static int parse_options(const char *all, struct sp_err *err)
 	return r;
 }
 
+bool sp_autostart_is_remote(void)
+{
+	return sp_segments_is_remote(autostart.args.file);
+}
+
 int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err)
 {
 	struct sp_spark_identity id;

@@ -7,9 +7,14 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* The same by a command of the program (api_command.h). Returns 0 or -errno with a sentence.
  * Context: a thread of the agent. */
 int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err);
+
+/* Does the last that was begun go to the cluster, in segments? */
+bool sp_autostart_is_remote(void);
 
 /* A file without a name, of the directories that the options name or everybody has; the caller's;
  * -1: none. */

@@ -73,7 +73,7 @@ def test_a_recording_whose_time_is_over_is_there(target, tmp_path):
 
 
 def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
-    """The file takes no more: what is in it can be had elsewhere, and no descriptor is left behind."""
+    """The file takes no more, stdout (a file, too) does: what is in it can be had elsewhere, and no descriptor is left behind."""
     t = target("Api", jvm=[BY_NAME, *QUIET])
     descriptors = set()
     for i in range(3):
@@ -81,7 +81,7 @@ def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
         call(t, "work 100 compute")
         assert call(t, f"execute dump,file={tmp_path}/{i}.jfr") == "="
         call(t, "work 20 compute")
-        free = resource.prlimit(t.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        free = resource.prlimit(t.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         assert call(t, "execute stop").startswith("! java.io.IOException: ")
         resource.prlimit(t.pid, resource.RLIMIT_FSIZE, free)
         assert call(t, f"execute dump,file={tmp_path}/{i}.jfr") == "="
@@ -120,6 +120,19 @@ def test_spans_of_a_jvm_that_records_from_its_start(target, tmp_path):
     t.proc.stdin.close()
     assert t.proc.wait(timeout=100) == 0
     assert len(Recording(tmp_path / "x.jfr").others["profiler.Span"]) == 501
+
+
+@pytest.mark.parametrize("verb", ["dump", "stop"])
+def test_all_segments_that_are_here(target, tmp_path, verb):
+    """Of a recording that goes to the cluster; with no Spark nobody takes them there."""
+    (tmp_path / "local").mkdir()
+    t = target("Api", jvm=[recording.option("hdfs:///profiles", event="ctimer", interval="1ms", localdir=tmp_path / "local", loop="1s"), *QUIET])
+    call(t, "work 200 first")
+    wait_until(lambda: len(list((tmp_path / "local").iterdir())) > 1)
+    call(t, "work 20 second")
+    assert call(t, f"execute {verb},file={tmp_path}/y.jfr") == "="
+    tags = Recording(tmp_path / "y.jfr").others["profiler.Span"]
+    assert [sum(tag in s for s in tags) for tag in ("first", "second")] == [1, 1], tags
 
 
 def test_from_c(target, tmp_path):
