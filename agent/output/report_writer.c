@@ -204,6 +204,10 @@ int sp_report_writer_make(const char *format, const char *in, const char *out, s
 	r = spawn(w, &child);
 	if (r == 0)
 		r = wait_for(w, child);
+	if (r == -ETIMEDOUT) { /* nobody else would wait for it */
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
 	if (r == 0 && rename(w->made, out) < 0)
 		r = -errno;
 	if (r == 0)
