@@ -4,11 +4,14 @@
 
 #include "autostart.h"
 #include "base/cleanup.h"
+#include "base/name_template.h"
 #include "host/own_thread.h"
 #include "jfr/concat.h"
 #include "options/arg_report.h"
 #include "output/report_writer.h"
+#include "output/segments.h"
 #include "recording_owner.h"
+#include "spark/spark_identity.h"
 #include "wire/token_proof.h"
 
 #include <errno.h>
@@ -18,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LARGEST (256u << 20) /* of a report that is given back */
@@ -285,6 +289,30 @@ static int start(struct command *c, const char *rest)
 	return r;
 }
 
+/* As the name of a recording that begins: sequences such as %p mean this process. */
+static int take_file(struct sp_args *a, struct sp_err *err)
+{
+	struct sp_spark_identity id;
+	struct sp_name_template_vars vars = {.pid = (int)getpid(), .time = time(NULL)};
+	SP_AUTO_BUF struct sp_buf name = {0};
+	int r = sp_autostart_drop_scheme(a->file, err);
+
+	if (r < 0 || !a->file[0])
+		return r;
+	if (sp_segments_is_remote(a->file) || a->file[strlen(a->file) - 1] == '/')
+		return sp_err_set(err, -EINVAL, "file: '%.300s' is no file of this host", a->file);
+	sp_spark_identity_early(&id);
+	vars.app_id = id.app_id;
+	vars.executor_id = id.executor_id;
+	r = sp_name_template_expand(a->file, &vars, &name, err);
+	if (r < 0)
+		return sp_err_prefix(err, -EINVAL, "file");
+	if (name.len >= sizeof(a->file))
+		return sp_err_set(err, -ENAMETOOLONG, "file: the name is too long");
+	memcpy(a->file, sp_buf_str(&name), name.len + 1);
+	return 0;
+}
+
 static int execute(struct command *c)
 {
 	SP_AUTO_BUF struct sp_buf rest = {0};
@@ -302,6 +330,9 @@ static int execute(struct command *c)
 	r = sp_args_parse(&cm.args, words, c->err);
 	if (r < 0 || verb == STATUS)
 		return r < 0 ? r : status(c);
+	r = take_file(&cm.args, c->err);
+	if (r < 0)
+		return r;
 	if (verb == STOP && (r = stop(c)) < 0)
 		return r;
 	/* Words of the recording may come again; an output is what has a name or a format. */

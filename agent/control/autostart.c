@@ -302,20 +302,28 @@ static void name_report(struct sp_args *a)
 		memcpy(a->file + n, ".jfr", 5);
 }
 
-/* A URI of this host, file:/dir or file:///dir, means what one of the cluster does: without .jfr a
- * directory. */
-static int take_uri(char *file, size_t size, struct sp_err *err)
+int sp_autostart_drop_scheme(char *file, struct sp_err *err)
 {
 	char *path = file + strlen("file:");
-	size_t n;
 
 	if (strncmp(file, "file:/", 6) != 0)
 		return 0;
 	if (path[1] == '/' && path[2] != '/')
 		return sp_err_set(err, -EINVAL, "file: '%s': is not on this host", file);
 	path += path[1] == '/' ? 2 : 0;
-	n = strlen(path);
-	memmove(file, path, n + 1);
+	memmove(file, path, strlen(path) + 1);
+	return 1;
+}
+
+/* A URI of this host, file:/dir or file:///dir, means what one of the cluster does: without .jfr a
+ * directory. */
+static int take_uri(char *file, size_t size, struct sp_err *err)
+{
+	int r = sp_autostart_drop_scheme(file, err);
+	size_t n = strlen(file);
+
+	if (r <= 0)
+		return r;
 	if ((n < 4 || strcmp(file + n - 4, ".jfr") != 0) && n + 2 <= size)
 		memcpy(file + n, "/", 2);
 	return 0;

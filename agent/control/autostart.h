@@ -13,6 +13,9 @@
  * Context: a thread of the agent. */
 int sp_autostart_begin(JavaVM *vm, const char *words, struct sp_err *err);
 
+/* file:/x and file:///x are /x. Returns whether @file was one; -EINVAL: of another host. */
+int sp_autostart_drop_scheme(char *file, struct sp_err *err);
+
 /* Does the last that was begun go to the cluster, in segments? */
 bool sp_autostart_is_remote(void);
 

@@ -44,6 +44,16 @@ def test_a_recording_of_its_own(sparkprof, target, tmp_path, jdk):
     assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
 
 
+def test_a_file_means_the_same_at_the_end(target, tmp_path):
+    """Who repeats the words of the start has one file; what is no file of this host is refused before anything is stopped."""
+    t = target("Api", jvm=[BY_NAME, *QUIET])
+    assert call(t, f"execute start,event=ctimer,file={tmp_path}/x-%p.jfr") == "="
+    for other in ("hdfs:///x.jfr", f"{tmp_path}/", f"{tmp_path}/{{{{NONE}}}}.jfr"):
+        assert "IllegalArgumentException: file: " in call(t, f"execute stop,file={other}")
+    assert call(t, f"execute stop,file=file://{tmp_path}/x-%p.jfr") == "="
+    assert [p.name for p in tmp_path.iterdir()] == [f"x-{t.pid}.jfr"]
+
+
 def test_reports_of_what_was_recorded(target, tmp_path):
     """After the stop, as often as one likes, to a file or back to the program."""
     t = target("Api", jvm=[BY_NAME, *QUIET])
