@@ -14,7 +14,9 @@ extern "C" {
  * "dump,file=/tmp/x.html", "stop,collapsed", "status", "version" (man sparkprof, FROM CODE).
  * What it gives back, such as a report without file=, goes to @output, which may be NULL.
  * Returns 0, or -errno with a sentence in @error (of @size bytes; may be NULL).
- * Context: any thread; waits until the command is done. */
+ * Context: any thread of a JVM that has begun; waits until a thread of the library has done it. Not
+ * where the JVM cannot go on meanwhile: in JVMTI's GarbageCollectionStart and Finish, or between
+ * GetPrimitiveArrayCritical and its release. In a forked child: -ENOTSUP. */
 int sparkprof_execute(const char *command,
 	void (*output)(void *ctx, const char *text, size_t length), void *ctx, char *error,
 	size_t size);
@@ -23,7 +25,8 @@ int sparkprof_execute(const char *command,
 uint64_t sparkprof_now(void);
 
 /* The calling thread was at work on @tag (at most 95 bytes) from @since, of sparkprof_now(), until
- * now: profiler.Span in the recording. Takes no lock and no memory; nothing where nothing records.
+ * now: profiler.Span in the recording. @tag NULL is "". Takes no memory, and no lock but for the
+ * first one of the process (the dynamic loader's); nothing where nothing records.
  * Context: any thread, not a signal handler. */
 void sparkprof_span(uint64_t since, const char *tag);
 

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API	   __attribute__((visibility("default")))
 #define LONGEST	   4096 /* command */
@@ -31,6 +32,13 @@ API int sparkprof_execute(const char *command,
 	size_t size);
 API uint64_t sparkprof_now(void);
 API void sparkprof_span(uint64_t since, const char *tag);
+
+static pid_t home; /* a forked child has neither the JVM's threads nor ours */
+
+__attribute__((constructor)) static void note_home(void)
+{
+	home = getpid();
+}
 
 static const void *first_copy(const char *symbol)
 {
@@ -58,6 +66,10 @@ static int execute(const char *command, struct sp_buf *out, struct sp_err *err)
 {
 	JavaVM *vm = find_vm();
 
+	if (!command)
+		return sp_err_set(err, -EINVAL, "the command is missing");
+	if (getpid() != home)
+		return sp_err_set(err, -ENOTSUP, "this is a child of the process with the JVM");
 	if (!vm)
 		return sp_err_set(err, -ENOTSUP, "there is no JVM in this process");
 	return sp_api_command_run(vm, command, out, err);
@@ -99,7 +111,7 @@ void sparkprof_span(uint64_t since, const char *tag)
 	if (fn && fn != sparkprof_span)
 		fn(since, tag);
 	else
-		sp_marks_add(since, tag, strlen(tag));
+		sp_marks_add(since, tag, tag ? strlen(tag) : 0);
 }
 
 static void throw(JNIEnv * env, int error, const char *text)

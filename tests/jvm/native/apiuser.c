@@ -5,6 +5,8 @@
 #include <jni.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char given[256];
 
@@ -22,7 +24,8 @@ JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring li
 	__typeof__(sparkprof_now) *now = lib ? dlsym(lib, "sparkprof_now") : NULL;
 	__typeof__(sparkprof_span) *span = lib ? dlsym(lib, "sparkprof_span") : NULL;
 	char words[512], error[256] = "", answer[1024];
-	int wrong, start, stop;
+	int wrong, start, stop, refused, status = 0;
+	pid_t child;
 	uint64_t since;
 
 	if (!execute || !now || !span)
@@ -34,12 +37,18 @@ JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring li
 	while (now() - since < 100000000)
 		;
 	span(since, "native work");
+	span(since, NULL);
+	refused = execute(NULL, NULL, NULL, NULL, 0);
+	child = fork();
+	if (child == 0)
+		_exit(-execute("status", NULL, NULL, NULL, 0));
+	waitpid(child, &status, 0);
 	execute("version", take, NULL, NULL, 0);
 	stop = execute("stop", NULL, NULL, NULL, 0);
 	/* Its code must not go: the handler of its signal stays, and threads may be in a hook. */
 	dlclose(lib);
 	lib = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-	snprintf(answer, sizeof(answer), "%d %d %d %s %s %s", wrong, start, stop, error, given,
-		lib ? "kept" : "gone");
+	snprintf(answer, sizeof(answer), "%d %d %d %d %d %s %s %s", wrong, start, stop, refused,
+		WEXITSTATUS(status), error, given, lib ? "kept" : "gone");
 	return (*env)->NewStringUTF(env, answer);
 }
