@@ -62,10 +62,11 @@ static JavaVM *find_vm(void)
 	return vm;
 }
 
-static int execute(const char *command, struct sp_buf *out, struct sp_err *err)
+/* @vm: of the Java thread that calls, for JNI_GetCreatedJavaVMs does not name one that has not
+ * begun to run, as in an agent's premain; NULL: no Java thread. */
+static int execute(JavaVM *vm, const char *command, struct sp_buf *out, struct sp_err *err)
 {
-	JavaVM *vm = find_vm();
-
+	vm = vm ? vm : find_vm();
 	if (!command)
 		return sp_err_set(err, -EINVAL, "the command is missing");
 	if (getpid() != home)
@@ -75,7 +76,7 @@ static int execute(const char *command, struct sp_buf *out, struct sp_err *err)
 	return sp_api_command_run(vm, command, out, err);
 }
 
-int sparkprof_execute(const char *command,
+static int execute_in(JavaVM *vm, const char *command,
 	void (*output)(void *ctx, const char *text, size_t length), void *ctx, char *error,
 	size_t size)
 {
@@ -86,12 +87,19 @@ int sparkprof_execute(const char *command,
 
 	if (first)
 		return first(command, output, ctx, error, size);
-	r = execute(command, &out, &err);
+	r = execute(vm, command, &out, &err);
 	if (r == 0 && output && out.len)
 		output(ctx, out.data, out.len);
 	if (error && size)
 		snprintf(error, size, "%s", r < 0 ? err.text : "");
 	return r;
+}
+
+int sparkprof_execute(const char *command,
+	void (*output)(void *ctx, const char *text, size_t length), void *ctx, char *error,
+	size_t size)
+{
+	return execute_in(NULL, command, output, ctx, error, size);
 }
 
 uint64_t sparkprof_now(void)
@@ -125,6 +133,13 @@ static void throw(JNIEnv * env, int error, const char *text)
 		(*env)->ThrowNew(env, c, text);
 }
 
+static JavaVM *vm_of(JNIEnv *env)
+{
+	JavaVM *vm;
+
+	return (*env)->GetJavaVM(env, &vm) == JNI_OK ? vm : NULL;
+}
+
 static void add_text(void *ctx, const char *text, size_t length)
 {
 	sp_buf_add(ctx, text, length);
@@ -151,7 +166,7 @@ JNIEXPORT jstring JNICALL NAME(execute0)(JNIEnv *env, jobject self, jstring comm
 		return NULL;
 	}
 	sp_jni_text(env, command, words, sizeof(words));
-	r = sparkprof_execute(words, add_text, &out, error, sizeof(error));
+	r = execute_in(vm_of(env), words, add_text, &out, error, sizeof(error));
 	if (r < 0)
 		throw(env, r, error);
 	return r < 0 ? NULL : new_string(env, &out);
@@ -180,7 +195,7 @@ static void JNICALL start0(JNIEnv *env, jobject self, jstring event, jlong inter
 	snprintf(words, sizeof(words),
 		interval > 0 ? "start,event=%s,interval=%lld" : "start,event=%s",
 		sp_jni_text(env, event, name, sizeof(name)), (long long)interval);
-	r = sparkprof_execute(words, NULL, NULL, error, sizeof(error));
+	r = execute_in(vm_of(env), words, NULL, NULL, error, sizeof(error));
 	if (r < 0)
 		throw(env, r == -EINVAL ? r : -EBUSY, error);
 }
@@ -188,7 +203,7 @@ static void JNICALL start0(JNIEnv *env, jobject self, jstring event, jlong inter
 static void JNICALL stop0(JNIEnv *env, jobject self)
 {
 	char error[sizeof(struct sp_err)];
-	int r = sparkprof_execute("stop", NULL, NULL, error, sizeof(error));
+	int r = execute_in(vm_of(env), "stop", NULL, NULL, error, sizeof(error));
 
 	if (r < 0)
 		throw(env, -EBUSY, error);

@@ -4,6 +4,7 @@ import re
 import resource
 import shutil
 import subprocess
+import zipfile
 
 import pytest
 from kit import parts, recording
@@ -42,6 +43,15 @@ def test_a_recording_of_its_own(sparkprof, target, tmp_path, jdk):
     assert re.search(r"\[place an order\];.*Api\.compute", shown.stdout), shown.stdout[:2000]
     assert "WARNING in native" not in t.stdout() + t.stderr()
     assert not [n for n in t.threads().values() if n.startswith("sparkprof")]
+
+
+def test_from_an_agent_before_main(target, tmp_path):
+    with zipfile.ZipFile(tmp_path / "premain.jar", "w") as z:
+        z.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: Api\n")
+    t = target("Api", jvm=[BY_NAME, f"-javaagent:{tmp_path}/premain.jar=start,event=ctimer,interval=1ms", *QUIET])
+    call(t, "work 100 compute")
+    assert call(t, "execute stop") == "="
+    assert "Api.compute" in call(t, "execute collapsed")
 
 
 def test_a_file_means_the_same_at_the_end(target, tmp_path):

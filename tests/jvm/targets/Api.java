@@ -16,6 +16,11 @@ public class Api {
             for (int i = 0; i < 100_000; i++) sink += sink * 31 + 7;
     }
 
+    /** -javaagent: before the JVM has begun; its words are a command. */
+    public static void premain(String words) throws Exception {
+        Sparkprof.execute(words);
+    }
+
     public static void main(String[] args) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         int done = 0;
