@@ -25,12 +25,14 @@
 
 typedef int execute_fn(
 	const char *, void (*)(void *, const char *, size_t), void *, char *, size_t);
+typedef uint64_t samples_fn(void);
 typedef void span_fn(uint64_t, const char *);
 
 API int sparkprof_execute(const char *command,
 	void (*output)(void *ctx, const char *text, size_t length), void *ctx, char *error,
 	size_t size);
 API uint64_t sparkprof_now(void);
+API uint64_t sparkprof_samples(void); /* of the recording that runs */
 API void sparkprof_span(uint64_t since, const char *tag);
 
 static pid_t home; /* a forked child has neither the JVM's threads nor ours */
@@ -100,6 +102,13 @@ int sparkprof_execute(const char *command,
 	size_t size)
 {
 	return execute_in(NULL, command, output, ctx, error, size);
+}
+
+uint64_t sparkprof_samples(void)
+{
+	samples_fn *first = (samples_fn *)first_copy("sparkprof_samples");
+
+	return first ? first() : sp_api_command_samples();
 }
 
 uint64_t sparkprof_now(void)
@@ -211,7 +220,7 @@ static void JNICALL stop0(JNIEnv *env, jobject self)
 
 static jlong JNICALL samples(JNIEnv *env, jobject self)
 {
-	return (jlong)sp_api_command_samples();
+	return (jlong)sparkprof_samples();
 }
 
 static void JNICALL filter_thread(JNIEnv *env, jobject self, jobject thread, jboolean enable)
