@@ -57,9 +57,10 @@ static int open_all(struct sp_collector *c, struct sp_err *err)
 		return r;
 	c->intern = sp_sample_stack_intern(c->stacks);
 	sp_intern_on_module(c->intern, module_seen, c);
-	r = c->input->pieces ? sp_intern_ask_files(c->intern,
-				       sees_kernel(a) ? a->memory / SP_SHARE_KERNEL_NAMES : 0)
-			     : 0;
+	/* no launcher that will put them in */
+	if (c->input->pieces || !c->capture->launcher)
+		r = sp_intern_ask_files(
+			c->intern, sees_kernel(a) ? a->memory / SP_SHARE_KERNEL_NAMES : 0);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for names from files");
 	r = sp_metrics_new(&c->metrics);

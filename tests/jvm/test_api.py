@@ -77,6 +77,8 @@ def test_reports_of_what_was_recorded(target, tmp_path):
     assert "Api.compute" in (tmp_path / "x.txt").read_text()
     assert call(t, f"execute dump,file={tmp_path}/y.jfr") == "="
     assert len(Recording(tmp_path / "y.jfr").cpu()) >= 100
+    printed = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", tmp_path / "y.jfr"], capture_output=True, text=True).stdout
+    assert "JavaCalls::call_helper" in printed and "_ZN9JavaCalls" not in printed
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.html", "x.txt", "y.jfr"]
 
 
