@@ -158,11 +158,13 @@ def test_all_segments_that_are_here(target, tmp_path, verb):
 
 
 def test_from_c(target, tmp_path):
-    t = target("NativeApi", recording.native("apiuser"), recording.AGENT, tmp_path / "x.jfr", jvm=QUIET)
+    shutil.copy(recording.AGENT, tmp_path / "libother.so")
+    t = target("NativeApi", recording.native("apiuser"), recording.AGENT, tmp_path / "x.jfr", tmp_path / "libother.so", jvm=QUIET)
     assert t.proc.wait(timeout=100) == 0
     assert "-22 0 0 -22 95 'nonsense' is not an option of the agent sparkprof " in t.stdout(), t.stdout()
     assert t.stdout().rstrip().endswith("kept"), t.stdout()
-    assert any("native work" in e for e in Recording(tmp_path / "x.jfr").others["profiler.Span"])
+    spans = Recording(tmp_path / "x.jfr").others["profiler.Span"]
+    assert any("native work" in e for e in spans) and any("by the second" in e for e in spans)
 
 
 BENCHMARK = """

@@ -15,17 +15,22 @@ static void take(void *ctx, const char *text, size_t length)
 	snprintf(given, sizeof(given), "%.*s", (int)length, text);
 }
 
-JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring library, jstring file)
+JNIEXPORT jstring JNICALL Java_NativeApi_use(
+	JNIEnv *env, jclass cls, jstring library, jstring file, jstring other)
 {
 	const char *path = (*env)->GetStringUTFChars(env, library, NULL);
 	const char *out = (*env)->GetStringUTFChars(env, file, NULL);
-	void *lib = dlopen(path, RTLD_NOW);
+	const char *copy = (*env)->GetStringUTFChars(env, other, NULL);
+	void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	void *second;
 	__typeof__(sparkprof_execute) *execute = lib ? dlsym(lib, "sparkprof_execute") : NULL;
 	__typeof__(sparkprof_now) *now = lib ? dlsym(lib, "sparkprof_now") : NULL;
 	__typeof__(sparkprof_span) *span = lib ? dlsym(lib, "sparkprof_span") : NULL;
 	char words[512], error[256] = "", answer[1024];
 	int wrong, start, stop, refused, status = 0;
 	pid_t child;
+	__typeof__(sparkprof_span) *other_span;
+	uint64_t (*samples)(void);
 	uint64_t since;
 
 	if (!execute || !now || !span)
@@ -38,6 +43,13 @@ JNIEXPORT jstring JNICALL Java_NativeApi_use(JNIEnv *env, jclass cls, jstring li
 		;
 	span(since, "native work");
 	span(since, NULL);
+	/* Names of the first one are everybody's; the second one knows its own. */
+	second = dlopen(copy, RTLD_NOW);
+	other_span = second ? dlsym(second, "sparkprof_span") : NULL;
+	samples = second ? dlsym(second, "sparkprof_samples") : NULL;
+	if (!samples || !other_span || !samples())
+		return (*env)->NewStringUTF(env, "the second copy does not know of the first");
+	other_span(since, "by the second");
 	refused = execute(NULL, NULL, NULL, NULL, 0);
 	child = fork();
 	if (child == 0)
