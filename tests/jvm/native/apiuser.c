@@ -47,6 +47,8 @@ JNIEXPORT jstring JNICALL Java_NativeApi_use(
 	second = dlopen(copy, RTLD_NOW);
 	other_span = second ? dlsym(second, "sparkprof_span") : NULL;
 	samples = second ? dlsym(second, "sparkprof_samples") : NULL;
+	for (int i = 0; i < 6000 && samples && !samples(); i++)
+		usleep(10000);
 	if (!samples || !other_span || !samples())
 		return (*env)->NewStringUTF(env, "the second copy does not know of the first");
 	other_span(since, "by the second");
