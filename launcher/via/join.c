@@ -83,8 +83,7 @@ static void begin(struct sp_via_all_runs *rs, struct sp_via_host *h, struct sp_j
 	struct sp_err err;
 
 	if (!rest || !sp_via_join_waits(rs) || !sp_via_join_means(rs->call, own) ||
-		is_known(rs, h, own) ||
-		!(r = sp_via_runs_add(rs, h, own))) {
+		is_known(rs, h, own) || !(r = sp_via_runs_add(rs, h, own))) {
 		free(own);
 		return;
 	}

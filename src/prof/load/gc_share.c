@@ -31,7 +31,7 @@ struct group {
 struct groups {
 	struct group *list; /* owned */
 	size_t count, at;   /* at: the one that was found last */
-	uint32_t *of; /* owned: by task, its group + 1 */
+	uint32_t *of;	    /* owned: by task, its group + 1 */
 };
 
 static int by_time(const void *a, const void *b)
