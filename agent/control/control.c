@@ -1,6 +1,7 @@
 /* The control thread: see control.h. Connects, proves the token, answers until the socket closes.
  * What it serves (probe, recording) lives in src/probe/probe.c, recording_owner.c. */
 #include "control.h"
+#include "autostart.h"
 #include "base/build_id.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -298,6 +299,8 @@ static int serve(struct control *c, const struct sp_msg *m)
 		break;
 	case SP_MSG_STOP:
 		sp_recording_owner_stop(&c->seat, &reply, &err);
+		if (reply.type == SP_MSG_STOPPED)
+			sp_autostart_forget(); /* the launcher has it now */
 		break;
 	case SP_MSG_FLUSH:
 		sp_recording_owner_flush(&c->seat, &reply, &err);
