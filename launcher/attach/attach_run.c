@@ -6,6 +6,7 @@
 #include "attach_target.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "discover/jvm.h"
 #include "proc/proc.h"
 #include "proc/whoami.h"
@@ -58,16 +59,19 @@ static int late(struct sp_err *err)
 static int await_report(int from, pid_t child, uint64_t deadline_ns, sp_attach_note_fn *note,
 	void *note_ctx, int *ret_fd, struct sp_err *err)
 {
-	bool asked = false;
+	bool asked = false, ended = false;
 
 	for (;;) {
 		struct sp_attach_child_report report;
-		int r = sp_chan_wait(from, deadline_ns);
+		uint64_t look_ns = sp_clock_mono_ns() + 500000000;
+		int r;
 
-		if (r == -EINTR) { /* a Ctrl-C here: the child tidies up and reports */
-			kill(child, SIGTERM);
+		/* A Ctrl-C, also one just before: the child tidies up and reports. */
+		if (sp_interrupted() && !ended)
+			ended = kill(child, SIGTERM) == 0;
+		r = sp_chan_wait(from, look_ns < deadline_ns ? look_ns : deadline_ns);
+		if (r == -EINTR || (r == 0 && look_ns < deadline_ns))
 			continue;
-		}
 		if (r == 0 && !asked) { /* it gets no CPU: killed, it would leave its files there */
 			asked = true;
 			kill(child, SIGTERM);

@@ -13,7 +13,7 @@ from kit import parts
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     to = tmp_path_factory.mktemp("tree")
-    for d in ("src", "agent", "launcher", "man", "completions", "tests/lint", "tests/kit"):
+    for d in ("src", "agent", "launcher", "api", "man", "completions", "tests/lint", "tests/kit"):
         shutil.copytree(parts.ROOT / d, to / d, ignore=shutil.ignore_patterns("__pycache__"))
     for f in ("README.md", "build.sh", "meson.build", "meson_options.txt", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "HOST.md", "SECURITY.md", "tests/README.md", ".clang-format", ".clang-tidy"):
         shutil.copy(parts.ROOT / f, to / f)

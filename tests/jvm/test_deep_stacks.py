@@ -48,7 +48,7 @@ def run(target, tmp_path, *args, jdk=17, mode="interpreted", **options):
 
 
 @pytest.mark.parametrize("mode", [pytest.param(m, marks=pytest.mark.long if m == "C1" else ()) for m in MODES])
-@pytest.mark.parametrize("capture", ["ring", "signal"])
+@pytest.mark.parametrize("capture", [pytest.param("ring", marks=pytest.mark.alone), "signal"])
 def test_two_thousand_frames_are_whole_and_two_ways_are_not_mixed_up(target, tmp_path, capture, mode):
     total, whole = judge(run(target, tmp_path, 1, DEPTH, mode=mode, capture=capture, interval="1ms"), DEPTH, c2=mode == "C2")
     # By ring the first are cut, until the collector has seen one of them and the kernel signals the thread: with a core for it that
