@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST 8 /* of one name that are told apart */
+#define MOST 8 /* of one name that are kept apart */
 
 /* How well a symbol fits what was asked for. */
 enum fit { NONE, CLONE, PARAMETERS, EXACT };

@@ -16,7 +16,8 @@
 
 struct seen {
 	uint32_t pid;
-	uint64_t start, ticks, told; /* since boot; of CPU time, and how many events have of them */
+	uint64_t start, ticks,
+		reported; /* since boot; of CPU time, and how many of them events have reported */
 };
 
 /* One line of /proc/PID/stat. */
@@ -78,18 +79,18 @@ static struct seen before(struct sp_processes *p, const struct seen *s)
 									     : (struct seen){0};
 }
 
-/* What it has used is told once it is worth an event, so that events have all of it. */
+/* What it has used is reported once it is worth an event, so that events add up to all of it. */
 static void tell(struct sp_processes *p, struct seen *s, const struct stats *x)
 {
 	struct seen old = before(p, s);
-	uint64_t span = p->now_ns - p->at_ns, cpu_ns = (s->ticks - old.told) * p->tick_ns;
+	uint64_t span = p->now_ns - p->at_ns, cpu_ns = (s->ticks - old.reported) * p->tick_ns;
 	uint64_t rss = x->rss * p->page;
 	bool own = s->pid == p->own;
 
-	s->told = old.told;
+	s->reported = old.reported;
 	if (!own && cpu_ns < span / 20 && rss < p->memory / 20)
 		return;
-	s->told = s->ticks;
+	s->reported = s->ticks;
 	sp_event_writer_event(
 		p->to, SP_JFR_EVENT(PROCESS_SAMPLE, .startTime.u = p->now_ns, .pid.u = s->pid,
 			       .ppid.u = x->ppid, .name.s = x->name, .uid.u = x->uid,

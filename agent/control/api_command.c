@@ -185,7 +185,7 @@ static int stop(struct command *c)
 }
 
 /* *ret_fd: a descriptor of the recording, the caller's. What is not in it is said where that
- * does not stand in a report. */
+ * is not part of a report. */
 static int find_recording(struct command *c, int *ret_fd)
 {
 	struct sp_msg reply;

@@ -14,7 +14,7 @@
 struct sp_recording_owner_seat {
 	bool holds;    /* this connection's recording runs */
 	bool detached; /* … and goes on without the launcher */
-	bool over;     /* … ended by its own clock; what STOP is told: */
+	bool over;     /* … ended by its own clock; the answer to STOP: */
 	int over_code;
 	struct sp_counts over_counts;
 	struct sp_err over_err;
