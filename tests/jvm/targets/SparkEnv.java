@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * A program that has Spark's configuration only two seconds after its start, or with "now" at once, by the names and methods that Spark has
- * for it. Given "now" or "later", it also has a UI that tells names, at a port that it prints and that its configuration names, and runs a
- * task when a line comes in.
+ * A program that has Spark's configuration only when a line comes in, with "later" two seconds after its start, or with "now" at once, by the
+ * names and methods that Spark has for it. Given "now" or "later", it also has a UI that tells names, at a port that it prints and that its
+ * configuration names, and runs a task when a line comes in.
  */
 public class SparkEnv {
     static final long BEGUN = System.nanoTime();
-    static long wait = 2_000_000_000L;
+    static volatile long wait = Long.MAX_VALUE;
     static int port;
     static final ThreadLocal<TaskContextImpl> CONTEXT = new ThreadLocal<>();
 
@@ -64,12 +64,16 @@ public class SparkEnv {
 
     public static void main(String[] args) throws Exception {
         if (args.length > 0) {
-            wait = args[0].equals("now") ? 0 : wait;
+            wait = args[0].equals("now") ? 0 : 2_000_000_000L;
             serve();
         }
         System.out.println("ready");
-        while (System.in.read() >= 0)
-            task();
+        while (System.in.read() >= 0) {
+            if (args.length > 0)
+                task();
+            else
+                wait = 0;
+        }
     }
 }
 
