@@ -21,20 +21,21 @@ def ways(file):
 
 
 def judge(file, depth, c2=False):
-    """How many stacks from the first whole one on, and how many of them are whole; fails on one that never was. Two ways lead down, and the end says which it was.
+    """How many stacks from the first whole one on that is too long for a ring, and how many of them are whole: those of a ring are cut until the
+    collector has seen one, and it may have to wait for a core. Fails on one that never was. Two ways lead down, and the end says which it was.
     Not of C2: its notes of code that it moved are of something inlined further down, an end or one call more of the recursion, and
     AsyncGetCallTrace has the same leaf (test_unwind.py compares with it)."""
     total = whole = 0
     for has, cut in ways(file):
         frames = has["down"] + has["big"]
-        total += total > 0 or has["main"] > 0 and not cut
+        total += total > 0 or has["main"] > 0 and not cut and frames > 0.9 * depth
         ends = has["firstEnd"] or has["secondEnd"]
         leaf = ends and (frames != depth + 1 or has["firstEnd"] and has["second"] or has["secondEnd"] and has["first"])
         assert frames <= depth + 1 + c2, has
         if has["main"] == 0:
             assert cut, has  # it says so
             continue
-        whole += not cut
+        whole += total > 0 and not cut
         assert has["first"] + has["second"] == 1, has
         assert c2 or not leaf, has
     return total, whole
