@@ -39,15 +39,19 @@ class Bad(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def bad_ui(fault):
-    """A driver's UI that is of no use; gives its address and what it was asked for."""
+    """A driver's UI that is of no use; gives its address, and what returns once it was asked."""
     if fault == "silent":
         with socket.create_server(("127.0.0.1", 0)) as s:
-            yield f"http://127.0.0.1:{s.getsockname()[1]}", None
+            s.settimeout(300)
+            kept = []
+            yield f"http://127.0.0.1:{s.getsockname()[1]}", lambda: kept.append(s.accept()[0])
+            for connection in kept:
+                connection.close()
         return
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bad)
     server.fault, server.asked, server.over, server.daemon_threads = fault, [], threading.Event(), True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", server.asked
+    yield f"http://127.0.0.1:{server.server_port}", lambda: wait_until(lambda: server.asked)
     server.over.set()
     server.shutdown()
     server.server_close()
@@ -56,10 +60,9 @@ def bad_ui(fault):
 @pytest.mark.parametrize("fault", ["silent", "401", "garbage", "long", "trickle", *(pytest.param(f, marks=pytest.mark.long) for f in ("404", "500", "gzip", "redirect"))])
 def test_a_ui_of_no_use_does_no_harm(target, sparkprof, tmp_path, fault):
     """Nothing is named, the end does not wait for it, and it is said."""
-    with bad_ui(fault) as (url, asked):
-        row = stage(target, sparkprof, tmp_path, f"--driver-ui={url}")
+    with bad_ui(fault) as (url, is_asked):
+        row = stage(target, sparkprof, tmp_path, f"--driver-ui={url}", before_the_end=is_asked)
         assert "name" not in row and "job" not in row and "sql_text" not in row
-        assert asked is None or asked
     text = sparkprof("report", tmp_path / "x.jfr", "-o", "text", "-f", "-").stdout
     assert " ".join(text.split()).count(f"--driver-ui: {url} has no stages of this application") == 1
 
@@ -70,16 +73,17 @@ def names(sparkprof, file):
     return r.returncode == 0 and [s.get("name") for s in json.loads(r.stdout)["events"][0].get("stages", [])]
 
 
-def stage(target, sparkprof, tmp_path, *args, named=False):
-    """What the recording knows of the program's one stage."""
+def stage(target, sparkprof, tmp_path, *args, before_the_end=None):
+    """What the recording knows of the program's one stage. The agent asks behind the stage, and at the end waits for a second only:
+    before_the_end returns when it has come as far as that."""
     t = target("org.apache.spark.SparkEnv", "now", classes=f"{jvm.compiled()}:/nowhere/spark-core_2.13-4.3.0.jar")
     port = re.search(r"port (\d+)\.", t.stdout())[1]
     r = sparkprof("start", "-e", "wall", *(a.replace("PORT", port) for a in args), "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 0, r.stderr
     t.send("")
     t.wait_for("done")
-    if named:  # the agent asks behind the stage; at the end it waits for a second only
-        wait_until(lambda: names(sparkprof, tmp_path / "x.jfr") == ["collect at Main.java:7"])
+    if before_the_end:
+        before_the_end()
     assert sparkprof("stop", t.pid).returncode == 0
     assert sparkprof("report", tmp_path / "x.jfr", "-f", tmp_path / "x.json").returncode == 0
     [row] = json.loads((tmp_path / "x.json").read_text())["events"][0]["stages"]
@@ -89,7 +93,8 @@ def stage(target, sparkprof, tmp_path, *args, named=False):
 
 @pytest.mark.parametrize("args", [["--driver-ui=http://127.0.0.1:PORT"], ["--driver-ui", "http://localhost:PORT/"]], ids=" ".join)
 def test_names_of_a_ui_that_is_told(target, sparkprof, tmp_path, args):
-    row = stage(target, sparkprof, tmp_path, *args, named=True)
+    named = lambda: names(sparkprof, tmp_path / "x.jfr") == ["collect at Main.java:7"]
+    row = stage(target, sparkprof, tmp_path, *args, before_the_end=lambda: wait_until(named))
     assert (row.get("name"), row.get("job"), row.get("sql_text")) == ("collect at Main.java:7", 3, "SELECT 1")
 
 
