@@ -181,8 +181,13 @@ def test_a_disk_that_is_full_here_loses_nothing_that_came(sparkprof, tmp_path, e
 def test_a_device_as_output(sparkprof, tmp_path, executor):
     """What arrives does not go beside it."""
     executor(1)
-    r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--attach-timeout", "5m", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
-    assert r.returncode == 0 and r.stdout and not [n for n in os.listdir("/dev") if n.startswith("sparkprof")], r
+
+    def printed():
+        """On a busy machine no task may have run in a second."""
+        r = sparkprof("collect", "--via", "ssh", "--hosts", "here", "--attach-timeout", "5m", "-e", "wall", "-d", "1", "-o", "collapsed", "-f", "/dev/stdout", APP, env=here(tmp_path))
+        assert r.returncode == 0 and not [n for n in os.listdir("/dev") if n.startswith("sparkprof")], r
+        return r.stdout
+    wait_until(printed)
 
 
 @pytest.mark.long
