@@ -1,6 +1,8 @@
 """async-profiler's words on a JVM: what is shown again, loops, numbers for Prometheus, the JVM that was started last."""
 import re
 
+import pytest
+
 from kit.recording import Recording
 from kit.traces import wait_until
 
@@ -69,8 +71,9 @@ def test_metrics_for_prometheus(target, sparkprof, tmp_path):
     assert sparkprof("stop", t.pid).returncode == 0
 
 
+@pytest.mark.alone
 def test_jps_is_the_jvm_that_was_started_last(target, sparkprof):
-    """Of the test's own: other JVMs of this host may come any time."""
+    """Of the test's own: other JVMs of this host may come any time. Beside other tests it would enter theirs, which may look at what is in there."""
     first, second = target("Idle"), target("Idle")
     said = sparkprof("status", "jps").stdout
     assert f"pid {first.pid}," not in said, (said, second.pid)
