@@ -257,8 +257,7 @@ static void drop_gone(struct sp_pyworker *w, struct sp_pysampling *s)
 	sp_pyrecord_release(s->record);
 }
 
-/* One look at a thread: its stack, which is in the sampling's room until the next.
- */
+/* One look at a thread: its stack, in the sampling's room until the next. */
 struct thread_look {
 	bool stays; /* it sleeps and has not run since the last look: it is where it was */
 	bool mixed; /* the stack has native frames */
@@ -383,11 +382,10 @@ static uint64_t clock_of(pid_t pid)
 
 bool sp_pyworker_rests(struct sp_pyworker *w)
 {
-	uint64_t before = w->clock_ns;
 	bool rests;
 
-	w->clock_ns = clock_of(w->pid);
-	rests = w->whole && before && w->clock_ns == before;
+	w->now_clock_ns = clock_of(w->pid);
+	rests = w->whole && w->clock_ns && w->now_clock_ns == w->clock_ns;
 	for (size_t i = 0; rests && i < w->thread_count; i++)
 		rests = w->threads[i].known;
 	return rests;
@@ -444,10 +442,12 @@ int sp_pyworker_sample(struct sp_pyworker *w, struct sp_pysampling *s, uint64_t 
 {
 	int r;
 
-	if (w->rests) {
+	if (w->rests)
 		sample_resting(w, s, now_ns);
+	if (w->rests || !sp_pyworker_is_due(w, s, now_ns))
 		return 0;
-	}
+	w->clock_ns = w->now_clock_ns;
+	w->looked_ns = now_ns;
 	w->whole = false;
 	sp_pyreader_share(&w->reader, s->walk);
 	look_at_threads(w, s);

@@ -46,10 +46,12 @@ struct sp_pyworker {
 	struct sp_pyruntime place;
 	struct sp_pymem_process process;
 	struct sp_pyreader reader;
-	void *way;	   /* of struct sp_pyway, who frees it in gone(); NULL: nothing yet */
-	bool whole;	   /* at the last look all of it was read */
-	bool rests;	   /* as sp_pyworker_rests said before this look */
-	uint64_t clock_ns; /* its CPU clock before the last look; 0: none yet */
+	void *way;	       /* of struct sp_pyway, who frees it in gone(); NULL: nothing yet */
+	bool whole;	       /* at the last look all of it was read */
+	bool rests;	       /* as sp_pyworker_rests said before this look */
+	uint64_t now_clock_ns; /* its CPU clock just now; 0: it is gone */
+	uint64_t clock_ns;     /* … before its memory was read last; 0: it was not yet */
+	uint64_t looked_ns;    /* … and when that was */
 	struct sp_pyworker_thread *threads; /* owned */
 	size_t thread_count, thread_cap;
 	struct sp_pytask_place task_place;
@@ -140,10 +142,14 @@ void sp_pyworker_end_task(struct sp_pyworker *w, struct sp_pysampling *s, uint64
 void sp_pyworker_thread_name(
 	const struct sp_pyworker *w, const struct sp_pyworker_thread *t, char *ret, size_t len);
 
-/* Whether nothing of it has run since the last look, at which all of it was read: then its memory
- * is as it was, and it has no new child. One call of the kernel. Once before each
- * sp_pyworker_sample. */
+/* Whether nothing of it has run since it was read last, all of it: then its memory is as it was,
+ * and it has no new child. One call of the kernel. Once before each sp_pyworker_sample. */
 bool sp_pyworker_rests(struct sp_pyworker *w);
+
+/* Whether it has to be read now. Where only CPU time is asked for, not before it has used enough
+ * for a sample; but several times in the life of a short task. */
+bool sp_pyworker_is_due(
+	const struct sp_pyworker *w, const struct sp_pysampling *s, uint64_t now_ns);
 
 /* Takes a sample of each thread. Returns 0, or -ESRCH once it has ended (or runs something else).
  */

@@ -4,7 +4,20 @@
 enum {
 	BURST = 10000,		  /* most samples that one look writes; others wait for the next */
 	HELD_MAX_NS = 1000000000, /* CPU time without a stack so far */
+	LOOK_MAX_NS = 40000000,	  /* between looks at a process that runs */
 };
+
+bool sp_pyworker_is_due(const struct sp_pyworker *w, const struct sp_pysampling *s, uint64_t now_ns)
+{
+	uint64_t used = w->now_clock_ns - w->clock_ns, most = 0;
+
+	if (s->wall_ns || !w->whole || !w->clock_ns || w->now_clock_ns < w->clock_ns ||
+		now_ns >= w->looked_ns + LOOK_MAX_NS)
+		return true;
+	for (size_t i = 0; i < w->thread_count; i++)
+		most = w->threads[i].carry_ns > most ? w->threads[i].carry_ns : most;
+	return most + used >= s->cpu_ns;
+}
 
 static void write_cpu(
 	struct sp_pyworker_thread *t, struct sp_pysampling *s, uint64_t now_ns, uint32_t stack)
