@@ -58,7 +58,7 @@ static int open_all(struct sp_collector *c, struct sp_err *err)
 	c->intern = sp_sample_stack_intern(c->stacks);
 	sp_intern_on_module(c->intern, module_seen, c);
 	/* no launcher that will put them in */
-	if (c->input->pieces || !c->capture->launcher)
+	if (c->input->segments || !c->capture->launcher)
 		r = sp_intern_ask_files(
 			c->intern, sees_kernel(a) ? a->memory / SP_SHARE_KERNEL_NAMES : 0);
 	if (r < 0)
@@ -272,8 +272,8 @@ static void finish(struct sp_collector *c)
 	atomic_store(&c->bytes, c->bytes_before + bytes);
 	c->finish_status = sp_event_writer_close(c->record, &counts, &c->finish_err);
 	c->record = NULL;
-	if (c->input->pieces)
-		sp_segments_finish(c->input->pieces, bytes, counts.samples);
+	if (c->input->segments)
+		sp_segments_finish(c->input->segments, bytes, counts.samples);
 	pthread_mutex_lock(&c->lock);
 	c->finished = true;
 	c->flush_done = c->flush_wanted;
@@ -316,8 +316,8 @@ static void *run(void *arg)
 	}
 	finish(c);
 	pthread_mutex_unlock(&c->writing);
-	if (c->flush_status < 0 && c->input->pieces)
-		sp_segments_failed(c->input->pieces);
+	if (c->flush_status < 0 && c->input->segments)
+		sp_segments_failed(c->input->segments);
 	return NULL;
 }
 

@@ -85,8 +85,8 @@ void sp_collector_identify(struct sp_collector *c)
 	if (!sp_spark_identity_take(&c->input->identity, &c->identity_version, id))
 		return;
 	sp_event_writer_identity(c->record, id);
-	if (c->input->pieces)
-		sp_segments_identify(c->input->pieces, id);
+	if (c->input->segments)
+		sp_segments_identify(c->input->segments, id);
 	sp_collector_start_python(c);
 }
 
@@ -138,20 +138,20 @@ static int turn_page(struct sp_collector *c, struct sp_segments *p, struct sp_er
 static void make_room(struct sp_collector *c)
 {
 	atomic_fetch_add(&c->lost[SP_LOSS_DISK],
-		sp_segments_fit(c->input->pieces, sp_event_writer_bytes(c->record)));
+		sp_segments_fit(c->input->segments, sp_event_writer_bytes(c->record)));
 }
 
 void sp_collector_last_room(struct sp_collector *c)
 {
 	struct sp_err err;
 
-	if (c->input->pieces && sp_event_writer_flush(c->record, &err) >= 0)
+	if (c->input->segments && sp_event_writer_flush(c->record, &err) >= 0)
 		make_room(c);
 }
 
 static int write_out(struct sp_collector *c, struct sp_err *err)
 {
-	struct sp_segments *p = c->input->pieces;
+	struct sp_segments *p = c->input->segments;
 	int r;
 
 	if (!p)

@@ -20,7 +20,7 @@ struct sp_recording_input {
 	struct sp_buf properties;     /* the JVM's, names and values with a zero behind each */
 	struct sp_thread_lives lives; /* of Java threads; the collector writes them */
 	char notes[2048];	      /* what was said while starting, a line each */
-	struct sp_segments *pieces;   /* NULL: one file */
+	struct sp_segments *segments; /* NULL: one file */
 };
 
 #endif

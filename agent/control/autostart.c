@@ -29,28 +29,28 @@ static struct {
 	JavaVM *vm;
 	struct sp_args args;
 	struct sp_recording_owner_seat seat;
-	uint64_t end_ns;	    /* timeout=; 0: none */
-	struct sp_segments *pieces; /* of a recording that waits for room on its disk */
-	_Atomic uint32_t waiting;   /* threads that wait for somewhere to write */
+	uint64_t end_ns;	      /* timeout=; 0: none */
+	struct sp_segments *segments; /* of a recording that waits for room on its disk */
+	_Atomic uint32_t waiting;     /* threads that wait for somewhere to write */
 	_Atomic int kept_fd; /* the last recording, if it is in a file without a name; 0: none */
 } autostart;
 
-static void wait_for_room(struct sp_segments *pieces);
+static void wait_for_room(struct sp_segments *segments);
 
 /* Ownership of @segments and @fd passes. Returns 1 or -errno. */
 static int record(
-	struct sp_segments *pieces, const struct sp_args *args, int fd, struct sp_err *err)
+	struct sp_segments *segments, const struct sp_args *args, int fd, struct sp_err *err)
 {
 	int r;
 
 	/* The engines' step-downs are no error: they are in the recording. */
 	sp_recording_owner_seat_init(&autostart.seat, NULL, NULL);
-	r = sp_recording_owner_autostart(&autostart.seat, autostart.vm, args, pieces, fd, err);
+	r = sp_recording_owner_autostart(&autostart.seat, autostart.vm, args, segments, fd, err);
 	if (r == 0)
 		return 1;
-	if (pieces)
-		sp_segments_discard(pieces);
-	sp_segments_free(pieces);
+	if (segments)
+		sp_segments_discard(segments);
+	sp_segments_free(segments);
 	return r;
 }
 
@@ -108,18 +108,18 @@ static int begin_unnamed(struct sp_err *err)
 /* Returns 1 where it records; 0 where there is nowhere to write yet; -errno where it never will. */
 static int begin_recording(const struct sp_spark_identity *id, struct sp_err *err)
 {
-	struct sp_segments *pieces;
+	struct sp_segments *segments;
 	int fd, r;
 
 	if (autostart.args.timeout_ns)
 		autostart.end_ns = sp_clock_mono_ns() + autostart.args.timeout_ns;
 	if (!autostart.args.file[0])
 		return begin_unnamed(err);
-	r = sp_segments_new(&pieces, &autostart.args, id, &fd, err);
+	r = sp_segments_new(&segments, &autostart.args, id, &fd, err);
 	if (r < 0)
 		return r == -ENOMEM || r == -EINVAL ? r : 0;
-	sp_segments_on_failure(pieces, wait_for_room);
-	r = record(pieces, &autostart.args, fd, err);
+	sp_segments_on_failure(segments, wait_for_room);
+	r = record(segments, &autostart.args, fd, err);
 	if (r > 0)
 		sp_autostart_forget();
 	return r;
@@ -178,7 +178,7 @@ static void start_waiting(void *(*run)(void *))
 
 /* Ends the recording that could not be written and begins another beside its file. Returns as
  * begin(). */
-static int go_on(struct sp_segments *pieces, struct sp_err *err)
+static int go_on(struct sp_segments *segments, struct sp_err *err)
 {
 	struct sp_args args = autostart.args;
 	uint64_t now = sp_clock_mono_ns();
@@ -187,39 +187,39 @@ static int go_on(struct sp_segments *pieces, struct sp_err *err)
 	if (!sp_recording_owner_holds(&autostart.seat) ||
 		(autostart.end_ns && now >= autostart.end_ns))
 		return -ECANCELED;
-	if (sp_segments_again(pieces, &fd, err) < 0)
+	if (sp_segments_again(segments, &fd, err) < 0)
 		return 0;
 	if (autostart.end_ns)
 		args.timeout_ns = autostart.end_ns - now;
 	if (sp_recording_owner_end(&autostart.seat))
-		return record(sp_segments_ref(pieces), &args, fd, err);
+		return record(sp_segments_ref(segments), &args, fd, err);
 	close(fd);
-	sp_segments_discard(pieces);
+	sp_segments_discard(segments);
 	return -ECANCELED;
 }
 
 /* Nothing is sampled meanwhile. */
 static void *wait_and_go_on(void *arg)
 {
-	struct sp_segments *pieces = autostart.pieces;
+	struct sp_segments *segments = autostart.segments;
 	struct timespec pause = {5, 0};
 	struct sp_err err;
 	int r;
 
 	do {
 		nanosleep(&pause, NULL);
-		r = go_on(pieces, &err);
+		r = go_on(segments, &err);
 	} while (r == 0);
-	sp_segments_free(pieces);
+	sp_segments_free(segments);
 	autostart.waiting--;
 	if (r > 0 && autostart.end_ns)
 		sp_recording_owner_leave(&autostart.seat);
 	return NULL;
 }
 
-static void wait_for_room(struct sp_segments *pieces)
+static void wait_for_room(struct sp_segments *segments)
 {
-	autostart.pieces = sp_segments_ref(pieces);
+	autostart.segments = sp_segments_ref(segments);
 	start_waiting(wait_and_go_on);
 }
 

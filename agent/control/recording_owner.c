@@ -106,10 +106,10 @@ static int loop_locked(
 	struct sp_spark_identity id;
 	int first, r;
 
-	if (!args->loop || !args->file[0] || s->pieces)
+	if (!args->loop || !args->file[0] || s->segments)
 		return 0;
 	sp_spark_identity_early(&id);
-	r = sp_segments_new(&s->pieces, args, &id, &first, err);
+	r = sp_segments_new(&s->segments, args, &id, &first, err);
 	if (r < 0)
 		return r;
 	close(*fd);
@@ -119,11 +119,11 @@ static int loop_locked(
 
 static void drop_loop_locked(struct sp_recording_owner_seat *s)
 {
-	if (!s->pieces || s->detached)
+	if (!s->segments || s->detached)
 		return;
-	sp_segments_discard(s->pieces);
-	sp_segments_free(s->pieces);
-	s->pieces = NULL;
+	sp_segments_discard(s->segments);
+	sp_segments_free(s->segments);
+	s->segments = NULL;
 }
 
 static int start_locked(struct sp_recording_owner_seat *s, JavaVM *vm, const struct sp_args *args,
@@ -137,7 +137,7 @@ static int start_locked(struct sp_recording_owner_seat *s, JavaVM *vm, const str
 	r = loop_locked(s, args, out_fd, err);
 	if (r == 0)
 		r = sp_session_start(
-			&g.session, vm, args, *out_fd, s->pieces, s->launcher, keep_said, s, err);
+			&g.session, vm, args, *out_fd, s->segments, s->launcher, keep_said, s, err);
 	if (r < 0) {
 		g.session = NULL;
 		drop_loop_locked(s);
@@ -163,8 +163,8 @@ static int stop_locked(struct sp_counts *ret, struct sp_err *err)
 	memset(ret, 0, sizeof(*ret));
 	r = sp_session_stop(session, ret, err);
 	g.session = NULL;
-	sp_segments_free(g.holder->pieces);
-	g.holder->pieces = NULL;
+	sp_segments_free(g.holder->segments);
+	g.holder->segments = NULL;
 	g.holder->holds = false;
 	sp_recording_owner_seat_done(g.holder);
 	g.holder = NULL;
@@ -246,16 +246,16 @@ void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm,
 }
 
 int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm,
-	const struct sp_args *args, struct sp_segments *pieces, int out_fd, struct sp_err *err)
+	const struct sp_args *args, struct sp_segments *segments, int out_fd, struct sp_err *err)
 {
 	static const char who[] = "the JVM's own option -agentpath";
 	struct sp_msg reply;
 
 	s->detached = true;
-	s->pieces = pieces;
+	s->segments = segments;
 	sp_recording_owner_start(s, vm, args, who, "", out_fd, &reply, err);
 	if (reply.type != SP_MSG_STARTED)
-		s->pieces = NULL;
+		s->segments = NULL;
 	if (reply.type == SP_MSG_BUSY)
 		return sp_err_set(err, -EBUSY, "this JVM is being recorded already, by %s", s->who);
 	return reply.type == SP_MSG_STARTED ? 0 : -(int)reply.num[0];
@@ -263,8 +263,8 @@ int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm,
 
 static const char *outputs(struct sp_recording_owner_seat *s)
 {
-	if (g.holder->pieces)
-		sp_segments_outputs(g.holder->pieces, s->outputs, sizeof(s->outputs));
+	if (g.holder->segments)
+		sp_segments_outputs(g.holder->segments, s->outputs, sizeof(s->outputs));
 	else
 		snprintf(s->outputs, sizeof(s->outputs), "%s", g.outputs);
 	return s->outputs;
@@ -348,8 +348,8 @@ void sp_recording_owner_flush(
 		hand_over(s, reply);
 		reply->text[1] = s->said;
 		s->said[0] = '\0';
-		if (s->pass_fd >= 0 && g.holder->pieces)
-			s->more = sp_segments_here(g.holder->pieces, s->pass_fd, s->more_fds,
+		if (s->pass_fd >= 0 && g.holder->segments)
+			s->more = sp_segments_here(g.holder->segments, s->pass_fd, s->more_fds,
 				SP_FLUSHED_PIECES, s->said, sizeof(s->said));
 		sp_session_counts(g.session, &counts);
 		fill_counts(reply->num, &counts);

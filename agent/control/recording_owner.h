@@ -19,7 +19,7 @@ struct sp_recording_owner_seat {
 	struct sp_counts over_counts;
 	struct sp_err over_err;
 	_Atomic bool leaving;		       /* … will, once the launcher has confirmed it */
-	struct sp_segments *pieces;	       /* the files of autostart; NULL: none */
+	struct sp_segments *segments;	       /* the files of autostart; NULL: none */
 	const struct sp_perf_source *launcher; /* NULL: there is none */
 	/* What the launcher samples itself; owned, -1: nothing. Where it goes without a word, that
 	 * is put behind the recording here. */
@@ -47,7 +47,7 @@ void sp_recording_owner_start(struct sp_recording_owner_seat *s, JavaVM *vm,
  * on success. A recording with a time limit needs a thread that calls sp_recording_owner_leave.
  * Returns 0 or -errno with a sentence. */
 int sp_recording_owner_autostart(struct sp_recording_owner_seat *s, JavaVM *vm,
-	const struct sp_args *args, struct sp_segments *pieces, int out_fd, struct sp_err *err);
+	const struct sp_args *args, struct sp_segments *segments, int out_fd, struct sp_err *err);
 
 /* STOPPED, BUSY (another launcher's collect) or FAILED (nothing records). */
 void sp_recording_owner_stop(

@@ -124,7 +124,7 @@ static void ending(void *ctx)
 {
 	struct sp_session *s = ctx;
 
-	sp_segments_hurry(s->input.pieces);
+	sp_segments_hurry(s->input.segments);
 	sp_collector_nudge(s->collector);
 }
 
@@ -165,7 +165,7 @@ static int start_jvmside(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 			.fp = (uint16_t)layout.fp,
 			.pc = (uint16_t)layout.pc};
 	}
-	if (s->input.pieces && sp_segments_is_remote(s->args.file))
+	if (s->input.segments && sp_segments_is_remote(s->args.file))
 		ev.ending = ending;
 	sp_hooks_invite(&s->capture, s->input.live, &ev);
 	if (s->input.sources)
@@ -225,8 +225,8 @@ static int start_parts(struct sp_session *s, JavaVM *vm, int out_fd, struct sp_e
 /* Where it cannot be started the recording stays as it is. */
 static void start_report(struct sp_session *s)
 {
-	if (s->input.pieces && sp_segments_reports(s->input.pieces) &&
-		sp_report_writer_start(&s->report, s->input.pieces, &s->args) < 0)
+	if (s->input.segments && sp_segments_reports(s->input.segments) &&
+		sp_report_writer_start(&s->report, s->input.segments, &s->args) < 0)
 		s->report = NULL;
 }
 
@@ -234,17 +234,17 @@ static int start_dfs(struct sp_session *s, JavaVM *vm, struct sp_err *err)
 {
 	int r;
 
-	if (!s->input.pieces || !sp_segments_is_remote(s->args.file))
+	if (!s->input.segments || !sp_segments_is_remote(s->args.file))
 		return 0;
 	r = sp_remote_upload_start(
-		&s->dfs, vm, s->input.pieces, s->threads, s->say, s->say_ctx, err);
+		&s->dfs, vm, s->input.segments, s->threads, s->say, s->say_ctx, err);
 	if (r < 0)
 		sp_collector_finish(s->collector, NULL);
 	return r;
 }
 
 int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *args, int out_fd,
-	struct sp_segments *pieces, const struct sp_perf_source *launcher, sp_say_fn *say,
+	struct sp_segments *segments, const struct sp_perf_source *launcher, sp_say_fn *say,
 	void *say_ctx, struct sp_err *err)
 {
 	struct sp_session *s;
@@ -266,7 +266,7 @@ int sp_session_start(struct sp_session **ret, JavaVM *vm, const struct sp_args *
 		.launcher = launcher,
 		.perf = strcmp(args->perf, "passed") == 0 ? launcher : NULL,
 	};
-	s->input.pieces = pieces;
+	s->input.segments = segments;
 	pthread_mutex_init(&s->capture.perf_lock, NULL);
 	pthread_mutex_init(&s->input.identity.lock, NULL);
 	pthread_mutex_init(&s->input.lives.lock, NULL);

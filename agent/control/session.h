@@ -24,7 +24,7 @@ struct sp_perf_source;
  * to follow it. @perf (borrowed for the session's life, may be NULL) opens perf events that this
  * process may not. Returns 0, or -errno with a sentence in @err and nothing left behind. */
 __attribute__((warn_unused_result)) int sp_session_start(struct sp_session **ret, JavaVM *vm,
-	const struct sp_args *args, int out_fd, struct sp_segments *pieces,
+	const struct sp_args *args, int out_fd, struct sp_segments *segments,
 	const struct sp_perf_source *launcher, sp_say_fn *say, void *say_ctx, struct sp_err *err);
 
 /* The calling thread is one of ours and is not sampled. */

@@ -36,7 +36,7 @@ struct made {
 struct sp_remote_upload {
 	_Atomic uint32_t holders; /* the session and the thread */
 	JavaVM *vm;
-	struct sp_segments *pieces;
+	struct sp_segments *segments;
 	struct sp_threads *threads;
 	sp_say_fn *say;
 	void *say_ctx;
@@ -68,7 +68,7 @@ static void drop_holder(struct sp_remote_upload *d)
 {
 	if (!d || atomic_fetch_sub(&d->holders, 1) > 1)
 		return;
-	sp_segments_free(d->pieces);
+	sp_segments_free(d->segments);
 	for (size_t i = 0; i < d->n_made; i++)
 		free(d->made[i].path);
 	free(d->made);
@@ -136,7 +136,7 @@ static void remember_path(struct sp_remote_upload *d)
  * because their names come again. */
 static int begin_turn(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 {
-	struct sp_turn t = sp_segments_turn(d->pieces);
+	struct sp_turn t = sp_segments_turn(d->segments);
 	size_t old = 0;
 	int r = 0;
 
@@ -172,12 +172,12 @@ static int create(
 	int r;
 
 	do {
-		r = sp_segments_remote(d->pieces, d->number, d->path, sizeof(d->path), err);
+		r = sp_segments_remote(d->segments, d->number, d->path, sizeof(d->path), err);
 		if (r == 0)
 			r = sp_hadoop_fs_put(d->fs, env, d->path, fds, n, false, &touched, err);
 		d->number += r == -EEXIST && !touched;
 	} while (r == -EEXIST && !touched && ++tries < NAMES);
-	if ((r == 0 || touched) && sp_segments_turn(d->pieces).keep)
+	if ((r == 0 || touched) && sp_segments_turn(d->segments).keep)
 		remember_path(d);
 	if (r < 0 && touched) {
 		d->begun = true;
@@ -238,7 +238,7 @@ static int open_files(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *er
 	int r = 0;
 
 	if (!d->fs) {
-		r = sp_segments_remote(d->pieces, 0, d->path, sizeof(d->path), err);
+		r = sp_segments_remote(d->segments, 0, d->path, sizeof(d->path), err);
 		if (r == 0)
 			r = sp_hadoop_fs_open(&d->fs, env, d->path, err);
 	}
@@ -277,15 +277,15 @@ static int send_all(struct sp_remote_upload *d, JNIEnv *env, struct sp_err *err)
 
 	atomic_compare_exchange_strong(&d->silent_ns, &none, sp_clock_mono_ns());
 	r = open_files(d, env, err);
-	while (r == 0 && !given_up(d) && (n = sp_segments_take(d->pieces, fds, TOGETHER)) > 0) {
+	while (r == 0 && !given_up(d) && (n = sp_segments_take(d->segments, fds, TOGETHER)) > 0) {
 		r = send_or_reopen(d, env, fds, n, err);
 		for (size_t i = 0; i < n; i++)
 			close(fds[i]);
 		if (r == 0) {
-			sp_segments_sent(d->pieces);
+			sp_segments_sent(d->segments);
 			atomic_store(&d->silent_ns, sp_clock_mono_ns());
 		} else {
-			sp_segments_keep(d->pieces);
+			sp_segments_keep(d->segments);
 		}
 	}
 	if (r == 0 || r == -EAGAIN) /* there is Spark to wait for, or a file: a server answers */
@@ -325,7 +325,7 @@ static void upload_segments(struct sp_remote_upload *d, JNIEnv *env)
 
 	for (;;) {
 		bool last = atomic_load(&d->stop);
-		size_t n = sp_segments_wait(d->pieces, TICK_NS);
+		size_t n = sp_segments_wait(d->segments, TICK_NS);
 		int r = n || !d->fs ? send_all(d, env, &err) : 0;
 
 		if (r == 0 && n)
@@ -345,7 +345,7 @@ static void upload_segments(struct sp_remote_upload *d, JNIEnv *env)
 /* What could not be sent is not lost, but the user must know where it is. */
 static void say_rest(struct sp_remote_upload *d)
 {
-	size_t n = sp_segments_wait(d->pieces, 0);
+	size_t n = sp_segments_wait(d->segments, 0);
 	struct sp_err line;
 	char dir[512];
 
@@ -354,7 +354,7 @@ static void say_rest(struct sp_remote_upload *d)
 	sp_err_set(&line, 0,
 		"%zu segment%s of the recording could not be sent: see %s/sparkprof-%d.*.jfr on "
 		"this host",
-		n, n == 1 ? "" : "s", sp_segments_where(d->pieces, dir, sizeof(dir)),
+		n, n == 1 ? "" : "s", sp_segments_where(d->segments, dir, sizeof(dir)),
 		(int)getpid());
 	sp_say_stderr(line.text);
 }
@@ -380,7 +380,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_segments *pieces,
+int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_segments *segments,
 	struct sp_threads *threads, sp_say_fn *say, void *say_ctx, struct sp_err *err)
 {
 	struct sp_remote_upload *d = calloc(1, sizeof(*d));
@@ -391,7 +391,7 @@ int sp_remote_upload_start(struct sp_remote_upload **ret, JavaVM *vm, struct sp_
 		return sp_err_set(err, -ENOMEM, "out of memory");
 	d->holders = 2;
 	d->vm = vm;
-	d->pieces = sp_segments_ref(pieces);
+	d->segments = sp_segments_ref(segments);
 	d->threads = threads;
 	d->say = say;
 	d->say_ctx = say_ctx;
@@ -428,7 +428,7 @@ void sp_remote_upload_finish(struct sp_remote_upload *d, uint64_t limit_ns)
 
 	atomic_store(&d->end_ns, end);
 	atomic_store(&d->stop, true);
-	sp_segments_wake(d->pieces);
+	sp_segments_wake(d->segments);
 	pthread_mutex_lock(&d->lock);
 	while (!d->ended && now < (until = patience(d, stop, end))) {
 		struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};

@@ -16,7 +16,7 @@ struct sp_remote_upload;
 /* @segments is shared; @threads is borrowed until sp_remote_upload_finish(). @say (any thread)
  * reports, once, that segments have to wait. Returns 0 or -errno with a sentence. */
 __attribute__((warn_unused_result)) int sp_remote_upload_start(struct sp_remote_upload **ret,
-	JavaVM *vm, struct sp_segments *pieces, struct sp_threads *threads, sp_say_fn *say,
+	JavaVM *vm, struct sp_segments *segments, struct sp_threads *threads, sp_say_fn *say,
 	void *say_ctx, struct sp_err *err);
 
 /* After sp_segments_finish(): waits until everything is there, at most @limit_ns, less where

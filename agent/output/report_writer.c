@@ -27,7 +27,7 @@
 #define PATH	   4096
 
 struct sp_report_writer {
-	struct sp_segments *pieces;
+	struct sp_segments *segments;
 	struct sp_own_thread *thread;
 	pthread_mutex_t lock; /* for who joins it */
 	_Atomic bool stop;
@@ -130,7 +130,7 @@ static bool make_one(struct sp_report_writer *w)
 	pid_t child;
 	int r;
 
-	if (!sp_segments_oldest(w->pieces, w->jfr, sizeof(w->jfr)))
+	if (!sp_segments_oldest(w->segments, w->jfr, sizeof(w->jfr)))
 		return false;
 	name_report(w);
 	r = spawn(w, &child);
@@ -140,7 +140,7 @@ static bool make_one(struct sp_report_writer *w)
 		r = -errno;
 	if (r != 0)
 		keep_recording(w, r);
-	sp_segments_sent(w->pieces); /* and what there is by that name is removed */
+	sp_segments_sent(w->segments); /* and what there is by that name is removed */
 	return true;
 }
 
@@ -151,7 +151,7 @@ static void *run(void *arg)
 
 	do {
 		last = atomic_load(&w->stop);
-		sp_segments_wait(w->pieces, last ? 0 : TICK_NS);
+		sp_segments_wait(w->segments, last ? 0 : TICK_NS);
 		while (make_one(w))
 			;
 	} while (!last);
@@ -159,7 +159,7 @@ static void *run(void *arg)
 }
 
 int sp_report_writer_start(
-	struct sp_report_writer **ret, struct sp_segments *pieces, const struct sp_args *args)
+	struct sp_report_writer **ret, struct sp_segments *segments, const struct sp_args *args)
 {
 	struct sp_report_writer *w = calloc(1, sizeof(*w));
 	const char *extension = sp_arg_report_extension(args->report);
@@ -172,7 +172,7 @@ int sp_report_writer_start(
 	if (!args->report_ext[0] || args->output[0])
 		snprintf(w->other, sizeof(w->other), "%s", extension);
 	pthread_mutex_init(&w->lock, NULL);
-	w->pieces = sp_segments_ref(pieces);
+	w->segments = sp_segments_ref(segments);
 	r = sp_report_writer_launcher(w->launcher)
 		    ? sp_own_thread_start(&w->thread, "sparkprof-html", SP_STACK_PLAIN, run, w)
 		    : -ENOENT;
@@ -221,7 +221,7 @@ void sp_report_writer_finish(struct sp_report_writer *w, uint64_t limit_ns)
 {
 	atomic_store(&w->end_ns, sp_clock_mono_ns() + limit_ns);
 	atomic_store(&w->stop, true);
-	sp_segments_wake(w->pieces);
+	sp_segments_wake(w->segments);
 	pthread_mutex_lock(&w->lock);
 	if (w->thread)
 		sp_own_thread_join(w->thread);
@@ -233,7 +233,7 @@ void sp_report_writer_free(struct sp_report_writer *w)
 {
 	if (!w)
 		return;
-	sp_segments_free(w->pieces);
+	sp_segments_free(w->segments);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

@@ -21,9 +21,9 @@ __attribute__((warn_unused_result)) int sp_report_writer_make(
 struct sp_report_writer;
 
 /* Begins to make a report of each segment that gets complete, in a thread of its own; it holds
- * @pieces. Returns 0 or -errno. */
+ * @segments. Returns 0 or -errno. */
 __attribute__((warn_unused_result)) int sp_report_writer_start(
-	struct sp_report_writer **ret, struct sp_segments *pieces, const struct sp_args *args);
+	struct sp_report_writer **ret, struct sp_segments *segments, const struct sp_args *args);
 
 /* No segment follows: returns when all reports are made, or after @limit_ns. May be called again.
  */

@@ -121,7 +121,7 @@ static void keep_path(struct sp_segments *p)
 	snprintf(p->path, sizeof(p->path), "%s", whole);
 }
 
-static int open_piece(struct sp_segments *p, struct sp_segment *x, struct sp_err *err)
+static int open_segment(struct sp_segments *p, struct sp_segment *x, struct sp_err *err)
 {
 	char path[SP_SEGMENTS_PATH];
 	int fd = -EWOULDBLOCK;
@@ -166,7 +166,7 @@ static void set_patterns(struct sp_segments *p, const struct sp_args *args)
 }
 
 /* A loop may end at a time of day. */
-static void begin_piece(struct sp_segments *p, uint64_t now_ns)
+static void begin_segment(struct sp_segments *p, uint64_t now_ns)
 {
 	p->began_ns = now_ns;
 	p->loop_ns = sp_arg_value_left(p->loop, time(NULL));
@@ -221,9 +221,9 @@ int sp_segments_new(struct sp_segments **ret, const struct sp_args *args,
 	p->now = (struct sp_segment){
 		.round = 1, .time = p->started, .turn = 1, .turn_time = p->started};
 	begin_turn(p, sp_clock_mono_ns());
-	begin_piece(p, p->turn_began_ns);
+	begin_segment(p, p->turn_began_ns);
 	claim_names(p);
-	fd = open_piece(p, &p->now, err);
+	fd = open_segment(p, &p->now, err);
 	if (fd < 0) {
 		sp_segments_free(p);
 		return fd;
@@ -272,7 +272,7 @@ static int rename_beside(const char *from, const char *to)
 	return r < 0 ? -errno : 0;
 }
 
-static void rename_piece(
+static void rename_segment(
 	struct sp_segments *p, struct sp_segment *x, const struct sp_spark_identity *id)
 {
 	char from[SP_SEGMENTS_PATH], to[SP_SEGMENTS_PATH];
@@ -302,8 +302,8 @@ void sp_segments_identify(struct sp_segments *p, const struct sp_spark_identity 
 		memcpy(next.executor_id, id->executor_id, sizeof(next.executor_id));
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->n_done; i++)
-		rename_piece(p, &p->done[i], &next);
-	rename_piece(p, &p->now, &next);
+		rename_segment(p, &p->done[i], &next);
+	rename_segment(p, &p->now, &next);
 	p->id = next;
 	keep_path(p);
 	pthread_mutex_unlock(&p->lock);
@@ -345,7 +345,7 @@ static int open_next(struct sp_segments *p, bool turn, struct sp_segment *next, 
 	if (sp_segments_name(p, &p->id, &first, mine, err) == 0 &&
 		sp_segments_name(p, &p->id, next, other, err) == 0 && strcmp(mine, other) == 0)
 		next->marked = true;
-	return open_piece(p, next, err);
+	return open_segment(p, next, err);
 }
 
 /* The segment that had the name of the one in hand, after %n{MAX} rounds, is no more. */
@@ -374,7 +374,7 @@ int sp_segments_again(struct sp_segments *p, int *ret_fd, struct sp_err *err)
 	pthread_mutex_lock(&p->lock);
 	p->now = next;
 	p->over = false;
-	begin_piece(p, sp_clock_mono_ns());
+	begin_segment(p, sp_clock_mono_ns());
 	p->retry_ns = 0;
 	forget_overwritten(p);
 	keep_path(p);
@@ -411,7 +411,7 @@ int sp_segments_next(struct sp_segments *p, uint64_t now_ns, struct sp_err *err)
 	p->done[p->n_done++] = p->now;
 	p->now = next;
 	atomic_store(&p->hurry, false);
-	begin_piece(p, now_ns);
+	begin_segment(p, now_ns);
 	if (turn)
 		begin_turn(p, now_ns);
 	keep_path(p);

@@ -15,7 +15,7 @@ static bool is_same(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-static int open_piece(const struct sp_segments *p, size_t i, int in_hand)
+static int open_segment(const struct sp_segments *p, size_t i, int in_hand)
 {
 	char path[SP_SEGMENTS_PATH];
 	int fd = -1;
@@ -32,30 +32,30 @@ static int open_piece(const struct sp_segments *p, size_t i, int in_hand)
 size_t sp_segments_here(
 	struct sp_segments *p, int in_hand, int *ret_fds, size_t max, char *ret_gone, size_t size)
 {
-	uint64_t pieces, samples;
+	uint64_t segments, samples;
 	size_t n = 0, first;
 
 	ret_gone[0] = 0;
 	pthread_mutex_lock(&p->lock);
-	pieces = p->sent;
+	segments = p->sent;
 	samples = p->sent_samples;
 	first = p->n_done > max ? p->n_done - max : 0; /* the newest where they are too many */
 	for (size_t i = 0; i < first; i++) {
-		pieces++;
+		segments++;
 		samples += p->done[i].samples;
 	}
 	for (size_t i = first; i < p->n_done && p->remote[0]; i++) {
-		int fd = open_piece(p, i, in_hand);
+		int fd = open_segment(p, i, in_hand);
 
 		if (fd >= 0)
 			ret_fds[n++] = fd;
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (pieces && p->remote[0])
+	if (segments && p->remote[0])
 		snprintf(ret_gone, size,
 			"%llu earlier segment%s of the recording (%llu samples) %s not here any "
 			"more: sent to %.400s",
-			(unsigned long long)pieces, pieces == 1 ? "" : "s",
-			(unsigned long long)samples, pieces == 1 ? "is" : "are", p->remote);
+			(unsigned long long)segments, segments == 1 ? "" : "s",
+			(unsigned long long)samples, segments == 1 ? "is" : "are", p->remote);
 	return n;
 }

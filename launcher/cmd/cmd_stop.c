@@ -53,7 +53,7 @@ static int check_outputs(
 	return r;
 }
 
-/* Takes the descriptors of a dump: the piece in hand first, then those before it. Several become
+/* Takes the descriptors of a dump: the segment in hand first, then those before it. Several become
  * one recording, in a file without a name. Returns it or -errno. */
 static int take_recording(struct sp_chan *chan)
 {

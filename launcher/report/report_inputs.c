@@ -59,7 +59,7 @@ static int make_place(struct sp_report_inputs *in)
 }
 
 /* A file that is there already, by whatever name; stdin is read once anyway. An application leaves
- * tens of thousands where each piece is a file: they are not asked for one by one. */
+ * tens of thousands where each segment is a file: they are not asked for one by one. */
 static bool is_known(const struct sp_report_inputs *in, const struct stat *st)
 {
 	return in->known_cap && S_ISREG(st->st_mode) &&
@@ -166,7 +166,7 @@ static void warn_left_out(const char *path, size_t n)
 			path, n, n == 1 ? "" : "s", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
-/* A file is begun before its first piece is in it, and a JVM may be killed between. They tell
+/* A file is begun before its first chunk is in it, and a JVM may be killed between. They tell
  * nothing of an application but this. */
 static int refuse_empty(
 	const char *path, const char *first, size_t empty, size_t found, struct sp_err *err)

@@ -56,7 +56,7 @@ static void read_other(struct sp_jvm_stacks *s)
 	struct sp_err err;
 	struct stat st;
 
-	/* pieces before the one in hand may come with it */
+	/* segments before the one in hand may come with it */
 	if (sp_link_ask(&s->run.link, &request, NULL, 0, &m, &err) == 0 && chan->n_fds >= 1 &&
 		sp_chan_check_output(chan->fds[0]) == 0 && fstat(chan->fds[0], &st) == 0 &&
 		S_ISREG(st.st_mode)) {

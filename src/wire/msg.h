@@ -35,7 +35,7 @@ enum sp_msg_type {
 			  * start it */
 	SP_MSG_FLUSH,	 /* launcher: make everything sampled so far durable */
 	SP_MSG_FLUSHED,	 /* agent: enum sp_progress_num; text: outputs, what is not here any more;
-			  * fds: as with STOPPED, then pieces before it, oldest first */
+			  * fds: as with STOPPED, then segments before it, oldest first */
 	SP_MSG_DETACH,	 /* launcher: go on without me; once more after DETACHED, which has no
 			  * answer: one that ends before that ends its recording */
 	SP_MSG_DETACHED, /* agent */

@@ -19,7 +19,7 @@ static const struct sp_spark_identity unknown;
 
 static void make_dir(void)
 {
-	snprintf(dir, sizeof(dir), "/tmp/pieces-XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/segments-XXXXXX");
 	cr_assert(mkdtemp(dir));
 }
 
@@ -316,7 +316,7 @@ Test(segments, rounds_begin_again)
 	for (int i = 0; i < 3; i++)
 		close(turn(p, 400000, 1));
 	cr_expect_str_eq(listing(), "x-1.jfr x-2.jfr ");
-	/* of four pieces only two are left: one is complete, one in hand */
+	/* of four segments only two are left: one is complete, one in hand */
 	cr_expect_eq(sp_segments_fit(p, 400000), 0);
 	sp_segments_free(p);
 }
