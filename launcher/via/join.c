@@ -2,7 +2,7 @@
  * again). Hosts that are there say every few seconds which JVMs they have; hosts that are not are
  * looked for where the first ones came from. What begins late lasts as long as the others still do.
  */
-#include "runs_internal.h"
+#include "far_runs_internal.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -36,26 +36,26 @@ bool sp_via_join_means(const struct sp_call *call, const struct sp_jvm *j)
 }
 
 /* How long the others still record; 0: not worth a beginning. */
-static uint64_t rest_ns(const struct sp_via_all_runs *rs)
+static uint64_t rest_ns(const struct sp_far_runs *rs)
 {
 	uint64_t passed = sp_clock_mono_ns() - rs->begun_ns, all = rs->call->duration_ns;
 
 	return passed + least_ns < all ? all - passed : 0;
 }
 
-bool sp_via_join_waits(const struct sp_via_all_runs *rs)
+bool sp_via_join_waits(const struct sp_far_runs *rs)
 {
 	return rs->call->follow && !rs->interrupted && !sp_interrupted() && rest_ns(rs);
 }
 
 /* Whether it has a run, or its host has so many that it must be lying. */
 static bool is_known(
-	const struct sp_via_all_runs *rs, const struct sp_via_host *h, const struct sp_jvm *j)
+	const struct sp_far_runs *rs, const struct sp_via_host *h, const struct sp_jvm *j)
 {
 	size_t there = 0;
 
 	for (size_t i = 0; i < rs->n; i++) {
-		const struct sp_via_run *r = &rs->list[i];
+		const struct sp_far_run *r = &rs->list[i];
 
 		there += r->host == h;
 		if (r->host == h && r->jvm && r->jvm->pid == j->pid &&
@@ -65,30 +65,30 @@ static bool is_known(
 	return there >= RUNS_MOST;
 }
 
-static void say_joined(struct sp_via_all_runs *rs, const struct sp_via_run *r)
+static void say_joined(struct sp_far_runs *rs, const struct sp_far_run *r)
 {
 	SP_AUTO_BUF struct sp_buf who = {0};
 
 	sp_safe_print_text(&who, r->jvm->executor_id, 20);
-	sp_via_lines_erase(&rs->lines);
+	sp_progress_table_erase(&rs->table);
 	sp_message_note("%s: executor %s has come after %.1f s and is recorded, too", r->host->name,
 		sp_buf_str(&who), (double)(sp_clock_mono_ns() - rs->begun_ns) / 1e9);
 }
 
 /* Takes @own in every case. */
-static void begin(struct sp_via_all_runs *rs, struct sp_via_host *h, struct sp_jvm *own)
+static void begin(struct sp_far_runs *rs, struct sp_via_host *h, struct sp_jvm *own)
 {
 	uint64_t rest = rest_ns(rs);
-	struct sp_via_run *r;
+	struct sp_far_run *r;
 	struct sp_err err;
 
 	if (!rest || !sp_via_join_waits(rs) || !sp_via_join_means(rs->call, own) ||
-		is_known(rs, h, own) || !(r = sp_via_runs_add(rs, h, own))) {
+		is_known(rs, h, own) || !(r = sp_far_runs_add(rs, h, own))) {
 		free(own);
 		return;
 	}
 	r->own = own;
-	if (sp_via_runs_start(rs, rs->n - 1, rest, &err) < 0) {
+	if (sp_far_runs_start(rs, rs->n - 1, rest, &err) < 0) {
 		sp_message_error("%s: %s", h->name, err.text);
 		r->ended = true;
 		rs->ended++;
@@ -97,7 +97,7 @@ static void begin(struct sp_via_all_runs *rs, struct sp_via_host *h, struct sp_j
 	say_joined(rs, r);
 }
 
-void sp_via_join_take(struct sp_via_all_runs *rs, struct sp_via_host *h, const struct sp_packet *m)
+void sp_via_join_take(struct sp_far_runs *rs, struct sp_via_host *h, const struct sp_packet *m)
 {
 	struct sp_jvm *own = rs->call->follow ? malloc(sizeof(*own)) : NULL;
 
@@ -108,7 +108,7 @@ void sp_via_join_take(struct sp_via_all_runs *rs, struct sp_via_host *h, const s
 }
 
 /* Hosts that were not there before and are ready now. */
-static void take_hosts(struct sp_via_all_runs *rs)
+static void take_hosts(struct sp_far_runs *rs)
 {
 	for (size_t i = rs->looked_at; i < rs->hs->connected; i++) {
 		struct sp_via_host *h = &rs->hs->list[i];
@@ -117,7 +117,7 @@ static void take_hosts(struct sp_via_all_runs *rs)
 			return; /* in their order */
 		rs->looked_at = i + 1;
 		if (h->state == SP_VIA_FAILED) {
-			sp_via_lines_erase(&rs->lines);
+			sp_progress_table_erase(&rs->table);
 			sp_message_error("%s", h->err.text);
 		}
 		for (size_t k = 0; h->state == SP_VIA_READY && k < h->n; k++) {
@@ -131,7 +131,7 @@ static void take_hosts(struct sp_via_all_runs *rs)
 	}
 }
 
-void sp_via_join_look(struct sp_via_all_runs *rs)
+void sp_via_join_look(struct sp_far_runs *rs)
 {
 	uint64_t now = sp_clock_mono_ns();
 	struct sp_err err;
@@ -147,7 +147,7 @@ void sp_via_join_look(struct sp_via_all_runs *rs)
 			sp_packets_send(&rs->hs->list[i].packets, SP_PACKET_LIST, 0, NULL, 0);
 	if (now >= rs->ask_ns && sp_via_hosts_more(rs->hs, rs->call, &err) < 0) {
 		rs->ask_ns = sp_clock_mono_ns() + patience_ns;
-		sp_via_lines_erase(&rs->lines);
+		sp_progress_table_erase(&rs->table);
 		sp_message_warn("--follow: new hosts cannot be looked for: %s", err.text);
 	}
 }

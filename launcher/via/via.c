@@ -9,7 +9,7 @@
 #include "cli/safe_print.h"
 #include "discover/ps.h"
 #include "hosts.h"
-#include "runs.h"
+#include "far_runs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,7 +87,7 @@ static int dry_run(const struct sp_via_hosts *hs, const struct sp_call *call)
 			sp_buf_addf(&text, "%s%s", k ? " " : "", words.list[k]);
 		sp_buf_adds(&text, " (this program through standard input)\n");
 	}
-	sp_via_runs_describe(call, &text);
+	sp_far_runs_describe(call, &text);
 	return print(&text);
 }
 
@@ -104,7 +104,7 @@ static int carry_out(struct sp_via_hosts *hs, const struct sp_call *call)
 	ready = say_state(hs);
 	if (ready == 0 || (call->strict && ready < hs->n))
 		return SP_EXIT_TARGET;
-	code = call->action == SP_ACTION_PS ? show_ps(hs, call) : sp_via_runs(hs, call);
+	code = call->action == SP_ACTION_PS ? show_ps(hs, call) : sp_far_runs_execute(hs, call);
 	return code;
 }
 

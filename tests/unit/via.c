@@ -10,9 +10,9 @@
 #include "via/child.h"
 #include "via/choose.h"
 #include "via/hosts.h"
-#include "via/lines.h"
+#include "via/progress_table.h"
 #include "via/packets.h"
-#include "via/runs_internal.h"
+#include "via/far_runs_internal.h"
 #include "via/slowest.h"
 
 struct ends {
@@ -264,14 +264,14 @@ Test(via, a_clock_that_is_off)
 	cr_expect_eq(sp_via_host_clock(10 * s, 2 * s, 12 * s), -9 * s);
 }
 
-static const struct sp_via_line shown[] = {{"n1", "executor 1", "recording", 1234, 0, 1200000},
+static const struct sp_progress_row shown[] = {{"n1", "executor 1", "recording", 1234, 0, 1200000},
 	{"node-two", "driver", "failed", 0, 7, 0}, {"n3", "executor 12", "done", 5, 0, 99}};
 
 Test(via, a_line_for_each_recording)
 {
 	SP_AUTO_BUF struct sp_buf b = {0};
 
-	cr_expect_eq(sp_via_lines_text(shown, 3, 12 * 1000000000ull, 24, 99, &b), 4);
+	cr_expect_eq(sp_progress_table_text(shown, 3, 12 * 1000000000ull, 24, 99, &b), 4);
 	cr_expect_str_eq(sp_buf_str(&b),
 		"  n1        executor 1   recording       1234 samples       0 lost      1.2 "
 		"MB\033[K\n"
@@ -287,7 +287,7 @@ Test(via, lines_that_have_no_room_are_counted)
 {
 	for (size_t rows = 1; rows < 6; rows++) {
 		SP_AUTO_BUF struct sp_buf b = {0};
-		size_t n = sp_via_lines_text(shown, 3, 0, rows, 20, &b), lines = 0;
+		size_t n = sp_progress_table_text(shown, 3, 0, rows, 20, &b), lines = 0;
 		const char *sum = strstr(sp_buf_str(&b), "0 s, 3 recordings: 1");
 
 		for (const char *p = sp_buf_str(&b), *end; (end = strchr(p, '\n'));
@@ -369,13 +369,13 @@ Test(via, what_is_not_taken_has_a_limit)
 
 Test(via, sentences_of_others_are_short)
 {
-	struct sp_via_said said = {0};
+	struct sp_host_messages said = {0};
 	char *text = malloc(1 << 20);
 
 	memset(text, 'x', 1 << 20);
-	sp_via_said_add(&said, "n1", text, 1 << 20);
+	sp_host_messages_add(&said, "n1", text, 1 << 20);
 	cr_assert(said.n == 1 && strlen(said.list[0].text) <= 2000);
-	sp_via_said_done(&said);
+	sp_host_messages_done(&said);
 	free(text);
 }
 

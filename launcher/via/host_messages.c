@@ -1,5 +1,5 @@
-/* What copies of this program said: see said.h. */
-#include "said.h"
+/* What copies of this program said: see host_messages.h. */
+#include "host_messages.h"
 
 #include "base/cleanup.h"
 #include "base/safe_text.h"
@@ -18,9 +18,9 @@ static const char *skip_name(const char *text)
 	return strncmp(text, name, sizeof(name) - 1) == 0 ? text + sizeof(name) - 1 : text;
 }
 
-static struct sp_via_sentence *find(struct sp_via_said *s, const char *text)
+static struct sp_host_message *find(struct sp_host_messages *s, const char *text)
 {
-	struct sp_via_sentence *more;
+	struct sp_host_message *more;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (strcmp(s->list[i].text, text) == 0)
@@ -29,14 +29,15 @@ static struct sp_via_sentence *find(struct sp_via_said *s, const char *text)
 	if (!more)
 		return NULL;
 	s->list = more;
-	more[s->n] = (struct sp_via_sentence){.text = strdup(text)};
+	more[s->n] = (struct sp_host_message){.text = strdup(text)};
 	return more[s->n].text ? &more[s->n++] : NULL;
 }
 
-void sp_via_said_add(struct sp_via_said *s, const char *host, const char *text, size_t len)
+void sp_host_messages_add(
+	struct sp_host_messages *s, const char *host, const char *text, size_t len)
 {
 	SP_AUTO_BUF struct sp_buf safe = {0};
-	struct sp_via_sentence *x;
+	struct sp_host_message *x;
 
 	sp_safe_terminal(text, len < SENTENCE_MAX ? len : SENTENCE_MAX, &safe);
 	if (!safe.len)
@@ -49,10 +50,10 @@ void sp_via_said_add(struct sp_via_said *s, const char *host, const char *text, 
 		sp_buf_addf(&x->hosts, "%s%s", x->hosts.len ? ", " : "", host);
 }
 
-void sp_via_said_print(const struct sp_via_said *s, size_t hosts)
+void sp_host_messages_print(const struct sp_host_messages *s, size_t hosts)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct sp_via_sentence *x = &s->list[i];
+		struct sp_host_message *x = &s->list[i];
 
 		if (hosts == 1)
 			sp_message_warn("%s", x->text);
@@ -64,12 +65,12 @@ void sp_via_said_print(const struct sp_via_said *s, size_t hosts)
 	}
 }
 
-void sp_via_said_done(struct sp_via_said *s)
+void sp_host_messages_done(struct sp_host_messages *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->list[i].text);
 		sp_buf_done(&s->list[i].hosts);
 	}
 	free(s->list);
-	*s = (struct sp_via_said){0};
+	*s = (struct sp_host_messages){0};
 }

@@ -1,5 +1,5 @@
-/* Recordings from other hosts: see parts.h. */
-#include "parts.h"
+/* Recordings from other hosts: see received_recordings.h. */
+#include "received_recordings.h"
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -43,7 +43,8 @@ static char *make_name(const struct sp_call *call)
 	return n < 0 ? NULL : name;
 }
 
-int sp_via_parts_open(struct sp_via_parts *p, const struct sp_call *call, struct sp_err *err)
+int sp_received_recordings_open(
+	struct sp_received_recordings *p, const struct sp_call *call, struct sp_err *err)
 {
 	p->dir = make_name(call);
 	if (!p->dir)
@@ -60,7 +61,7 @@ int sp_via_parts_open(struct sp_via_parts *p, const struct sp_call *call, struct
 	return 0;
 }
 
-int sp_via_parts_create(struct sp_via_parts *p, size_t i, struct sp_err *err)
+int sp_received_recordings_create(struct sp_received_recordings *p, size_t i, struct sp_err *err)
 {
 	int fd;
 
@@ -75,14 +76,14 @@ int sp_via_parts_create(struct sp_via_parts *p, size_t i, struct sp_err *err)
 	return fd >= 0 ? fd : sp_err_set(err, -errno, "%s: %s", p->paths[i], strerror(errno));
 }
 
-int sp_via_parts_shift(struct sp_via_parts *p, size_t i, int64_t ns)
+int sp_received_recordings_shift(struct sp_received_recordings *p, size_t i, int64_t ns)
 {
 	SP_AUTO_CLOSE int fd = open(p->paths[i], O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : sp_jfr_concat_shift(fd, -ns);
 }
 
-static void remove_empty(struct sp_via_parts *p)
+static void remove_empty(struct sp_received_recordings *p)
 {
 	struct stat st;
 
@@ -91,7 +92,7 @@ static void remove_empty(struct sp_via_parts *p)
 			unlink(p->paths[i]);
 }
 
-int sp_via_parts_report(struct sp_via_parts *p, const struct sp_call *call)
+int sp_received_recordings_report(struct sp_received_recordings *p, const struct sp_call *call)
 {
 	static struct sp_call report; /* large */
 	struct stat st;
@@ -117,18 +118,18 @@ int sp_via_parts_report(struct sp_via_parts *p, const struct sp_call *call)
 	}
 	if (report.n_targets == 0) {
 		sp_message_error("nothing was recorded");
-		sp_via_parts_remove(p);
+		sp_received_recordings_remove(p);
 		return SP_EXIT_FAILED;
 	}
 	code = sp_cmd_report(&report);
 	if (code == SP_EXIT_DONE)
-		sp_via_parts_remove(p);
+		sp_received_recordings_remove(p);
 	else
 		sp_message_note("the recordings are in %s", p->dir);
 	return code;
 }
 
-void sp_via_parts_remove(struct sp_via_parts *p)
+void sp_received_recordings_remove(struct sp_received_recordings *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->paths[i])
@@ -137,11 +138,11 @@ void sp_via_parts_remove(struct sp_via_parts *p)
 		rmdir(p->dir);
 }
 
-void sp_via_parts_done(struct sp_via_parts *p)
+void sp_received_recordings_done(struct sp_received_recordings *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->paths[i]);
 	free(p->paths);
 	free(p->dir);
-	*p = (struct sp_via_parts){0};
+	*p = (struct sp_received_recordings){0};
 }

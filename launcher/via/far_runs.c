@@ -1,5 +1,5 @@
-/* A call over the targets of several hosts: see runs.h. */
-#include "runs.h"
+/* A call over the targets of several hosts: see far_runs.h. */
+#include "far_runs.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/safe_print.h"
-#include "runs_internal.h"
+#include "far_runs_internal.h"
 #include "targets.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static void make_words(
 	add_word(ret, target);
 }
 
-void sp_via_runs_describe(const struct sp_call *call, struct sp_buf *ret)
+void sp_far_runs_describe(const struct sp_call *call, struct sp_buf *ret)
 {
 	SP_AUTO_BUF struct sp_buf words = {0};
 
@@ -90,37 +90,36 @@ void sp_via_runs_describe(const struct sp_call *call, struct sp_buf *ret)
 	sp_buf_add(ret, words.data, words.len);
 }
 
-struct sp_via_run *sp_via_runs_add(
-	struct sp_via_all_runs *rs, struct sp_via_host *h, const struct sp_jvm *jvm)
+struct sp_far_run *sp_far_runs_add(
+	struct sp_far_runs *rs, struct sp_via_host *h, const struct sp_jvm *jvm)
 {
 	if (rs->n > UINT16_MAX || sp_grow(&rs->list, &rs->cap, rs->n, sizeof(*rs->list), 64) < 0)
 		return NULL;
 	rs->list[rs->n] =
-		(struct sp_via_run){.host = h, .jvm = jvm, .fd = -1, .code = SP_EXIT_PART};
+		(struct sp_far_run){.host = h, .jvm = jvm, .fd = -1, .code = SP_EXIT_PART};
 	return &rs->list[rs->n++];
 }
 
-static int add_runs(struct sp_via_all_runs *rs, struct sp_err *err)
+static int add_runs(struct sp_far_runs *rs, struct sp_err *err)
 {
 	struct sp_via_targets found;
 	int r = sp_via_targets_find(&found, rs->hs, rs->call, err);
 
 	for (size_t i = 0; r == 0 && i < found.n; i++)
-		if (!sp_via_runs_add(rs, found.list[i].host, found.list[i].jvm))
+		if (!sp_far_runs_add(rs, found.list[i].host, found.list[i].jvm))
 			r = sp_err_set(err, -ENOMEM, "out of memory");
 	free(found.list);
 	return r;
 }
 
-int sp_via_runs_start(
-	struct sp_via_all_runs *rs, size_t i, uint64_t duration_ns, struct sp_err *err)
+int sp_far_runs_start(struct sp_far_runs *rs, size_t i, uint64_t duration_ns, struct sp_err *err)
 {
 	SP_AUTO_BUF struct sp_buf words = {0};
-	struct sp_via_run *r = &rs->list[i];
+	struct sp_far_run *r = &rs->list[i];
 	char pid[16];
 
 	if (rs->recording) {
-		r->fd = sp_via_parts_create(&rs->parts, i, err);
+		r->fd = sp_received_recordings_create(&rs->received, i, err);
 		if (r->fd < 0)
 			return r->fd;
 	}
@@ -133,19 +132,19 @@ int sp_via_runs_start(
 	return 0;
 }
 
-static int start_all(struct sp_via_all_runs *rs, struct sp_err *err)
+static int start_all(struct sp_far_runs *rs, struct sp_err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < rs->n; i++)
-		r = sp_via_runs_start(rs, i, 0, err);
+		r = sp_far_runs_start(rs, i, 0, err);
 	rs->begun_ns = rs->looked_ns = sp_clock_mono_ns();
 	rs->looked_at = rs->hs->connected;
 	return r;
 }
 
 /* What it prints is kept until its end: no action prints without one. */
-static void keep_printed(struct sp_via_run *r, const struct sp_packet *m)
+static void keep_printed(struct sp_far_run *r, const struct sp_packet *m)
 {
 	if (r->code == SP_EXIT_FAILED)
 		return;
@@ -157,7 +156,7 @@ static void keep_printed(struct sp_via_run *r, const struct sp_packet *m)
 	r->code = SP_EXIT_FAILED;
 }
 
-static void take_output(struct sp_via_all_runs *rs, struct sp_via_run *r, const struct sp_packet *m)
+static void take_output(struct sp_far_runs *rs, struct sp_far_run *r, const struct sp_packet *m)
 {
 	size_t done = 0;
 
@@ -180,7 +179,7 @@ static void take_output(struct sp_via_all_runs *rs, struct sp_via_run *r, const 
 	}
 }
 
-static void end_run(struct sp_via_all_runs *rs, struct sp_via_run *r, int code)
+static void end_run(struct sp_far_runs *rs, struct sp_far_run *r, int code)
 {
 	if (r->ended)
 		return;
@@ -191,7 +190,7 @@ static void end_run(struct sp_via_all_runs *rs, struct sp_via_run *r, int code)
 }
 
 /* A line of its standard error. */
-static void take_line(struct sp_via_all_runs *rs, struct sp_via_run *r, const struct sp_packet *m)
+static void take_line(struct sp_far_runs *rs, struct sp_far_run *r, const struct sp_packet *m)
 {
 	char text[80];
 	unsigned long long samples, lost;
@@ -202,13 +201,13 @@ static void take_line(struct sp_via_all_runs *rs, struct sp_via_run *r, const st
 		r->samples = samples;
 		r->lost = lost;
 	} else if (strncmp(text, SP_PROGRESS_MARK, strlen(SP_PROGRESS_MARK)) != 0) {
-		sp_via_said_add(&rs->said, r->host->name, (const char *)m->data, m->len);
+		sp_host_messages_add(&rs->messages, r->host->name, (const char *)m->data, m->len);
 	}
 }
 
-static void take(struct sp_via_all_runs *rs, struct sp_via_host *h, const struct sp_packet *m)
+static void take(struct sp_far_runs *rs, struct sp_via_host *h, const struct sp_packet *m)
 {
-	struct sp_via_run *r = m->id < rs->n ? &rs->list[m->id] : NULL;
+	struct sp_far_run *r = m->id < rs->n ? &rs->list[m->id] : NULL;
 	uint32_t code;
 
 	if (m->type == SP_PACKET_JVM)
@@ -226,7 +225,7 @@ static void take(struct sp_via_all_runs *rs, struct sp_via_host *h, const struct
 }
 
 /* A host that is gone ends what runs there; what has arrived stays. */
-static void end_lost(struct sp_via_all_runs *rs, const struct sp_via_host *h)
+static void end_lost(struct sp_far_runs *rs, const struct sp_via_host *h)
 {
 	bool lost = false;
 
@@ -238,12 +237,12 @@ static void end_lost(struct sp_via_all_runs *rs, const struct sp_via_host *h)
 	}
 	if (!lost)
 		return;
-	sp_via_lines_erase(&rs->lines);
+	sp_progress_table_erase(&rs->table);
 	sp_message_error("%s: the connection ended%s%s; what had arrived is kept", h->name,
 		h->last[0] ? ": " : "", h->last);
 }
 
-static const char *state_of(const struct sp_via_run *r)
+static const char *state_of(const struct sp_far_run *r)
 {
 	if (!r->ended)
 		return r->bytes ? "recording" : "begins";
@@ -251,7 +250,7 @@ static const char *state_of(const struct sp_via_run *r)
 }
 
 /* "driver", "executor 7", "pid 4711". */
-static void say_who(const struct sp_via_run *r, struct sp_buf *ret)
+static void say_who(const struct sp_far_run *r, struct sp_buf *ret)
 {
 	if (r->jvm && r->jvm->role == SP_ROLE_DRIVER) {
 		sp_buf_adds(ret, "driver");
@@ -264,49 +263,49 @@ static void say_who(const struct sp_via_run *r, struct sp_buf *ret)
 }
 
 /* One line more for each run that has come since. */
-static bool make_lines(struct sp_via_all_runs *rs)
+static bool make_rows(struct sp_far_runs *rs)
 {
-	struct sp_via_line *more = reallocarray(rs->shown, rs->n + 1, sizeof(*more));
+	struct sp_progress_row *more = reallocarray(rs->rows, rs->n + 1, sizeof(*more));
 
 	if (!more)
 		return false;
-	rs->shown = more;
-	for (; rs->n_shown < rs->n; rs->n_shown++) {
+	rs->rows = more;
+	for (; rs->n_rows < rs->n; rs->n_rows++) {
 		SP_AUTO_BUF struct sp_buf who = {0};
 
-		say_who(&rs->list[rs->n_shown], &who);
-		more[rs->n_shown].who = strdup(sp_buf_str(&who));
-		if (!more[rs->n_shown].who)
+		say_who(&rs->list[rs->n_rows], &who);
+		more[rs->n_rows].who = strdup(sp_buf_str(&who));
+		if (!more[rs->n_rows].who)
 			return false;
 	}
 	return true;
 }
 
-static void draw(struct sp_via_all_runs *rs)
+static void draw(struct sp_far_runs *rs)
 {
-	if (!sp_via_lines_due(&rs->lines) || !make_lines(rs))
+	if (!sp_progress_table_due(&rs->table) || !make_rows(rs))
 		return;
 	for (size_t i = 0; i < rs->n; i++) {
-		struct sp_via_run *r = &rs->list[i];
-		struct sp_via_line *l = &rs->shown[i];
+		struct sp_far_run *r = &rs->list[i];
+		struct sp_progress_row *l = &rs->rows[i];
 
-		*l = (struct sp_via_line){
+		*l = (struct sp_progress_row){
 			r->host->name, l->who, state_of(r), r->samples, r->lost, r->bytes};
 	}
-	sp_via_lines_draw(&rs->lines, rs->shown, rs->n, sp_clock_mono_ns() - rs->begun_ns);
+	sp_progress_table_draw(&rs->table, rs->rows, rs->n, sp_clock_mono_ns() - rs->begun_ns);
 }
 
-static void end_lines(struct sp_via_all_runs *rs)
+static void end_table(struct sp_far_runs *rs)
 {
-	sp_via_lines_erase(&rs->lines);
-	for (size_t i = 0; i < rs->n_shown; i++)
-		free((char *)rs->shown[i].who);
-	free(rs->shown);
-	rs->shown = NULL;
-	rs->n_shown = 0;
+	sp_progress_table_erase(&rs->table);
+	for (size_t i = 0; i < rs->n_rows; i++)
+		free((char *)rs->rows[i].who);
+	free(rs->rows);
+	rs->rows = NULL;
+	rs->n_rows = 0;
 }
 
-static void follow(struct sp_via_all_runs *rs)
+static void follow(struct sp_far_runs *rs)
 {
 	while (rs->ended < rs->n || sp_via_join_waits(rs)) {
 		struct sp_packet m;
@@ -332,7 +331,7 @@ static void follow(struct sp_via_all_runs *rs)
 	}
 }
 
-static void print_heading(const struct sp_via_run *r, bool first)
+static void print_heading(const struct sp_far_run *r, bool first)
 {
 	SP_AUTO_BUF struct sp_buf text = {0};
 
@@ -349,12 +348,12 @@ static void print_heading(const struct sp_via_run *r, bool first)
 }
 
 /* What each printed, under a line that says who it is where there are several. */
-static int print_outputs(struct sp_via_all_runs *rs)
+static int print_outputs(struct sp_far_runs *rs)
 {
 	bool whole = true;
 
 	for (size_t i = 0; i < rs->n; i++) {
-		struct sp_via_run *r = &rs->list[i];
+		struct sp_far_run *r = &rs->list[i];
 
 		if (!r->out.len)
 			continue;
@@ -369,13 +368,13 @@ static int print_outputs(struct sp_via_all_runs *rs)
 }
 
 /* The worst of all is the call's; without --strict a part that worked is enough. */
-static int code_of(const struct sp_via_all_runs *rs)
+static int code_of(const struct sp_far_runs *rs)
 {
 	int worst = SP_EXIT_DONE;
 	size_t good = 0;
 
 	for (size_t i = 0; i < rs->n; i++) {
-		const struct sp_via_run *r = &rs->list[i];
+		const struct sp_far_run *r = &rs->list[i];
 
 		good += r->code == SP_EXIT_DONE || (r->code == SP_EXIT_PART && r->bytes);
 		worst = sp_exit_worse(worst, r->code);
@@ -383,7 +382,7 @@ static int code_of(const struct sp_via_all_runs *rs)
 	return good && !rs->call->strict ? SP_EXIT_DONE : worst;
 }
 
-static void say_partial(const struct sp_via_all_runs *rs)
+static void say_partial(const struct sp_far_runs *rs)
 {
 	size_t bad = 0;
 
@@ -397,21 +396,21 @@ static void say_partial(const struct sp_via_all_runs *rs)
 }
 
 /* Its recording is whole: its times become ours. */
-static void close_part(struct sp_via_all_runs *rs, size_t i)
+static void close_recording(struct sp_far_runs *rs, size_t i)
 {
-	const struct sp_via_run *r = &rs->list[i];
+	const struct sp_far_run *r = &rs->list[i];
 
 	if (r->fd < 0)
 		return;
 	close(r->fd);
 	if (r->host->clock_ns && r->bytes &&
-		sp_via_parts_shift(&rs->parts, i, r->host->clock_ns) < 0)
+		sp_received_recordings_shift(&rs->received, i, r->host->clock_ns) < 0)
 		sp_message_warn(
 			"%s: the times of its recording could not be corrected", r->host->name);
 }
 
 /* Whatever has arrived is shown, also where it ended badly. */
-static bool has_anything(const struct sp_via_all_runs *rs)
+static bool has_anything(const struct sp_far_runs *rs)
 {
 	bool any = false;
 
@@ -420,49 +419,49 @@ static bool has_anything(const struct sp_via_all_runs *rs)
 	return any;
 }
 
-static int conclude(struct sp_via_all_runs *rs)
+static int conclude(struct sp_far_runs *rs)
 {
 	int code = code_of(rs), written = SP_EXIT_DONE;
 
-	sp_via_said_print(&rs->said, rs->hs->n);
+	sp_host_messages_print(&rs->messages, rs->hs->n);
 	for (size_t i = 0; i < rs->n; i++)
-		close_part(rs, i);
+		close_recording(rs, i);
 	if (!rs->recording)
 		written = print_outputs(rs);
 	else if (has_anything(rs))
-		written = sp_via_parts_report(&rs->parts, rs->call);
+		written = sp_received_recordings_report(&rs->received, rs->call);
 	else
-		sp_via_parts_remove(&rs->parts);
+		sp_received_recordings_remove(&rs->received);
 	say_partial(rs);
 	return written != SP_EXIT_DONE ? written : code;
 }
 
-int sp_via_runs(struct sp_via_hosts *hs, const struct sp_call *call)
+int sp_far_runs_execute(struct sp_via_hosts *hs, const struct sp_call *call)
 {
-	struct sp_via_all_runs rs = {.hs = hs, .call = call, .recording = brings_recordings(call)};
+	struct sp_far_runs rs = {.hs = hs, .call = call, .recording = brings_recordings(call)};
 	struct sp_err err;
 	int code, r = add_runs(&rs, &err);
 
 	if (r == 0 && rs.recording)
-		r = sp_via_parts_open(&rs.parts, call, &err);
+		r = sp_received_recordings_open(&rs.received, call, &err);
 	if (r == 0)
 		r = start_all(&rs, &err);
 	if (r == 0) {
-		sp_via_lines_start(&rs.lines, call->quiet || !rs.recording);
+		sp_progress_table_start(&rs.table, call->quiet || !rs.recording);
 		follow(&rs);
-		end_lines(&rs);
+		end_table(&rs);
 		code = conclude(&rs);
 	} else {
 		sp_message_error("%s", err.text);
 		code = r == -EINVAL ? SP_EXIT_USAGE : r == -ESRCH ? SP_EXIT_TARGET : SP_EXIT_FAILED;
-		sp_via_parts_remove(&rs.parts);
+		sp_received_recordings_remove(&rs.received);
 	}
 	for (size_t i = 0; i < rs.n; i++) {
 		sp_buf_done(&rs.list[i].out);
 		free(rs.list[i].own);
 	}
 	free(rs.list);
-	sp_via_said_done(&rs.said);
-	sp_via_parts_done(&rs.parts);
+	sp_host_messages_done(&rs.messages);
+	sp_received_recordings_done(&rs.received);
 	return code;
 }

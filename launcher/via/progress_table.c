@@ -1,5 +1,5 @@
-/* A line for each recording: see lines.h. */
-#include "lines.h"
+/* A line for each recording: see progress_table.h. */
+#include "progress_table.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -12,12 +12,12 @@
 enum { COLUMNS = 80, ROWS = 24, COLUMNS_MAX = 120 };
 static const uint64_t redraw_ns = 200000000;
 
-void sp_via_lines_start(struct sp_via_lines *l, bool quiet)
+void sp_progress_table_start(struct sp_progress_table *l, bool quiet)
 {
-	*l = (struct sp_via_lines){.on = !quiet && isatty(STDERR_FILENO)};
+	*l = (struct sp_progress_table){.on = !quiet && isatty(STDERR_FILENO)};
 }
 
-bool sp_via_lines_due(struct sp_via_lines *l)
+bool sp_progress_table_due(struct sp_progress_table *l)
 {
 	uint64_t now = sp_clock_mono_ns();
 
@@ -32,10 +32,10 @@ static void add_line(struct sp_buf *ret, size_t columns, const char *text)
 	sp_buf_addf(ret, "%.*s\033[K\n", (int)columns, text);
 }
 
-size_t sp_via_lines_text(const struct sp_via_line *list, size_t n, uint64_t passed_ns, size_t rows,
-	size_t columns, struct sp_buf *ret)
+size_t sp_progress_table_text(const struct sp_progress_row *list, size_t n, uint64_t passed_ns,
+	size_t rows, size_t columns, struct sp_buf *ret)
 {
-	struct sp_via_line sum = {0};
+	struct sp_progress_row sum = {0};
 	int host = 4, who = 4;
 	size_t shown = n + 1 <= rows ? n : rows > 2 ? rows - 2 : 0;
 	char text[2 * COLUMNS_MAX];
@@ -67,7 +67,7 @@ size_t sp_via_lines_text(const struct sp_via_line *list, size_t n, uint64_t pass
 	return shown + 1 + (shown < n && rows > 1);
 }
 
-void sp_via_lines_erase(struct sp_via_lines *l)
+void sp_progress_table_erase(struct sp_progress_table *l)
 {
 	if (l->rows)
 		fprintf(stderr, "\r\033[%zuA\033[J", l->rows);
@@ -75,8 +75,8 @@ void sp_via_lines_erase(struct sp_via_lines *l)
 	l->rows = 0;
 }
 
-void sp_via_lines_draw(
-	struct sp_via_lines *l, const struct sp_via_line *list, size_t n, uint64_t passed_ns)
+void sp_progress_table_draw(struct sp_progress_table *l, const struct sp_progress_row *list,
+	size_t n, uint64_t passed_ns)
 {
 	SP_AUTO_BUF struct sp_buf text = {0};
 	size_t rows = ROWS, columns = COLUMNS, drawn;
@@ -87,8 +87,8 @@ void sp_via_lines_draw(
 		columns = ws.ws_col < COLUMNS_MAX ? ws.ws_col : COLUMNS_MAX;
 	}
 	/* The cursor is below: that row and the last column stay empty. */
-	drawn = sp_via_lines_text(list, n, passed_ns, rows - 1, columns - 1, &text);
-	sp_via_lines_erase(l);
+	drawn = sp_progress_table_text(list, n, passed_ns, rows - 1, columns - 1, &text);
+	sp_progress_table_erase(l);
 	if (text.failed || !text.len)
 		return;
 	fwrite(text.data, 1, text.len, stderr);
