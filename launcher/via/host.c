@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "cli/message.h"
 #include "cli/safe_print.h"
 
@@ -25,28 +24,6 @@ enum { JVMS_MAX = 4096, CLOCK_ID = 1 };
 #define PING_NS	  1000000000ull
 #define SILENT_NS 60000000000ull /* of a host that answers every ping, and of one that greets */
 
-int sp_via_image_read(struct sp_via_image *ret, struct sp_err *err)
-{
-	SP_AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct sp_buf all;
-	int r;
-
-	sp_buf_init(&all);
-	r = fd < 0 ? -errno : sp_buf_read_fd(&all, fd, 1u << 30);
-	if (r < 0) {
-		sp_buf_done(&all);
-		return sp_err_set(err, r, "cannot read this program to send it: %s", strerror(-r));
-	}
-	*ret = (struct sp_via_image){
-		(uint8_t *)all.data, all.len, sp_hash_bytes(all.data, all.len)};
-	return 0;
-}
-
-void sp_via_image_done(struct sp_via_image *image)
-{
-	free(image->data);
-}
-
 static void fail(struct sp_via_host *h, const char *what)
 {
 	const char *advice = sp_buf_str(&h->advice);
@@ -61,11 +38,15 @@ static void fail(struct sp_via_host *h, const char *what)
 	h->state = SP_VIA_FAILED;
 }
 
-static void start_child(struct sp_via_host *h, struct sp_via_words *words)
+/* Starts ssh or kubectl with a script that takes @image. */
+static void start_child(struct sp_via_host *h, const struct sp_via_image *image)
 {
+	SP_AUTO_WORDS struct sp_via_words words = {0};
 	struct sp_via_child c;
 
-	if (words->failed || sp_via_child_start(&c, words->list) < 0) {
+	h->image = image;
+	sp_via_place_words(h->place, h->call, h->marker, image, &words);
+	if (words.failed || sp_via_child_start(&c, words.list) < 0) {
 		fail(h, "no more processes, descriptors or memory here");
 		return;
 	}
@@ -78,7 +59,6 @@ static void start_child(struct sp_via_host *h, struct sp_via_words *words)
 void sp_via_host_connect(struct sp_via_host *h, const struct sp_via_place *place,
 	const struct sp_call *call, const struct sp_via_image *image)
 {
-	SP_AUTO_WORDS struct sp_via_words words = {0};
 	unsigned char bytes[8];
 
 	*h = (struct sp_via_host){.place = place,
@@ -93,8 +73,7 @@ void sp_via_host_connect(struct sp_via_host *h, const struct sp_via_place *place
 	}
 	snprintf(h->marker, sizeof(h->marker), "sparkprof-%02x%02x%02x%02x%02x%02x%02x%02x",
 		bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
-	sp_via_place_words(place, call, h->marker, image->len, &words);
-	start_child(h, &words);
+	start_child(h, image);
 }
 
 /* A line of ssh's, kubectl's or of the shell there; the last one is the reason where it fails. */
@@ -132,15 +111,48 @@ static void read_errors(struct sp_via_host *h)
 	}
 }
 
-static void refuse_machine(struct sp_via_host *h, const char *machine)
+/* Another machine than the program was meant for: the launcher of that machine, if there is one. */
+static void take_machine(struct sp_via_host *h, const char *machine, struct sp_via_images *images)
 {
 	SP_AUTO_BUF struct sp_buf safe = {0};
+	struct sp_err err;
 
+	if (h->state == SP_VIA_GREETING && h->image == &images->ours)
+		h->other = sp_via_images_find(images, machine, &err);
+	else
+		sp_err_set(&err, -ENOTSUP, "this sparkprof cannot run there");
+	if (h->other)
+		return; /* as soon as the shell there has ended */
 	sp_safe_print_text(&safe, machine, 60);
 	h->last[0] = '\0';
-	sp_err_set(&h->err, -ENOTSUP, "%s: is a %s; this sparkprof cannot run there", h->name,
-		sp_buf_str(&safe));
+	sp_err_set(&h->err, -ENOTSUP, "%s: is a %s; %s", h->name, sp_buf_str(&safe), err.text);
 	h->state = SP_VIA_FAILED;
+}
+
+static void close_child(struct sp_via_host *h)
+{
+	if (h->errors >= 0)
+		close(h->errors);
+	h->errors = -1;
+	sp_buf_done(&h->line);
+	sp_packets_done(&h->packets);
+}
+
+/* Connects once more, with the program of that machine. */
+static void start_other(struct sp_via_host *h)
+{
+	const struct sp_via_image *image = h->other;
+
+	if (h->child > 0 && waitpid(h->child, NULL, WNOHANG) == 0) {
+		kill(h->child, SIGTERM); /* it has closed its output */
+		return;
+	}
+	h->child = 0;
+	h->other = NULL;
+	h->last[0] = '\0';
+	close_child(h);
+	sp_packets_init(&h->packets, -1, -1);
+	start_child(h, image);
 }
 
 static int64_t real_ns(void)
@@ -152,7 +164,7 @@ static int64_t real_ns(void)
 }
 
 /* What the shell there says before our copy speaks. */
-static void take_line(struct sp_via_host *h, const char *line, const struct sp_via_image *image)
+static void take_line(struct sp_via_host *h, const char *line, struct sp_via_images *images)
 {
 	size_t len = strlen(h->marker);
 
@@ -160,7 +172,7 @@ static void take_line(struct sp_via_host *h, const char *line, const struct sp_v
 		return; /* of a startup file */
 	line += len + 1;
 	if (strcmp(line, "send") == 0 && h->state == SP_VIA_GREETING) {
-		sp_packets_lend(&h->packets, image->data, image->len);
+		sp_packets_lend(&h->packets, h->image->data, h->image->len);
 		h->state = SP_VIA_SENDING;
 	} else if (strcmp(line, "far") == 0 && h->state == SP_VIA_SENDING) {
 		h->state = SP_VIA_LISTING;
@@ -168,7 +180,7 @@ static void take_line(struct sp_via_host *h, const char *line, const struct sp_v
 		sp_packets_send(&h->packets, SP_PACKET_PING, CLOCK_ID, NULL, 0);
 		sp_packets_send(&h->packets, SP_PACKET_LIST, 0, NULL, 0);
 	} else if (strncmp(line, "machine ", 8) == 0) {
-		refuse_machine(h, line + 8);
+		take_machine(h, line + 8, images);
 	} else if (strcmp(line, "sudo") == 0) {
 		fail(h, "sudo does not make this user root there without a password; log in as "
 			"root by --user, or leave --sudo out and see JVMs of your own");
@@ -180,8 +192,7 @@ static void take_line(struct sp_via_host *h, const char *line, const struct sp_v
 	}
 }
 
-static void take_hello(
-	struct sp_via_host *h, const struct sp_packet *m, const struct sp_via_image *image)
+static void take_hello(struct sp_via_host *h, const struct sp_packet *m)
 {
 	if (m->len != sizeof(h->hello)) {
 		fail(h, "answers with nonsense");
@@ -189,7 +200,7 @@ static void take_hello(
 	}
 	memcpy(&h->hello, m->data, sizeof(h->hello));
 	h->hello.host[sizeof(h->hello.host) - 1] = '\0';
-	if (h->hello.size != image->len || h->hello.hash != image->hash)
+	if (h->hello.size != h->image->len || h->hello.hash != h->image->hash)
 		fail(h, "what runs there is not what was sent");
 }
 
@@ -283,13 +294,13 @@ static void take_jvm(struct sp_via_host *h, const struct sp_packet *m)
 	h->n += sp_via_host_read_jvm(h, m, &more[h->n]);
 }
 
-static void take_listing(struct sp_via_host *h, const struct sp_via_image *image)
+static void take_listing(struct sp_via_host *h)
 {
 	struct sp_packet m;
 
 	while (h->state == SP_VIA_LISTING && sp_packets_next(&h->packets, &m)) {
 		if (m.type == SP_PACKET_HELLO)
-			take_hello(h, &m, image);
+			take_hello(h, &m);
 		else if (m.type == SP_PACKET_PING)
 			take_clock(h, &m);
 		else if (m.type == SP_PACKET_JVM)
@@ -313,7 +324,7 @@ static void watch_silence(struct sp_via_host *h, uint64_t now)
 	}
 }
 
-void sp_via_host_step(struct sp_via_host *h, const struct sp_via_image *image)
+void sp_via_host_step(struct sp_via_host *h, struct sp_via_images *images)
 {
 	uint64_t now = sp_clock_mono_ns();
 	const char *line;
@@ -326,11 +337,13 @@ void sp_via_host_step(struct sp_via_host *h, const struct sp_via_image *image)
 	}
 	sp_packets_pump(&h->packets);
 	read_errors(h);
-	while (h->state < SP_VIA_LISTING && (line = sp_packets_line(&h->packets)))
-		take_line(h, line, image);
+	while (h->state < SP_VIA_LISTING && !h->other && (line = sp_packets_line(&h->packets)))
+		take_line(h, line, images);
 	if (h->state == SP_VIA_LISTING)
-		take_listing(h, image);
-	if (h->packets.broken)
+		take_listing(h);
+	if (h->other && h->packets.ended)
+		start_other(h);
+	else if (h->packets.broken)
 		fail(h, "answers with nonsense");
 	else if (h->packets.ended && h->state < SP_VIA_READY)
 		fail(h, "cannot be reached");
@@ -373,12 +386,8 @@ void sp_via_host_done(struct sp_via_host *h, uint64_t until_ns)
 	if (!ended)
 		kill(h->child, SIGTERM);
 	h->child = 0;
-	if (h->errors >= 0)
-		close(h->errors);
-	h->errors = -1;
-	sp_buf_done(&h->line);
+	close_child(h);
 	sp_buf_done(&h->advice);
-	sp_packets_done(&h->packets);
 	free(h->jvms);
 	h->jvms = NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cli/options.h"
 #include "discover/jvm.h"
+#include "image.h"
 #include "packets.h"
 #include "via_place.h"
 
@@ -24,6 +25,8 @@ struct sp_via_host {
 	const struct sp_call *call;
 	enum sp_via_state state;
 	struct sp_err err;
+	const struct sp_via_image *image; /* borrowed: what is sent there */
+	const struct sp_via_image *other; /* borrowed: what is to be sent instead; NULL: nothing */
 	char last[512];	      /* the last line that ssh, kubectl or the shell there said */
 	struct sp_buf advice; /* what to try after that */
 	bool advice_alone;
@@ -41,26 +44,17 @@ struct sp_via_host {
 	size_t n;
 };
 
-/* This program, as it is sent. */
-struct sp_via_image {
-	uint8_t *data; /* owned */
-	size_t len;
-	uint64_t hash;
-};
-
-int sp_via_image_read(struct sp_via_image *ret, struct sp_err *err);
-void sp_via_image_done(struct sp_via_image *image);
-
 /* How far a clock that said @far_ns, after ours said @asked_ns and before it said @heard_ns, is
  * ahead of ours: the best guess where it is off by more than 50 ms for certain, else 0. */
 int64_t sp_via_host_clock(int64_t asked_ns, int64_t far_ns, int64_t heard_ns);
 
-/* Starts ssh or kubectl. A failure is kept in the host. */
+/* Starts ssh or kubectl, to send @image first. A failure is kept in the host. */
 void sp_via_host_connect(struct sp_via_host *h, const struct sp_via_place *place,
 	const struct sp_call *call, const struct sp_via_image *image);
 
-/* Does what can be done without waiting. Packets of runs come out by sp_via_host_packet. */
-void sp_via_host_step(struct sp_via_host *h, const struct sp_via_image *image);
+/* Does what can be done without waiting; a host of another machine gets another of @images. Packets
+ * of runs come out by sp_via_host_packet. */
+void sp_via_host_step(struct sp_via_host *h, struct sp_via_images *images);
 
 /* The next packet of a run. False: none yet. */
 bool sp_via_host_packet(struct sp_via_host *h, struct sp_packet *ret);

@@ -142,8 +142,8 @@ static size_t connect_new(
 
 	for (size_t i = 0; i < found->n && hs->connected < hs->cap; i++)
 		if (!is_listed(hs, found->places[i].name))
-			sp_via_host_connect(
-				&hs->list[hs->connected++], &found->places[i], call, &hs->image);
+			sp_via_host_connect(&hs->list[hs->connected++], &found->places[i], call,
+				&hs->images.ours);
 	hs->n = hs->connected;
 	return hs->connected - before;
 }
@@ -185,7 +185,7 @@ void sp_via_hosts_step(struct sp_via_hosts *hs, int ms)
 	}
 	poll(hs->polls, n, ms);
 	for (size_t i = 0; i < hs->connected; i++)
-		sp_via_host_step(&hs->list[i], &hs->image);
+		sp_via_host_step(&hs->list[i], &hs->images);
 }
 
 /* While somebody else is asked, hosts that are connected hear of us all the same: one that does not
@@ -206,14 +206,14 @@ static size_t still_connecting(const struct sp_via_hosts *hs)
 
 int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err)
 {
-	int r = sp_via_image_read(&hs->image, err);
+	int r = sp_via_images_read(&hs->images, err);
 
 	for (; r == 0 && (hs->connected < hs->n || still_connecting(hs));) {
 		if (sp_interrupted())
 			return sp_err_set(err, -EINTR, "interrupted");
 		if (hs->connected < hs->n && still_connecting(hs) < call->parallel) {
 			sp_via_host_connect(&hs->list[hs->connected], &hs->places[hs->connected],
-				call, &hs->image);
+				call, &hs->images.ours);
 			hs->connected++;
 		} else {
 			sp_via_hosts_step(hs, 200);
@@ -234,7 +234,7 @@ void sp_via_hosts_done(struct sp_via_hosts *hs)
 		sp_via_host_close(&hs->list[i]);
 	for (size_t i = 0; i < hs->connected; i++)
 		sp_via_host_done(&hs->list[i], until);
-	sp_via_image_done(&hs->image);
+	sp_via_images_done(&hs->images);
 	free(hs->list);
 	free(hs->polls);
 	free(hs->places);

@@ -20,7 +20,7 @@ struct sp_via_hosts {
 	size_t cap;		     /* of list and polls */
 	struct sp_via_found *later;  /* owned */
 	size_t n_later;
-	struct sp_via_image image;
+	struct sp_via_images images;
 	struct pollfd *polls; /* owned */
 };
 

@@ -78,11 +78,15 @@ static int show_ps(const struct sp_via_hosts *hs, const struct sp_call *call)
 static int dry_run(const struct sp_via_hosts *hs, const struct sp_call *call)
 {
 	SP_AUTO_BUF struct sp_buf text = {0};
+	char machine[80] = "";
+	struct sp_via_image image = {.machine = machine};
 
+	if (sp_via_image_machine(machine, sizeof(machine)) < 0)
+		text.failed = true;
 	for (size_t i = 0; i < hs->n; i++) {
 		SP_AUTO_WORDS struct sp_via_words words = {0};
 
-		sp_via_place_words(&hs->places[i], call, "sparkprof-", 0, &words);
+		sp_via_place_words(&hs->places[i], call, "sparkprof-", &image, &words);
 		for (size_t k = 0; k + 1 < words.n; k++)
 			sp_buf_addf(&text, "%s%s", k ? " " : "", words.list[k]);
 		sp_buf_adds(&text, " (this program through standard input)\n");

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 /* What the shell there runs. The login shell that takes it from ssh may be any, csh and fish too:
  * it is one line in single quotes, without quotes, backslashes and exclamation marks of its
@@ -57,15 +56,13 @@ bool sp_via_is_pod(const char *name)
 }
 
 /* Owned by the caller. */
-static char *make_script(const struct sp_call *call, const char *marker, size_t size)
+static char *make_script(
+	const struct sp_call *call, const char *marker, const struct sp_via_image *image)
 {
-	struct utsname us;
-	char machine[80], *text;
+	size_t size = image->len;
+	char *text;
 
-	if (uname(&us) < 0)
-		return NULL;
-	snprintf(machine, sizeof(machine), "%.30s %.40s", us.sysname, us.machine);
-	if (asprintf(&text, SCRIPT, marker, machine,
+	if (asprintf(&text, SCRIPT, marker, image->machine,
 		    call->sudo ? "sudo -n true || { echo \"$m sudo\"; exit 6; }; " : "",
 		    call->sudo ? "[ -k \"$d\" ] || [ -O \"$d\" ] || continue; " : "", size, size,
 		    call->sudo ? "sudo -n \"$f\"" : "/proc/self/fd/8") < 0)
@@ -131,9 +128,9 @@ static void add_kubectl(const struct sp_via_place *place, const struct sp_call *
 }
 
 void sp_via_place_words(const struct sp_via_place *place, const struct sp_call *call,
-	const char *marker, size_t size, struct sp_via_words *ret)
+	const char *marker, const struct sp_via_image *image, struct sp_via_words *ret)
 {
-	char *script = make_script(call, marker, size);
+	char *script = make_script(call, marker, image);
 
 	if (call->via == SP_VIA_KUBECTL)
 		add_kubectl(place, call, script, ret);

@@ -6,6 +6,7 @@
 #include "child.h"
 #include "cli/options.h"
 #include "discover/jvm.h"
+#include "image.h"
 
 /* Texts are borrowed. */
 struct sp_via_place {
@@ -20,10 +21,10 @@ struct sp_via_place {
 bool sp_via_is_host(const char *name);
 bool sp_via_is_pod(const char *name);
 
-/* The words that are run to begin at @place; the far side calls its lines @marker and reads a
- * program of @size bytes. */
+/* The words that are run to begin at @place; the far side calls its lines @marker and reads the
+ * program @image, of which machine and length are used. */
 void sp_via_place_words(const struct sp_via_place *place, const struct sp_call *call,
-	const char *marker, size_t size, struct sp_via_words *ret);
+	const char *marker, const struct sp_via_image *image, struct sp_via_words *ret);
 
 /* ssh with what the user says of it, up to the host, which is checked by sp_via_is_host. */
 void sp_via_ssh_words(const char *host, const struct sp_call *call, struct sp_via_words *ret);
