@@ -139,7 +139,8 @@ static int start_all(struct sp_far_runs *rs, struct sp_err *err)
 	for (size_t i = 0; r == 0 && i < rs->n; i++)
 		r = sp_far_runs_start(rs, i, 0, err);
 	rs->begun_ns = rs->looked_ns = sp_clock_mono_ns();
-	rs->looked_at = rs->hs->connected;
+	for (size_t i = 0; i < rs->hs->connected; i++)
+		rs->hs->list[i].looked_at = true;
 	return r;
 }
 

@@ -31,7 +31,6 @@ struct sp_far_runs {
 	uint64_t begun_ns;
 	bool interrupted, recording;
 	uint64_t looked_ns; /* --follow: when new executors were looked for */
-	size_t looked_at;   /* … and how many hosts have said which they have */
 	uint64_t ask_ns;    /* … and when who named the hosts is asked again */
 };
 

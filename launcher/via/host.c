@@ -36,6 +36,28 @@ static void fail(struct sp_via_host *h, const char *what)
 		sp_err_set(&h->err, -EIO, "%s: %s%s%s%s%s", h->name, what, h->last[0] ? ": " : "",
 			h->last, advice[0] ? "; " : "", advice);
 	h->state = SP_VIA_FAILED;
+	h->failed_ns = sp_clock_mono_ns();
+}
+
+/* A user who is refused stays so, and some hosts lock him out who is refused several times. */
+static bool is_refusal(const char *said)
+{
+	static const char *const words[] = {
+		"ermission denied", "verification failed", "orbidden", "Unauthorized"};
+
+	for (size_t i = 0; i < SP_COUNT(words); i++)
+		if (strstr(said, words[i]))
+			return true;
+	return false;
+}
+
+static void fail_to_reach(struct sp_via_host *h, const char *what)
+{
+	if (h->state < SP_VIA_READY && !is_refusal(h->last)) {
+		h->unreachable = true;
+		h->tries++;
+	}
+	fail(h, what);
 }
 
 /* Starts ssh or kubectl with a script that takes @image. */
@@ -204,6 +226,20 @@ static void take_hello(struct sp_via_host *h, const struct sp_packet *m)
 		fail(h, "what runs there is not what was sent");
 }
 
+void sp_via_host_again(struct sp_via_host *h, const struct sp_via_image *image)
+{
+	unsigned tries = h->tries;
+
+	if (h->child > 0 && waitpid(h->child, NULL, WNOHANG) == 0) {
+		kill(h->child, SIGTERM);
+		return;
+	}
+	h->child = 0;
+	sp_via_host_done(h, 0);
+	sp_via_host_connect(h, h->place, h->call, image);
+	h->tries = tries;
+}
+
 int64_t sp_via_host_clock(int64_t asked_ns, int64_t far_ns, int64_t heard_ns)
 {
 	int64_t middle = asked_ns + (heard_ns - asked_ns) / 2;
@@ -320,7 +356,7 @@ static void watch_silence(struct sp_via_host *h, uint64_t now)
 		h->moved = moved;
 		h->moved_ns = now;
 	} else if (now - h->moved_ns > SILENT_NS && !h->packets.ended) {
-		fail(h, "nothing came for 60 s");
+		fail_to_reach(h, "nothing came for 60 s");
 	}
 }
 
@@ -346,7 +382,7 @@ void sp_via_host_step(struct sp_via_host *h, struct sp_via_images *images)
 	else if (h->packets.broken)
 		fail(h, "answers with nonsense");
 	else if (h->packets.ended && h->state < SP_VIA_READY)
-		fail(h, "cannot be reached");
+		fail_to_reach(h, "cannot be reached");
 	else
 		watch_silence(h, now);
 }

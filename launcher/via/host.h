@@ -25,6 +25,10 @@ struct sp_via_host {
 	const struct sp_call *call;
 	enum sp_via_state state;
 	struct sp_err err;
+	bool unreachable; /* … and that it was never reached, which may change */
+	unsigned tries;	  /* that failed so */
+	uint64_t failed_ns;
+	bool looked_at; /* --follow: its executors are taken in, or it is said why not */
 	const struct sp_via_image *image; /* borrowed: what is sent there */
 	const struct sp_via_image *other; /* borrowed: what is to be sent instead; NULL: nothing */
 	char last[512];	      /* the last line that ssh, kubectl or the shell there said */
@@ -51,6 +55,10 @@ int64_t sp_via_host_clock(int64_t asked_ns, int64_t far_ns, int64_t heard_ns);
 /* Starts ssh or kubectl, to send @image first. A failure is kept in the host. */
 void sp_via_host_connect(struct sp_via_host *h, const struct sp_via_place *place,
 	const struct sp_call *call, const struct sp_via_image *image);
+
+/* Connects again to a host that could not be reached; where ssh still runs it is ended first, and
+ * the next call connects. */
+void sp_via_host_again(struct sp_via_host *h, const struct sp_via_image *image);
 
 /* Does what can be done without waiting; a host of another machine gets another of @images. Packets
  * of runs come out by sp_via_host_packet. */

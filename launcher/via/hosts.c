@@ -18,6 +18,9 @@
 
 enum { HOSTS_MAX = 4096, FILE_MAX = 1 << 20 };
 
+#define AGAIN_NS      5000000000ull
+#define AGAIN_MOST_NS 60000000000ull
+
 #define END_NS 10000000000ull /* for all copies together to end their runs */
 
 static int read_text(struct sp_via_hosts *hs, const char *text, struct sp_err *err)
@@ -202,6 +205,23 @@ static size_t still_connecting(const struct sp_via_hosts *hs)
 	for (size_t i = 0; i < hs->connected; i++)
 		n += hs->list[i].state < SP_VIA_READY;
 	return n;
+}
+
+static bool is_due(const struct sp_via_host *h, uint64_t now)
+{
+	uint64_t wait = AGAIN_NS << (h->tries < 5 ? h->tries - 1 : 4);
+
+	return h->state == SP_VIA_FAILED && h->unreachable &&
+	       now - h->failed_ns >= (wait < AGAIN_MOST_NS ? wait : AGAIN_MOST_NS);
+}
+
+void sp_via_hosts_again(struct sp_via_hosts *hs, const struct sp_call *call)
+{
+	uint64_t now = sp_clock_mono_ns();
+
+	for (size_t i = 0; i < hs->connected && still_connecting(hs) < call->parallel; i++)
+		if (is_due(&hs->list[i], now))
+			sp_via_host_again(&hs->list[i], &hs->images.ours);
 }
 
 int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err)

@@ -40,6 +40,10 @@ int sp_via_hosts_connect(struct sp_via_hosts *hs, const struct sp_call *call, st
  * sentence. */
 int sp_via_hosts_more(struct sp_via_hosts *hs, const struct sp_call *call, struct sp_err *err);
 
+/* --follow: connects again to those that could not be reached: after five seconds, then after twice
+ * as long each time, up to a minute. */
+void sp_via_hosts_again(struct sp_via_hosts *hs, const struct sp_call *call);
+
 /* Waits up to @ms for any of them, and does what can be done. */
 void sp_via_hosts_step(struct sp_via_hosts *hs, int ms);
 

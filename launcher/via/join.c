@@ -107,26 +107,33 @@ void sp_via_join_take(struct sp_far_runs *rs, struct sp_via_host *h, const struc
 		free(own);
 }
 
-/* Hosts that were not there before and are ready now. */
+/* Executors of a host that is ready now. */
+static void take_host(struct sp_far_runs *rs, struct sp_via_host *h)
+{
+	for (size_t k = 0; k < h->n; k++) {
+		struct sp_jvm *own = malloc(sizeof(*own));
+
+		if (own) {
+			*own = h->jvms[k];
+			begin(rs, h, own);
+		}
+	}
+}
+
+/* Hosts that were not there before: of one that is tried again, a reason is said once. */
 static void take_hosts(struct sp_far_runs *rs)
 {
-	for (size_t i = rs->looked_at; i < rs->hs->connected; i++) {
+	for (size_t i = 0; i < rs->hs->connected; i++) {
 		struct sp_via_host *h = &rs->hs->list[i];
 
-		if (h->state < SP_VIA_READY)
-			return; /* in their order */
-		rs->looked_at = i + 1;
-		if (h->state == SP_VIA_FAILED) {
+		if (h->looked_at || h->state < SP_VIA_READY)
+			continue;
+		h->looked_at = true;
+		if (h->state == SP_VIA_READY) {
+			take_host(rs, h);
+		} else if (h->tries < 2) {
 			sp_progress_table_erase(&rs->table);
 			sp_message_error("%s", h->err.text);
-		}
-		for (size_t k = 0; h->state == SP_VIA_READY && k < h->n; k++) {
-			struct sp_jvm *own = malloc(sizeof(*own));
-
-			if (own) {
-				*own = h->jvms[k];
-				begin(rs, h, own);
-			}
 		}
 	}
 }
@@ -142,8 +149,9 @@ void sp_via_join_look(struct sp_far_runs *rs)
 	if (now - rs->looked_ns < look_ns)
 		return;
 	rs->looked_ns = now;
-	for (size_t i = 0; i < rs->looked_at; i++)
-		if (!sp_via_host_ended(&rs->hs->list[i]))
+	sp_via_hosts_again(rs->hs, rs->call);
+	for (size_t i = 0; i < rs->hs->connected; i++)
+		if (rs->hs->list[i].looked_at && !sp_via_host_ended(&rs->hs->list[i]))
 			sp_packets_send(&rs->hs->list[i].packets, SP_PACKET_LIST, 0, NULL, 0);
 	if (now >= rs->ask_ns && sp_via_hosts_more(rs->hs, rs->call, &err) < 0) {
 		rs->ask_ns = sp_clock_mono_ns() + patience_ns;

@@ -105,6 +105,34 @@ def test_an_executor_that_comes_while_it_records(tmp_path, executor):
     assert {n for n in ("1", "12") for root in roots if re.search(rf"\b{n}\b", root)} == {"1", "12"}, roots
 
 
+LATE = """case "$*" in
+    *' -- late '*) [ -e {dir}/up ] || {{ echo 'ssh: connect to host late port 22: Connection refused' >&2; exit 255; }} ;;
+    *' -- shut '*) echo x >>{dir}/tries; echo 'me@shut: Permission denied (publickey).' >&2; exit 255 ;;
+esac
+exec {dir}/ssh-here "$@"
+"""
+
+
+def test_a_host_that_could_not_be_reached_is_tried_again(tmp_path, executor):
+    """But none that refuses the user: some lock him out for that. The late host's executor is the first one's: that it is taken in is what counts."""
+    executor(1)
+    env = here(tmp_path)
+    os.rename(tmp_path / "ssh", tmp_path / "ssh-here")
+    program(tmp_path, "ssh", LATE.format(dir=tmp_path))
+    p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here,shut,late", "--follow", "--attach-timeout", "5m", "-e", "wall", "-d", "300", "-f", tmp_path / "x.jfr", APP],
+                         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert p.stderr.readline() == "sparkprof: shut: cannot be reached: me@shut: Permission denied (publickey).\n"
+        assert p.stderr.readline() == "sparkprof: late: cannot be reached: ssh: connect to host late port 22: Connection refused\n"
+        (tmp_path / "up").touch()
+        assert re.fullmatch(r"late: executor 1 has come after [\d.]+ s and is recorded, too\n", p.stderr.readline())
+        assert (tmp_path / "tries").read_text() == "x\n"
+        p.send_signal(signal.SIGINT)
+        assert p.wait(100) == 0, p.stderr.read()
+    finally:
+        p.kill()
+
+
 @pytest.mark.long
 def test_a_host_that_comes_while_it_records(tmp_path_factory, tmp_path):
     """The driver's UI names it later."""
