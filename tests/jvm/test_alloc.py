@@ -143,8 +143,9 @@ def test_only_what_is_alive_with_its_age(sparkprof, target, tmp_path):
 
 
 def jfr(path, events):
-    return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", events, path], check=True,
-                          capture_output=True, text=True).stdout
+    with recording.still(path) as copy:
+        return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", events, copy], check=True,
+                              capture_output=True, text=True).stdout
 
 
 def test_other_readers_take_it_as_their_own(sparkprof, target, tmp_path):

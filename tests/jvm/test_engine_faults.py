@@ -44,9 +44,7 @@ def test_kill_loses_at_most_the_last_flush(target, tmp_path):
     t = target("Split", 60, jvm=[recording.option(file, event="ctimer", interval="5ms", flush="300ms")])
 
     def now():
-        copy = tmp_path / "copy.jfr"
-        copy.write_bytes(file.read_bytes())
-        return recording.Recording(copy)
+        return recording.Recording(file)
     wait_until(lambda: len(now().others["sparkprof.Counts"]) >= 6)
     before, killed = now(), time.time_ns()
     t.proc.kill()
@@ -85,7 +83,7 @@ def test_stop_and_continue(target, tmp_path):
 
 def chunks(path):
     """(start by the time of day, duration) of each chunk, from its header, in nanoseconds."""
-    data, at, found = path.read_bytes(), 0, []
+    data, at, found = recording.at_one_moment(path), 0, []
     while at < len(data):
         size, _, _, start, duration = struct.unpack_from(">5Q", data, at + 8)
         found.append((start, duration))

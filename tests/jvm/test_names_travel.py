@@ -26,8 +26,9 @@ def collapsed(sparkprof, *files, marks=()):
 
 def frames_of(file):
     """As any other reader shows them."""
-    return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", "--events", "jdk.ExecutionSample", file],
-                          capture_output=True, text=True, check=True).stdout
+    with recording.still(file) as copy:
+        return subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--stack-depth", "200", "--events", "jdk.ExecutionSample", copy],
+                              capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")

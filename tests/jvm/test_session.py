@@ -22,7 +22,8 @@ def agents(t):
 
 
 def events(path):
-    r = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", path], capture_output=True, text=True)
+    with recording.still(path) as copy:
+        r = subprocess.run([parts.jdk(17) / "bin/jfr", "summary", copy], capture_output=True, text=True)
     return int(re.search(r"profiler.WallClockSample +(\d+)", r.stdout)[1])
 
 

@@ -1,8 +1,10 @@
 """Records Java targets with the agent on their command line, and reads recordings with the JDK's own reader."""
 import collections
+import contextlib
 import os
 import pathlib
 import subprocess
+import tempfile
 
 from . import jvm, parts
 
@@ -27,11 +29,30 @@ def native(name, *flags):
     return parts.fresh(out, [source], lambda: subprocess.run(command, check=True))
 
 
+def at_one_moment(path):
+    """The bytes of a file that may be written to meanwhile: twice the same."""
+    data, before = pathlib.Path(path).read_bytes(), None
+    while data != before:
+        data, before = pathlib.Path(path).read_bytes(), data
+    return data
+
+
+@contextlib.contextmanager
+def still(path):
+    """A copy of a recording as it is at one moment, for readers of the JDK: they ask for a file's size, read its header, then constants, then
+    events. Of a file that grows in between they see what it never was."""
+    with tempfile.NamedTemporaryFile(suffix=".jfr") as copy:
+        copy.write(at_one_moment(path))
+        copy.flush()
+        yield copy.name
+
+
 class Recording:
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        done = subprocess.run([parts.jdk(17) / "bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jvm.compiled(), "Events", self.path],
-                              capture_output=True, text=True)
+        with still(path) as copy:
+            done = subprocess.run([parts.jdk(17) / "bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jvm.compiled(), "Events", copy],
+                                  capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         self.samples = []
         self.others = collections.defaultdict(list)

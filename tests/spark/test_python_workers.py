@@ -27,8 +27,9 @@ def sockets(r):
 
 
 def socket_looks(file):
-    """How many there are in a recording that grows, where they can be read just now."""
-    out = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", "sparkprof.PythonSocket", file], capture_output=True, text=True).stdout
+    """How many there are in a recording that grows."""
+    with recording.still(file) as copy:
+        out = subprocess.run([parts.jdk(17) / "bin/jfr", "print", "--events", "sparkprof.PythonSocket", copy], capture_output=True, text=True).stdout
     return len(re.findall(r"\btaskId = \d", out))
 
 
