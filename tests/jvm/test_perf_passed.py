@@ -58,7 +58,8 @@ def test_new_threads_get_theirs(target, tmp_path):
 def test_stacks_that_get_long_later_are_whole(target, sparkprof, tmp_path):
     """A thread's window has become short by then: its events are opened anew, outside, and must signal it as others do."""
     t = target("Ways", 1, test_deep_stacks.DEPTH, "small", 3000, 1.5, user=USER, cwd="/", jvm=[*test_deep_stacks.MODES["interpreted"], "-Xss32m"])
-    r = sparkprof("-e", "cpu", "-i", "1ms", "--capture", "ring", "-d", "60s", "-f", tmp_path / "x.jfr", t.pid)
+    # To the end of the program, which needs 2.5 s of CPU.
+    r = sparkprof("-e", "cpu", "-i", "1ms", "--capture", "ring", "-d", "10m", "-f", tmp_path / "x.jfr", t.pid, timeout=700)
     assert "what was recorded until then" in r.stderr, r
     assert engine(Recording(tmp_path / "x.jfr")) == "perf rings"
     total, whole = test_deep_stacks.judge(tmp_path / "x.jfr", test_deep_stacks.DEPTH)
