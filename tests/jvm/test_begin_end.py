@@ -20,8 +20,7 @@ def recorded(sparkprof, t, file, *options, line="rounds 3 80"):
     r = sparkprof("start", "-i", "1ms", "-f", file, *options, t.pid)
     assert r.returncode == 0, r.stderr
     if line:
-        t.send(f"{line} {file.name}")
-        t.wait_for(f"did {line} {file.name}\n")
+        t.does(line)
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
     return places(file), " ".join(sparkprof("report", file).stdout.split())
@@ -58,8 +57,7 @@ def test_nothing_stays_and_what_is_never_called(sparkprof, target, tmp_path):
 
 def test_from_the_start(sparkprof, target, tmp_path):
     t = target("Windows", jvm=[recording.option(tmp_path / "x.jfr", event="cpu", interval=f"1ms,begin={BEGIN},end={END}"), *QUIET])
-    t.send("rounds 2 100")
-    t.wait_for("did rounds 2 100\n")
+    t.does("rounds 2 100")
     t.proc.stdin.close()
     assert t.proc.wait(timeout=100) == 0
     inside, outside, _ = places(tmp_path / "x.jfr")

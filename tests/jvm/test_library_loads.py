@@ -23,8 +23,7 @@ def compiled(name, out, *flags):
 def record(sparkprof, t, file, *lines):
     assert sparkprof("start", "--nativemem", "40k", "-f", file, t.pid).returncode == 0
     for line in lines:
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
     assert sparkprof("stop", t.pid).returncode == 0
     assert entries_of_ours(t) == 0
 
@@ -39,8 +38,7 @@ def test_the_first_call_of_a_library_is_seen(sparkprof, target, tmp_path, jdk):
 def test_from_the_command_line(sparkprof, target, tmp_path):
     t = target("Mallocs", jvm=[f"-agentpath:{recording.AGENT}=start,nativemem=40k,file={tmp_path}/x.jfr"])
     for line in (f"loaduse {recording.native('mallocs')}", "some 20 50000 0"):
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
     t.proc.stdin.close()
     assert t.proc.wait(timeout=200) == 0
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 2 * SOME

@@ -16,8 +16,7 @@ def calls(sparkprof, t, tmp_path, event, *lines, options=()):
     r = sparkprof("start", "-f", file, "-e", event, *options, t.pid)
     assert r.returncode == 0, r.stderr
     for line in lines:
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0 and " 0 lost" in r.stderr, r.stderr
     r = sparkprof("report", "-t", "-o", "collapsed", file)
@@ -60,8 +59,7 @@ def test_functions_that_the_signals_handler_calls(sparkprof, target, tmp_path, e
     file = tmp_path / "x.jfr"
     r = sparkprof("start", "-f", file, "-e", event, "--capture", "signal", t.pid)
     assert r.returncode == 0, r.stderr
-    t.send("clock 1000")
-    t.wait_for("did clock 1000")
+    t.does("clock 1000")
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
     if event == "clock_gettime":
@@ -105,11 +103,9 @@ def test_tracepoints_are_not_sampled_by_signals(sparkprof, target, tmp_path, tra
     event, file = ["-e", "raw_syscalls:sys_enter"], tmp_path / "x.jfr"
     r = sparkprof("start", *event, "--capture", "signal", "-f", file, t.pid)
     assert r.returncode != 0 and "not sampled by signals" in r.stderr, r
-    t.send("throw 10")
-    t.wait_for("did throw 10\n")
+    t.does("throw 10")
     assert sparkprof("start", *event, "--memory", "2m", "-f", file, t.pid).returncode == 0
-    t.send("throw 20")
-    t.wait_for("did throw 20\n")
+    t.does("throw 20")
     assert sparkprof("stop", t.pid).returncode == 0
 
 
@@ -134,8 +130,7 @@ def test_a_probe_in_the_middle_of_an_instruction_is_refused(sparkprof, target, t
     if os.geteuid() == 0:
         found = calls(sparkprof, t, tmp_path, f"uprobe:{lib}+{begin:#x}", "throw 50")
         assert leaves(found, "NativeCalls.fail")[1] == 50, found
-    t.send("throw 1")
-    t.wait_for("did throw 1\n")
+    t.does("throw 1")
 
 
 def test_where_it_may_not_be_watched(sparkprof, target, tmp_path):

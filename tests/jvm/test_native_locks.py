@@ -31,8 +31,7 @@ def waited(found, function, leaf=None):
 def record(sparkprof, t, file, *lines, options=("-e", "nativelock", "-i", "0")):
     assert sparkprof("start", "-f", file, *options, t.pid).returncode == 0
     for line in lines:
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
     # A thread that was kept from its wait until the lock was free has waited less than nothing before.
@@ -43,8 +42,7 @@ def record(sparkprof, t, file, *lines, options=("-e", "nativelock", "-i", "0")):
 def test_every_kind_with_its_time_and_who_held_it(sparkprof, target, tmp_path, lib, jdk):
     t = target("NativeLocks", lib, jdk=jdk, jvm=["-Xcheck:jni", *QUIET])
     before = t.stderr()
-    t.send("mutex 1")  # from here on the holder has its name
-    t.wait_for("did mutex 1\n")
+    t.does("mutex 1")  # from here on the holder has its name
     truth = record(sparkprof, t, tmp_path / "x.jfr", *(f"{k} 5" for k in KINDS), options=("-e", "nativelock"))
     found = stacks(sparkprof, tmp_path / "x.jfr")
     for kind, leaf in KINDS.items():
@@ -87,8 +85,7 @@ def test_locks_answer_as_without_hooks(sparkprof, target, tmp_path, lib):
     """Errors, owners that died, threads cancelled while they wait, forked children."""
     t = target("NativeLocks", lib)
     for line in ("errors", "robust"):
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
     said = re.findall(r"^(?:errors|robust) .*$", t.stdout(), re.M)
     assert len(said) == 2 and said[1] == "robust 130 1 0"
     record(sparkprof, t, tmp_path / "x.jfr", "errors again", "robust again")
@@ -117,5 +114,4 @@ def test_rounds_leave_no_entry(sparkprof, target, tmp_path, lib):
         assert sparkprof(*events, "-d", "20ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
     assert entries_of_ours(t) == 0 and sealed_pages(t) == pages
     assert (t.stdout(), t.stderr()) == said
-    t.send("mutex 1")
-    t.wait_for("did mutex 1")
+    t.does("mutex 1")

@@ -28,8 +28,7 @@ def record(sparkprof, t, file, *lines, options=("--nativemem", "0"), pause=0):
     r = sparkprof("start", "-f", file, *options, t.pid)
     assert r.returncode == 0, r.stderr
     for line in lines:
-        t.send(line)
-        t.wait_for(f"did {line}")
+        t.does(line)
         time.sleep(pause)
     r = sparkprof("stop", t.pid)
     assert r.returncode == 0, r.stderr
@@ -137,16 +136,14 @@ def summary(path):
 def test_a_library_that_is_loaded_later(sparkprof, target, tmp_path, lib):
     t = target("Mallocs")
     assert sparkprof("start", "--nativemem", "0", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
-    t.send(f"load {lib}")
-    t.wait_for(f"did load {lib}")
+    t.does(f"load {lib}")
     t.send(f"load {recording.native('ownalloc')}")
     t.wait_for("ownalloc.so")
     end = time.monotonic() + 100
     while not entries_of_ours(t, "libmallocs"):  # libraries are looked for every 20 ms
         assert time.monotonic() < end
         time.sleep(0.05)
-    t.send("some 1000 1000 0")
-    t.wait_for("did some")
+    t.does("some 1000 1000 0")
     sparkprof("stop", t.pid)
     assert bytes_below(sparkprof, tmp_path / "x.jfr", "allocate_some") == 1_000_000
     said = re.findall(r"nativemem: (\S+) has an allocator of its own", sparkprof("report", tmp_path / "x.jfr").stdout)
@@ -216,8 +213,7 @@ def test_rounds_leave_no_entry(sparkprof, target, tmp_path, lib, jdk):
         assert sparkprof("--nativemem", "0", "-d", "20ms", "-f", tmp_path / "x.jfr", t.pid).returncode == 0
     assert entries_of_ours(t) == 0 and sealed_pages(t) == pages
     assert (t.stdout(), t.stderr()) == said
-    t.send("some 1000 100 2")
-    t.wait_for("did some")
+    t.does("some 1000 100 2")
 
 
 def test_a_forked_child_allocates_in_peace(sparkprof, target, tmp_path, lib):

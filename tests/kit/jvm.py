@@ -61,9 +61,9 @@ class Target:
     def stderr(self):
         return os.pread(self.err.fileno(), 1 << 24, 0).decode(errors="replace")
 
-    def wait_for(self, text, timeout=300):
+    def wait_for(self, text, timeout=300, times=1):
         end = time.monotonic() + timeout
-        while text not in self.stdout():
+        while self.stdout().count(text) < times:
             if self.proc.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"target: no {text!r}; exit {self.proc.poll()}\n{self.stdout()}{self.stderr()}")
             time.sleep(0.02)
@@ -71,6 +71,13 @@ class Target:
     def send(self, line):
         self.proc.stdin.write(line.encode() + b"\n")
         self.proc.stdin.flush()
+
+    def does(self, line):
+        """Of programs that answer a line with "did" and the line: returns when it has done it, also what it has done before."""
+        answer = f"did {line}\n"
+        before = self.stdout().count(answer)
+        self.send(line)
+        self.wait_for(answer, times=before + 1)
 
     def alive(self):
         return self.proc.poll() is None
