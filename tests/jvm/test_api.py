@@ -1,5 +1,4 @@
 """Commands and spans from the program itself: api/sparkprof.h, io.github.sparkprof.Sparkprof, and JMH with its profiler "async"."""
-import os
 import re
 import resource
 import shutil
@@ -88,10 +87,11 @@ def test_a_recording_whose_time_is_over_is_there(target, tmp_path):
     call(t, "work 200 compute")
     wait_until(lambda: call(t, "execute status") == "= nothing is being recorded")
     assert "Api.compute" in call(t, "execute collapsed")
-    before = len(os.listdir(f"/proc/{t.pid}/fd"))
+    wait_until(lambda: not [n for n in t.threads().values() if n.startswith("sparkprof")])
+    before = sorted(t.fds().values())  # one of them is kept, as after the next
     assert call(t, f"execute start,event=ctimer,file={tmp_path}/x.jfr") == "="
     assert call(t, "execute stop") == "="
-    assert len(os.listdir(f"/proc/{t.pid}/fd")) == before  # one is kept, as before
+    wait_until(lambda: len(t.fds()) == len(before))
 
 
 def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
@@ -108,7 +108,7 @@ def test_a_stop_that_fails_leaves_what_was_recorded(target, tmp_path):
         resource.prlimit(t.pid, resource.RLIMIT_FSIZE, free)
         assert call(t, f"execute dump,file={tmp_path}/{i}.jfr") == "="
         assert Recording(tmp_path / f"{i}.jfr").cpu()
-        descriptors.add(len(os.listdir(f"/proc/{t.pid}/fd")))
+        descriptors.add(len(t.fds()))
     assert len(descriptors) == 1, descriptors
 
 

@@ -1,5 +1,7 @@
 """A launcher that may sample the kernel, a target that may not: the events are opened outside and passed in."""
+import contextlib
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -108,6 +110,8 @@ def test_a_pod_whose_seccomp_denies_perf(sparkprof, tmp_path, userns):
         rec = wait_until(recorded)
         assert engine(rec) == "perf rings"
         assert rec.share(in_kernel(rec), "Syscalls.kernel")[0] > 0.8
-        inner = {int(open(f"/proc/{pod.pid}/task/{t}/status").read().split("NSpid:")[1].split("\n")[0].split()[-1])
-                 for t in os.listdir(f"/proc/{pod.pid}/task")}
+        inner = set()
+        for task in pathlib.Path(f"/proc/{pod.pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+                inner.add(int(re.search(r"^NSpid:.*\t(\d+)$", (task / "status").read_text(), re.M)[1]))
         assert {s.tid for s in rec.cpu() if s.thread == "main"} <= inner
