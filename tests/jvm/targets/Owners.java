@@ -57,9 +57,9 @@ public class Owners {
                 semaphore.acquire();
             }),
         };
-        for (Thread t : waits)
-            while (t.getState() != Thread.State.BLOCKED && (t.getState() != Thread.State.WAITING || held.getCount() > 0)) Thread.sleep(1);
-        Thread.sleep(50); // from the latch to the lock
+        while (waits[0].getState() != Thread.State.BLOCKED || waits[1].getState() != Thread.State.BLOCKED || !lock.hasQueuedThread(waits[2])
+            || waits[2].getState() != Thread.State.WAITING || !semaphore.hasQueuedThreads() || waits[3].getState() != Thread.State.WAITING)
+            Thread.sleep(1);
         System.out.println("ready");
         System.in.read();
     }
