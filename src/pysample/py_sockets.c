@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TABLE_MAX = 4 << 20, ROWS_MAX = 8192, FDS = 16, TASKS = 256 };
+enum { TABLE_MAX = 4 << 20, ROWS_MAX = 8192, FDS = 16, TASKS = 256, NONE_LOOKS = 20 };
 
 static uint64_t socket_inode(pid_t pid, const char *fd)
 {
@@ -206,14 +206,17 @@ static void add_row(struct rows *r, const char *line)
 	r->list[r->count++] = x;
 }
 
-static uint64_t tcp_peer(const struct rows *r, uint64_t inode)
+static const struct row *row_of(const struct rows *r, uint64_t inode)
 {
-	const struct row *own = NULL;
-
-	for (size_t i = 0; i < r->count && !own; i++)
+	for (size_t i = 0; i < r->count; i++)
 		if (r->list[i].inode == inode)
-			own = &r->list[i];
-	for (size_t i = 0; own && i < r->count; i++)
+			return &r->list[i];
+	return NULL;
+}
+
+static uint64_t tcp_peer(const struct rows *r, const struct row *own)
+{
+	for (size_t i = 0; i < r->count; i++)
 		if (r->list[i].inode && strcmp(r->list[i].here, own->there) == 0 &&
 			strcmp(r->list[i].there, own->here) == 0)
 			return r->list[i].inode;
@@ -307,20 +310,71 @@ static void read_tables(struct rows *r, pid_t jvm)
 	}
 }
 
-static void find_peers(struct sp_pysockets *s, pid_t jvm)
+/* That it has none is asked again now and then: a list that changes as it is read may lack some. */
+static const struct sp_pysocket_pair *known_pair(struct sp_pysockets *s, uint64_t own)
+{
+	for (size_t i = 0; i < SP_PYSOCKETS_KNOWN; i++) {
+		struct sp_pysocket_pair *k = &s->known[i];
+
+		if (k->own == own)
+			return k->peer || k->looks++ < NONE_LOOKS ? k : NULL;
+	}
+	return NULL;
+}
+
+/* As long as there is a socket its number is no other's, and what it is connected with stays. */
+static void keep_pair(struct sp_pysockets *s, uint64_t own, uint64_t peer)
+{
+	size_t i = 0;
+
+	while (i < SP_PYSOCKETS_KNOWN && s->known[i].own != own)
+		i++;
+	if (i == SP_PYSOCKETS_KNOWN)
+		i = s->next_known++ % SP_PYSOCKETS_KNOWN;
+	s->known[i] = (struct sp_pysocket_pair){own, peer, 0};
+}
+
+/* The other end of @own; 0: none on this host. One that was not accepted yet is asked for again. */
+static uint64_t find_peer(struct sp_pysockets *s, const struct rows *r, int netlink, uint64_t own)
+{
+	const struct row *row = row_of(r, own);
+	uint64_t peer = row ? tcp_peer(r, row) : unix_peer(netlink, own);
+
+	if (peer || !row)
+		keep_pair(s, own, peer);
+	return peer;
+}
+
+static void find_new_peers(struct sp_pysockets *s, pid_t jvm)
 {
 	SP_AUTO_CLOSE int netlink =
 		same_network(jvm) ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
 				  : -1;
 	struct rows r = {0};
 
+	s->tables++;
 	read_tables(&r, jvm);
-	for (size_t i = 0; i < s->count; i++) {
-		uint64_t peer = tcp_peer(&r, s->ends[i].peer);
-
-		s->ends[i].peer = peer ? peer : unix_peer(netlink, s->ends[i].peer);
-	}
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->ends[i].known)
+			s->ends[i].peer = find_peer(s, &r, netlink, s->ends[i].peer);
 	free(r.list);
+}
+
+/* The kernel walks through all that it has to list the connections of a host. */
+static void find_peers(struct sp_pysockets *s, pid_t jvm)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct sp_pysocket_pair *k = known_pair(s, s->ends[i].peer);
+
+		s->ends[i].known = k != NULL;
+		if (k)
+			s->ends[i].peer = k->peer;
+		all &= s->ends[i].known;
+	}
+	if (!all)
+		find_new_peers(s, jvm);
 }
 
 struct threads {

@@ -9,7 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SP_PYSOCKETS_MAX = 1024 };
+enum { SP_PYSOCKETS_MAX = 1024, SP_PYSOCKETS_KNOWN = 128 };
+
+struct sp_pysocket_pair {
+	uint64_t own, peer; /* inodes; peer 0: there is none on this host */
+	unsigned looks;	    /* with none */
+};
 
 struct sp_pysockets {
 	bool no_call; /* as of struct sp_pymem_process */
@@ -21,7 +26,11 @@ struct sp_pysockets {
 	struct {
 		uint32_t tid;  /* of the JVM's thread, in its own pid namespace */
 		uint64_t peer; /* inode of the socket's other end */
+		bool known;
 	} ends[SP_PYSOCKETS_MAX];
+	struct sp_pysocket_pair known[SP_PYSOCKETS_KNOWN];
+	size_t next_known;
+	unsigned tables; /* how often the kernel's lists were read */
 };
 
 /* Looks at the threads of @jvm that run Spark's tasks. What cannot be read is as if it were not

@@ -133,6 +133,7 @@ static void meet(enum pair pair, enum how how)
 	int ends[2];
 	pid_t child;
 	uint32_t found = 0;
+	unsigned tables;
 
 	make_pair(ends, pair);
 	child = holder(ends[1], ends, 2);
@@ -147,6 +148,10 @@ static void meet(enum pair pair, enum how how)
 	cr_expect_eq(found, __atomic_load_n(&r.tid, __ATOMIC_ACQUIRE), "pair %d, how %d", (int)pair,
 		(int)how);
 	cr_expect_eq(sp_pysockets_find(&s, getppid()), 0);
+	tables = s.tables;
+	sp_pysockets_look(&s, getpid());
+	cr_expect_eq(sp_pysockets_find(&s, child), found);
+	cr_expect_eq(s.tables, tables, "the kernel's lists are not read again");
 	kill(child, SIGKILL); /* its end closes */
 	waitpid(child, NULL, 0);
 	pthread_join(thread, NULL);
