@@ -22,6 +22,7 @@
 enum {
 	BYTES_EACH = 8192,  /* of a process, without what is known of its code */
 	SEARCHES = 60,	    /* seconds in which a driver's application is looked for */
+	END_SECONDS = 5,    /* in which it may end what it reads */
 	CALM = 16,	    /* looks that find nothing that has run, until they become rarer, */
 	CALM_NS = 40000000, /* to this */
 };
@@ -35,6 +36,8 @@ struct sp_python_workers {
 	pthread_mutex_t *lock;
 	struct sp_own_thread *thread; /* NULL: it has ended */
 	_Atomic uint32_t stop;	      /* futex */
+	_Atomic uint32_t ended;	      /* futex: it is about to */
+	bool left;		      /* it did not end: all of this is its own now */
 	atomic_bool driver;
 	bool on;	   /* python=on */
 	unsigned searches; /* for the driver's application */
@@ -80,10 +83,10 @@ static void keep_said(struct sp_python_workers *p)
 			"only %zu Python processes were sampled at once: that is what --memory "
 			"has room for",
 			p->all.cfg.max);
-	pthread_mutex_lock(p->lock);
+	sp_pyrecord_hold(p->all.sampling.record);
 	p->said = p->all.full ? full : p->all.said;
 	p->has_said = p->said.text[0] != 0;
-	pthread_mutex_unlock(p->lock);
+	sp_pyrecord_release(p->all.sampling.record);
 }
 
 static void every_second(struct sp_python_workers *p, uint64_t now_ns)
@@ -148,6 +151,8 @@ static void *run(void *arg)
 	}
 	/* The last look may be long ago on a busy machine: what they did since belongs to this. */
 	sp_pyprocesses_sample(&p->all, sp_clock_mono_ns());
+	atomic_store(&p->ended, 1);
+	syscall(SYS_futex, &p->ended, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	return NULL;
 }
 
@@ -155,16 +160,23 @@ static pid_t tell_refused(void *ctx, pid_t pid)
 {
 	const struct sp_python_workers *p = ctx;
 	const struct sp_perf_source *launcher = p->launcher;
-	int r = launcher->refused(launcher->ctx, (uint32_t)pid);
+	int r;
 
+	sp_pyrecord_enter(p->all.sampling.record);
+	r = launcher->refused(launcher->ctx, (uint32_t)pid);
+	sp_pyrecord_exit(p->all.sampling.record);
 	return r < 0 ? r : pid;
 }
 
 static size_t task_threads(void *ctx, uint32_t *ret, size_t cap)
 {
 	const struct sp_python_workers *p = ctx;
+	size_t n;
 
-	return sp_task_table_threads(p->tasks, ret, (uint32_t)cap);
+	sp_pyrecord_enter(p->all.sampling.record);
+	n = sp_task_table_threads(p->tasks, ret, (uint32_t)cap);
+	sp_pyrecord_exit(p->all.sampling.record);
+	return n;
 }
 
 static int open_processes(struct sp_python_workers *p, const struct sp_capture *capture,
@@ -236,7 +248,8 @@ void sp_python_workers_settle(
 	ret_said->text[0] = 0;
 	if (!p)
 		return;
-	sp_pyprocesses_settle(&p->all, sp_clock_mono_ns());
+	if (!p->left)
+		sp_pyprocesses_settle(&p->all, sp_clock_mono_ns());
 	ret->samples = s->samples - p->counted.samples;
 	ret->truncated = s->truncated - p->counted.truncated;
 	ret->lost_by[SP_LOSS_PYTHON] = s->lost - p->counted.lost_by[SP_LOSS_PYTHON];
@@ -254,12 +267,45 @@ void sp_python_workers_new_chunk(struct sp_python_workers *p)
 		sp_pyrecord_new_chunk(p->all.sampling.record);
 }
 
+/* Whether it ended in time. */
+static bool ends(struct sp_python_workers *p)
+{
+	uint64_t until = sp_clock_mono_ns() + END_SECONDS * second_ns, now;
+
+	atomic_store(&p->stop, 1);
+	syscall(SYS_futex, &p->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	while (!atomic_load(&p->ended) && (now = sp_clock_mono_ns()) < until) {
+		struct timespec left = {
+			(time_t)((until - now) / second_ns), (long)((until - now) % second_ns)};
+
+		syscall(SYS_futex, &p->ended, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
+	}
+	return atomic_load(&p->ended);
+}
+
+/* A page of a process that the kernel cannot get, on a file server that is gone, holds who reads
+ * it, and nobody can wake that. What the thread may still use stays with it: it is leaked. */
+static void leave(struct sp_python_workers *p)
+{
+	sp_pyrecord_leave(p->all.sampling.record);
+	p->left = true;
+	pthread_mutex_lock(p->lock);
+	sp_pyprocesses_left(&p->all, sp_clock_mono_ns());
+	sp_err_set(&p->said, 0,
+		"the memory of a Python process could not be read to the end: what reads it waits "
+		"in the kernel. That thread stays in the JVM, asleep");
+	pthread_mutex_unlock(p->lock);
+}
+
 void sp_python_workers_end(struct sp_python_workers *p)
 {
 	if (!p || !p->thread)
 		return;
-	atomic_store(&p->stop, 1);
-	syscall(SYS_futex, &p->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	if (!ends(p)) {
+		p->thread = NULL;
+		leave(p);
+		return;
+	}
 	sp_own_thread_join(p->thread);
 	p->thread = NULL;
 	if (p->on && !p->all.ever && !p->all.asked && !p->all.said.text[0])
@@ -277,6 +323,8 @@ void sp_python_workers_free(struct sp_python_workers *p)
 	if (!p)
 		return;
 	sp_python_workers_end(p);
+	if (p->left)
+		return;
 	sp_pyprocesses_done(&p->all);
 	if (record)
 		sp_pyrecord_close(record, NULL);

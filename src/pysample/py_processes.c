@@ -424,6 +424,12 @@ void sp_pyprocesses_settle(struct sp_pyprocesses *p, uint64_t now_ns)
 		sp_pyworker_flush(p->workers[i], &p->sampling, now_ns, false);
 }
 
+void sp_pyprocesses_left(struct sp_pyprocesses *p, uint64_t now_ns)
+{
+	for (size_t i = 0; i < p->count; i++)
+		sp_pyworker_flush(p->workers[i], &p->sampling, now_ns, true);
+}
+
 int sp_pyprocesses_init(struct sp_pyprocesses *p, const struct sp_pyprocesses_cfg *cfg,
 	const struct sp_pysampling *sampling, struct sp_err *err)
 {

@@ -70,6 +70,9 @@ void sp_pyprocesses_answer(struct sp_pyprocesses *p, pid_t pid, int error, int f
 /* Writes what has gathered, before a flush. */
 void sp_pyprocesses_settle(struct sp_pyprocesses *p, uint64_t now_ns);
 
+/* The same at the end, where the thread that samples cannot be waited for. */
+void sp_pyprocesses_left(struct sp_pyprocesses *p, uint64_t now_ns);
+
 /* The end: writes all that there is to say, and lets go of all processes. */
 void sp_pyprocesses_end(struct sp_pyprocesses *p, uint64_t now_ns);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DICT_CAP = 64 << 20 };
 
@@ -22,6 +23,8 @@ struct sp_pyrecord {
 	uint64_t start_ms, since_ns;
 	uint32_t generation;
 	pthread_mutex_t *lock; /* borrowed, as are w and dict then; NULL: all is its own */
+	pthread_mutex_t users; /* with a lock: held by its thread while it uses what others own */
+	bool left;	       /* … which it may not any more */
 	struct sp_frame_ref frames[SP_PY_DEPTH_MAX + 1];
 };
 
@@ -95,6 +98,7 @@ int sp_pyrecord_join(struct sp_pyrecord **ret, struct sp_jfrw *w, struct sp_dict
 	r->w = w;
 	r->dict = dict;
 	r->lock = lock;
+	pthread_mutex_init(&r->users, NULL);
 	r->cfg.pid = pid;
 	r->generation = 1;
 	r->since_ns = sp_clock_mono_ns();
@@ -112,8 +116,41 @@ bool sp_pyrecord_is_joined(const struct sp_pyrecord *r)
 	return r->lock != NULL;
 }
 
+/* A thread cannot be ended from within a call of its own without the unwinder of the host: it
+ * sleeps. */
+static void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+void sp_pyrecord_enter(struct sp_pyrecord *r)
+{
+	if (!r || !r->lock)
+		return;
+	pthread_mutex_lock(&r->users);
+	if (!r->left)
+		return;
+	pthread_mutex_unlock(&r->users);
+	sleep_for_ever();
+}
+
+void sp_pyrecord_exit(struct sp_pyrecord *r)
+{
+	if (r && r->lock)
+		pthread_mutex_unlock(&r->users);
+}
+
+void sp_pyrecord_leave(struct sp_pyrecord *r)
+{
+	pthread_mutex_lock(&r->users);
+	r->left = true;
+	pthread_mutex_unlock(&r->users);
+}
+
 void sp_pyrecord_hold(struct sp_pyrecord *r)
 {
+	sp_pyrecord_enter(r);
 	if (r && r->lock)
 		pthread_mutex_lock(r->lock);
 }
@@ -122,6 +159,7 @@ void sp_pyrecord_release(struct sp_pyrecord *r)
 {
 	if (r && r->lock)
 		pthread_mutex_unlock(r->lock);
+	sp_pyrecord_exit(r);
 }
 
 uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r)
@@ -331,6 +369,8 @@ int sp_pyrecord_close(struct sp_pyrecord *r, struct sp_err *err)
 
 	if (!r->lock)
 		sp_dict_free(r->dict);
+	else
+		pthread_mutex_destroy(&r->users);
 	free(r);
 	return e < 0 ? sentence(e, err) : 0;
 }

@@ -45,6 +45,15 @@ bool sp_pyrecord_is_joined(const struct sp_pyrecord *r);
 void sp_pyrecord_hold(struct sp_pyrecord *r);
 void sp_pyrecord_release(struct sp_pyrecord *r);
 
+/* There as well: around other uses of what is not the sampler's own, and may go with the recording.
+ */
+void sp_pyrecord_enter(struct sp_pyrecord *r);
+void sp_pyrecord_exit(struct sp_pyrecord *r);
+
+/* The recording ends though the sampler's thread does not: from here on that uses nothing of
+ * others. In _enter or _hold it sleeps for good. @r stays. Called by who does not hold the lock. */
+void sp_pyrecord_leave(struct sp_pyrecord *r);
+
 /* Ids are void as soon as this number changes. */
 uint32_t sp_pyrecord_generation(const struct sp_pyrecord *r);
 

@@ -123,3 +123,29 @@ def test_a_worker_of_a_dead_daemon_is_found(target, sparkprof, tmp_path):
     wait_until(lambda: file.exists() and len(works()) > 20)
     assert all(s.thread.startswith("python-worker-") for s in works())
     assert sparkprof("stop", t.pid).returncode == 0
+
+
+def reads_in_vain(t):
+    """Whether the agent's thread for Python waits in a call that reads another process."""
+    tid = next(k for k, name in t.threads().items() if name == "sparkprof-py")
+    return all(pathlib.Path(f"/proc/{t.pid}/task/{tid}/{file}").read_text().startswith(start)
+               for file, start in (("syscall", "310 "), ("wchan", "handle_userfault")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory that nobody fills needs root")
+def test_memory_that_hangs_holds_up_neither_stop_nor_the_jvm(target, sparkprof, tmp_path):
+    """As a page on a file server that is gone: who reads it cannot be woken. Its thread is left where it is, and the recording says so."""
+    file, go = tmp_path / "x.jfr", tmp_path / "go"
+    hangs = ("setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", TARGETS / "hangs.py", go)
+    t = target("Parent", *hangs, jvm=[option(file)])
+    hanging = lambda s: any(f.startswith("hangs.py.work ") for f in s.stack)
+    wait_until(lambda: file.exists() and any(hanging(s) for s in recording.Recording(file).cpu()))
+    go.touch()
+    wait_until(lambda: reads_in_vain(t))
+    assert sparkprof("stop", t.pid).returncode == 0
+    assert any(hanging(s) for s in recording.Recording(file).cpu())
+    assert "could not be read to the end" in sparkprof("report", "-f", "-", file).stdout
+    second = tmp_path / "second.jfr"
+    assert sparkprof("start", "-e", "cpu", "-i", "5ms", "--python=off", "-f", second, t.pid).returncode == 0
+    assert sparkprof("stop", t.pid).returncode == 0
+    t.close()
