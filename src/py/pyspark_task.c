@@ -45,15 +45,27 @@ struct noting {
 /* What is read twice must be the same twice. */
 static bool is_noted(struct sp_pytask_known *k, const struct sp_pyspan *span)
 {
-	const uint8_t *at = k->text;
-
-	for (size_t i = 0; i < k->count; at += k->reads[i++].len) {
+	for (size_t i = 0; i < k->count; i++) {
 		if (k->reads[i].addr != span->addr || k->reads[i].len != span->len)
 			continue;
-		k->partly |= memcmp(at, span->to, span->len) != 0;
+		k->partly |= memcmp(k->text + k->reads[i].at, span->to, span->len) != 0;
 		return true;
 	}
 	return false;
+}
+
+/* Neighbours stand side by side: a place costs more than its bytes (read_ahead.h). */
+static void insert(struct sp_pytask_known *k, const struct sp_pyspan *span)
+{
+	size_t i = k->count++;
+
+	for (; i && k->reads[i - 1].addr > span->addr; i--)
+		k->reads[i] = k->reads[i - 1];
+	k->reads[i].addr = span->addr;
+	k->reads[i].len = span->len;
+	k->reads[i].at = k->bytes;
+	memcpy(k->text + k->bytes, span->to, span->len);
+	k->bytes += span->len;
 }
 
 static int read_and_note(void *ctx, const struct sp_pyspan *spans, size_t n)
@@ -68,12 +80,8 @@ static int read_and_note(void *ctx, const struct sp_pyspan *spans, size_t n)
 	if (k->partly || is_noted(k, spans))
 		return got;
 	k->partly = k->count == SP_PYTASK_READS || spans->len > SP_PYTASK_BYTES - k->bytes;
-	if (k->partly)
-		return got;
-	memcpy(k->text + k->bytes, spans->to, spans->len);
-	k->reads[k->count].addr = spans->addr;
-	k->reads[k->count++].len = spans->len;
-	k->bytes += spans->len;
+	if (!k->partly)
+		insert(k, spans);
 	return got;
 }
 
@@ -81,12 +89,11 @@ static int read_and_note(void *ctx, const struct sp_pyspan *spans, size_t n)
 static bool is_known(const struct sp_pymem *mem, const struct sp_pytask_known *k)
 {
 	struct sp_pyspan spans[SP_PYTASK_READS];
-	uint8_t text[SP_PYTASK_BYTES], *at = text;
+	uint8_t text[SP_PYTASK_BYTES];
 
-	for (size_t i = 0; i < k->count; i++) {
-		spans[i] = (struct sp_pyspan){k->reads[i].addr, at, k->reads[i].len};
-		at += k->reads[i].len;
-	}
+	for (size_t i = 0; i < k->count; i++)
+		spans[i] = (struct sp_pyspan){
+			k->reads[i].addr, text + k->reads[i].at, k->reads[i].len};
 	return k->count && sp_pymem_all(mem, spans, k->count) &&
 	       memcmp(text, k->text, k->bytes) == 0;
 }

@@ -16,9 +16,9 @@ struct sp_pytask_known {
 	bool partly;	     /* there was no room for all */
 	struct {
 		uint64_t addr;
-		size_t len;
-	} reads[SP_PYTASK_READS];
-	uint8_t text[SP_PYTASK_BYTES]; /* of all, one after the other */
+		size_t len, at;	       /* where in the text */
+	} reads[SP_PYTASK_READS];      /* by address */
+	uint8_t text[SP_PYTASK_BYTES]; /* of all */
 	struct sp_pytask task;
 	int result;
 };

@@ -155,6 +155,8 @@ static void read_all(struct memory *m)
 		sp_pyreader_gil(&r);
 		if (sp_pytask_find(&r, &place) == 0)
 			sp_pytask_read(&r, &place, &task);
+		for (size_t i = 1; i < place.known.count; i++) /* neighbours are one place */
+			cr_assert_lt(place.known.reads[i - 1].addr, place.known.reads[i].addr);
 	}
 	sp_pyreader_done(&r);
 }
