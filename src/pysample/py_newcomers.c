@@ -1,26 +1,44 @@
 /* See py_newcomers.h. */
 #include "pysample/py_newcomers.h"
 
+#include "base/cleanup.h"
 #include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 static const uint64_t all_ns = 10000000000;
 
-/* "0.20 0.18 0.12 1/80 11206"; 0: it does not say. */
+/* Whether it is the kernel's: lxcfs puts another in its place, which has the numbers of the host,
+ * or of a while ago. */
+static bool is_kernels(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Of this pid namespace; 0: the kernel does not say. "0.20 0.18 0.12 1/80 11206" is loadavg. */
 static pid_t last_number(void)
 {
+	static const char *const files[] = {"/proc/sys/kernel/ns_last_pid", "/proc/loadavg"};
 	char text[128];
-	const char *p;
 
-	if (sp_io_read_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) <= 0)
-		return 0;
-	p = strrchr(text, ' ');
-	return p ? (pid_t)strtol(p, NULL, 10) : 0;
+	for (size_t i = 0; i < SP_COUNT(files); i++) {
+		const char *p;
+
+		if (!is_kernels(files[i]) ||
+			sp_io_read_text(AT_FDCWD, files[i], text, sizeof(text)) <= 0)
+			continue;
+		p = strrchr(text, ' ');
+		return (pid_t)strtol(p ? p : text, NULL, 10);
+	}
+	return 0;
 }
 
 static pid_t number_behind(const char *text, const char *key)

@@ -1,5 +1,5 @@
 /* Processes that began of late, without a look at all threads that may have started one: the kernel
- * gives out their numbers in turn, and says which was the last (/proc/loadavg). */
+ * gives out their numbers in turn, and says which was the last. */
 #ifndef SP_PYSAMPLE_PY_NEWCOMERS_H
 #define SP_PYSAMPLE_PY_NEWCOMERS_H
 

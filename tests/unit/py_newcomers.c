@@ -5,7 +5,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,4 +59,34 @@ Test(py_newcomers, a_child_is_seen_and_threads_are_not, .timeout = 120)
 	while (!child_is_seen(&n))
 		;
 	cr_expect_eq(sp_pynewcomers_look(&n, sp_clock_mono_ns() + 20000000000, list), -EAGAIN);
+}
+
+/* A file that always says the same in the place of one of the kernel's, for this process. */
+static void cover(const char *path)
+{
+	char name[] = "/tmp/py_newcomers.XXXXXX";
+	int fd = mkstemp(name);
+
+	cr_assert_eq(write(fd, "0.00 0.00 0.00 1/80 5\n", 22), 22);
+	close(fd);
+	cr_assert_eq(mount(name, path, NULL, MS_BIND, NULL), 0);
+	unlink(name);
+}
+
+/* As lxcfs does in containers. */
+Test(py_newcomers, what_is_not_the_kernels_counts_for_nothing, .timeout = 120)
+{
+	struct sp_pynewcomers n = {0};
+	struct sp_pynewcomer list[SP_PYNEWCOMERS_MAX];
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		cr_skip_test("mounts need root");
+	cover("/proc/loadavg");
+	if (access("/proc/sys/kernel/ns_last_pid", F_OK) == 0) {
+		while (!child_is_seen(&n))
+			;
+		cover("/proc/sys/kernel/ns_last_pid");
+	}
+	for (int i = 0; i < 3; i++)
+		cr_expect_eq(sp_pynewcomers_look(&n, sp_clock_mono_ns(), list), -EAGAIN);
 }
