@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/path.h"
 #include "cli/message.h"
 #include "cli/read_progress.h"
@@ -117,11 +118,9 @@ static void note_sentence(struct worker *w, const char *path, const char *text, 
 			return;
 		}
 	}
-	s = reallocarray(w->said, w->said_count + 1, sizeof(*s));
-	if (!s)
+	if (sp_grow_one(&w->said, w->said_count, sizeof(*w->said)) < 0)
 		return;
-	w->said = s;
-	s += w->said_count++;
+	s = &w->said[w->said_count++];
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	snprintf(s->text, sizeof(s->text), "%s", text);
 	s->more = more;

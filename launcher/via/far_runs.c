@@ -266,17 +266,14 @@ static void say_who(const struct sp_far_run *r, struct sp_buf *ret)
 /* One line more for each run that has come since. */
 static bool make_rows(struct sp_far_runs *rs)
 {
-	struct sp_progress_row *more = reallocarray(rs->rows, rs->n + 1, sizeof(*more));
-
-	if (!more)
-		return false;
-	rs->rows = more;
 	for (; rs->n_rows < rs->n; rs->n_rows++) {
 		SP_AUTO_BUF struct sp_buf who = {0};
 
+		if (sp_grow_one(&rs->rows, rs->n_rows, sizeof(*rs->rows)) < 0)
+			return false;
 		say_who(&rs->list[rs->n_rows], &who);
-		more[rs->n_rows].who = strdup(sp_buf_str(&who));
-		if (!more[rs->n_rows].who)
+		rs->rows[rs->n_rows].who = strdup(sp_buf_str(&who));
+		if (!rs->rows[rs->n_rows].who)
 			return false;
 	}
 	return true;

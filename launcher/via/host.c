@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "cli/message.h"
 #include "cli/safe_print.h"
 
@@ -315,19 +316,15 @@ bool sp_via_host_read_jvm(
 
 static void take_jvm(struct sp_via_host *h, const struct sp_packet *m)
 {
-	struct sp_jvm *more;
-
-	if (m->len != sizeof(*more) || h->n == JVMS_MAX) {
+	if (m->len != sizeof(*h->jvms) || h->n == JVMS_MAX) {
 		fail(h, "answers with nonsense");
 		return;
 	}
-	more = realloc(h->jvms, (h->n + 1) * sizeof(*more));
-	if (!more) {
+	if (sp_grow_one(&h->jvms, h->n, sizeof(*h->jvms)) < 0) {
 		fail(h, "out of memory");
 		return;
 	}
-	h->jvms = more;
-	h->n += sp_via_host_read_jvm(h, m, &more[h->n]);
+	h->n += sp_via_host_read_jvm(h, m, &h->jvms[h->n]);
 }
 
 static void take_listing(struct sp_via_host *h)

@@ -2,6 +2,7 @@
 #include "host_messages.h"
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/safe_text.h"
 #include "cli/message.h"
 
@@ -20,17 +21,13 @@ static const char *skip_name(const char *text)
 
 static struct sp_host_message *find(struct sp_host_messages *s, const char *text)
 {
-	struct sp_host_message *more;
-
 	for (size_t i = 0; i < s->n; i++)
 		if (strcmp(s->list[i].text, text) == 0)
 			return &s->list[i];
-	more = s->n < SENTENCES_MAX ? realloc(s->list, (s->n + 1) * sizeof(*more)) : NULL;
-	if (!more)
+	if (s->n == SENTENCES_MAX || sp_grow_one(&s->list, s->n, sizeof(*s->list)) < 0)
 		return NULL;
-	s->list = more;
-	more[s->n] = (struct sp_host_message){.text = strdup(text)};
-	return more[s->n].text ? &more[s->n++] : NULL;
+	s->list[s->n] = (struct sp_host_message){.text = strdup(text)};
+	return s->list[s->n].text ? &s->list[s->n++] : NULL;
 }
 
 void sp_host_messages_add(

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "out/json.h"
 #include "out/number.h"
 #include "prof/model/tasks.h"
@@ -18,7 +19,6 @@ static struct sp_stage_row *row_of(
 	struct sp_stage_table *s, const struct sp_profile *p, const struct sp_task_run *t)
 {
 	struct sp_stage_row *r;
-	void *to;
 
 	for (size_t i = s->count; i-- > 0;) {
 		r = &s->rows[i];
@@ -26,10 +26,8 @@ static struct sp_stage_row *row_of(
 			r->app == t->app)
 			return r;
 	}
-	to = reallocarray(s->rows, s->count + 1, sizeof(*s->rows));
-	if (!to)
+	if (sp_grow_one(&s->rows, s->count, sizeof(*s->rows)) < 0)
 		return NULL;
-	s->rows = to;
 	r = &s->rows[s->count++];
 	*r = (struct sp_stage_row){.app = t->app,
 		.stage = t->name.stage,

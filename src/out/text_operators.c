@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "prof/spark/operators.h"
 
 #define OPERATORS 8
@@ -36,18 +37,14 @@ static void free_operators(struct sp_operators **o)
 
 static int add_weight(struct lines *l, const char *name, uint64_t weight)
 {
-	void *to;
-
 	for (size_t i = 0; i < l->count; i++) {
 		if (strcmp(l->list[i].name, name) != 0)
 			continue;
 		l->list[i].weight += weight;
 		return 0;
 	}
-	to = reallocarray(l->list, l->count + 1, sizeof(*l->list));
-	if (!to)
+	if (sp_grow_one(&l->list, l->count, sizeof(*l->list)) < 0)
 		return -ENOMEM;
-	l->list = to;
 	l->list[l->count] = (struct line){strdup(name), weight};
 	return l->list[l->count++].name ? 0 : -ENOMEM;
 }

@@ -131,13 +131,12 @@ static int read_span(struct reading *r, const struct sp_jfr_event *e)
 
 static int read_stage(struct sp_task_spans *s, const struct sp_jfr_event *e)
 {
-	struct sp_span_stage *x = reallocarray(s->stages, s->stage_count + 1, sizeof(*s->stages));
+	struct sp_span_stage *x;
 	int r;
 
-	if (!x)
+	if (sp_grow_one(&s->stages, s->stage_count, sizeof(*s->stages)) < 0)
 		return -ENOMEM;
-	s->stages = x;
-	x += s->stage_count++;
+	x = &s->stages[s->stage_count++];
 	*x = (struct sp_span_stage){
 		.stage = (int32_t)number(e, "stage"), .attempt = (int32_t)number(e, "attempt")};
 	x->sql = number(e, "sqlExecution");
@@ -170,12 +169,11 @@ static int read_source(struct sp_task_spans *s, const struct sp_jfr_event *e)
 
 static int read_plan(struct sp_task_spans *s, const struct sp_jfr_event *e)
 {
-	struct sp_span_plan *x = reallocarray(s->plans, s->plan_count + 1, sizeof(*s->plans));
+	struct sp_span_plan *x;
 
-	if (!x)
+	if (sp_grow_one(&s->plans, s->plan_count, sizeof(*s->plans)) < 0)
 		return -ENOMEM;
-	s->plans = x;
-	x += s->plan_count++;
+	x = &s->plans[s->plan_count++];
 	*x = (struct sp_span_plan){.sql = number(e, "sqlExecution"), .start_ns = e->start_ns};
 	return sp_spans_keep(e, "pipelines", &x->pipelines);
 }

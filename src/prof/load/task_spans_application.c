@@ -7,21 +7,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 /* Returns 1 where the executor is a new one, 0, or -ENOMEM. */
 static int know_executor(struct sp_task_spans *s, const char *id)
 {
-	char **list;
-
 	for (size_t i = 0; i < s->known_count; i++)
 		if (strcmp(s->known[i], id) == 0)
 			return 0;
-	list = reallocarray(s->known, s->known_count + 1, sizeof(*list));
-	if (!list)
+	if (sp_grow_one(&s->known, s->known_count, sizeof(*s->known)) < 0)
 		return -ENOMEM;
-	s->known = list;
-	list[s->known_count] = strdup(id);
-	return list[s->known_count] ? (s->known_count++, 1) : -ENOMEM;
+	s->known[s->known_count] = strdup(id);
+	return s->known[s->known_count] ? (s->known_count++, 1) : -ENOMEM;
 }
 
 /* "driver and 2 executors"; NULL when out of memory. */

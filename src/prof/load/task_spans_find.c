@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define NEAR_NS 20000000ull
 
 /* The first span of the list behind that place. */
@@ -96,20 +98,14 @@ static uint32_t known_task(const struct sp_task_spans *s, const struct sp_task_n
 uint32_t sp_task_spans_name(struct sp_task_spans *s, const struct sp_task_name *name)
 {
 	size_t i = known_task(s, name);
-	void *to;
 
 	if (i)
 		return (uint32_t)i;
 	pthread_mutex_lock(s->lock);
 	while (i < s->named_count && !same_name(&s->named[i], name))
 		i++;
-	if (i == s->named_count) {
-		to = reallocarray(s->named, i + 1, sizeof(*s->named));
-		if (to) {
-			s->named = to;
-			s->named[s->named_count++] = *name;
-		}
-	}
+	if (i == s->named_count && sp_grow_one(&s->named, i, sizeof(*s->named)) == 0)
+		s->named[s->named_count++] = *name;
 	i = i < s->named_count ? s->count + i + 1 : 0;
 	pthread_mutex_unlock(s->lock);
 	return (uint32_t)i;

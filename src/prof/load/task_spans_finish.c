@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 int sp_task_spans_source(struct sp_task_spans *s, const char *location, const char *classes)
 {
-	struct sp_span_source *x =
-		reallocarray(s->sources, s->source_count + 1, sizeof(*s->sources));
+	struct sp_span_source *x;
 
-	if (!x)
+	if (sp_grow_one(&s->sources, s->source_count, sizeof(*s->sources)) < 0)
 		return -ENOMEM;
-	s->sources = x;
-	x += s->source_count++;
+	x = &s->sources[s->source_count++];
 	*x = (struct sp_span_source){strdup(location), strdup(classes)};
 	return x->location && x->classes ? 0 : -ENOMEM;
 }
