@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/saturate.h"
 #include "jfr/reader.h"
 #include "prof/load/gc_share.h"
 #include "prof/load/load_event.h"
+#include "prof/load/load_survey.h"
 
 #define CHUNKS	4096
 #define READERS 16
@@ -26,9 +28,10 @@ struct share {
 	uint64_t end; /* of the last part: the file's, where it has one */
 	size_t readers;
 	const struct sp_load_opts *opts;
-	uint64_t dump_ns;  /* struct sp_loading's */
-	bool tasks_only;   /* the same, if there are tasks */
-	atomic_bool again; /* spans are to be read first */
+	unsigned topics; /* enum sp_load_topic: what is asked for */
+	struct sp_load_survey survey;
+	bool tasks_only;   /* struct sp_loading's, if there are tasks */
+	atomic_bool again; /* something is to be surveyed first */
 	pthread_mutex_t lock;
 };
 
@@ -257,64 +260,10 @@ static void readers_done(struct reader **readers)
 	free(*readers);
 }
 
-static bool needs_tasks(const struct sp_load_opts *o)
-{
-	return o->tasks || o->by == SP_BY_STAGE || o->by == SP_BY_TASK || o->by == SP_BY_APP ||
-	       o->by == SP_BY_SQL || o->by == SP_BY_EXECUTOR || o->stage || o->task || o->sql ||
-	       o->executor_id || o->host;
-}
-
 /* Nothing asks for threads or single tasks before the recording is read. */
 static bool may_fold(const struct sp_load_opts *o)
 {
 	return o->fold && o->by == SP_BY_NOTHING && !o->task;
-}
-
-static bool needs_leaks(const struct sp_load_opts *o)
-{
-	for (size_t i = 0; i < o->event_count; i++)
-		if (strcmp(o->events[i], "leak") == 0)
-			return true;
-	return false;
-}
-
-static const char *const *no_fields(void *ctx, int wanted)
-{
-	static const char *const none[] = {NULL};
-
-	return none;
-}
-
-static int want_live(void *ctx, const char *type)
-{
-	return strcmp(type, "sparkprof.LiveSoFar") == 0	  ? 1
-	       : strcmp(type, "profiler.LiveObject") == 0 ? 2
-							  : 0;
-}
-
-static int take_dump(void *ctx, const struct sp_jfr_event *e)
-{
-	uint64_t *last = ctx;
-
-	*last = e->wanted == 2 ? UINT64_MAX : e->start_ns > *last ? e->start_ns : *last;
-	return 0;
-}
-
-/* Time of the last dump, to show its live objects; UINT64_MAX: none, for the recording
- * has its end. */
-static int find_dump(int fd, uint64_t *ret_ns)
-{
-	struct sp_jfr_visitor v = {
-		.ctx = ret_ns, .want = want_live, .fields = no_fields, .event = take_dump};
-	struct sp_dict *dict;
-	int r = sp_dict_new(&dict, SP_LOAD_DICT_CAP);
-
-	if (r < 0)
-		return r;
-	*ret_ns = 1;
-	r = sp_jfr_read(fd, dict, &v, NULL, NULL);
-	sp_dict_free(dict);
-	return r == -ENOMEM ? r : 0;
 }
 
 /* Whether wall is shown inside of tasks alone, by what is known before samples are read. */
@@ -334,10 +283,23 @@ static bool none_inside(const struct sp_loading *l)
 	return !inside;
 }
 
-/* Reads the file once. Returns 0, also where it has to be read again; -ENOMEM. */
-static int read_once(struct share *s, struct reader *readers, struct sp_task_spans *spans,
-	const struct sp_leaks *leaks, struct sp_symbols *symbols)
+/* What pass 2 has met and pass 1 has not looked for. */
+static unsigned missed_topics(const struct share *s, const struct reader *readers)
 {
+	bool dump = false;
+
+	for (size_t i = 0; i < s->readers; i++)
+		dump |= readers[i].l.dump_met;
+	return !s->again ? 0 : dump && !s->survey.dump_ns ? SP_LOAD_DUMPS : SP_LOAD_TASKS;
+}
+
+/* Pass 2: reads all samples, from the first again where it has been ended before. *ret_missed: what
+ * it has met that pass 1 has to look for first; then it is to be done once more. Returns 0 or
+ * -ENOMEM. */
+static int read_samples(
+	struct share *s, struct reader *readers, struct sp_symbols *symbols, unsigned *ret_missed)
+{
+	struct sp_task_spans *spans = s->topics & SP_LOAD_TASKS ? &s->survey.spans : NULL;
 	int r = 0;
 
 	atomic_store(&s->again, false);
@@ -348,35 +310,54 @@ static int read_once(struct share *s, struct reader *readers, struct sp_task_spa
 			sp_loading_done(l);
 		readers[i].share = s;
 		readers[i].number = i;
-		r = sp_loading_init(
-			l, s->opts, needs_tasks(s->opts) ? spans : NULL, symbols, &s->lock);
-		l->leaks = needs_leaks(s->opts) ? leaks : NULL;
-		l->dump_ns = s->dump_ns;
-		l->tasks_only = s->tasks_only && spans->read && only_tasks(s->opts, spans);
+		r = sp_loading_init(l, s->opts, spans, symbols, &s->lock);
+		l->leaks = s->topics & SP_LOAD_LEAKS ? &s->survey.leaks : NULL;
+		l->dump_ns = s->survey.dump_ns;
+		l->tasks_only = s->tasks_only && s->survey.spans.read &&
+				only_tasks(s->opts, &s->survey.spans);
 	}
-	return r < 0 ? r : read_all(s, readers);
+	if (r == 0)
+		r = read_all(s, readers);
+	*ret_missed = missed_topics(s, readers);
+	return r;
 }
 
-static bool met_dump(const struct share *s, const struct reader *readers)
+/* Both passes. */
+static int read_recording(
+	struct share *s, struct reader *readers, int fd, struct sp_symbols *symbols)
 {
-	bool met = false;
+	unsigned missed;
+	int r = sp_load_survey(&s->survey, fd, s->topics & SP_LOAD_LEAKS);
 
-	for (size_t i = 0; i < s->readers; i++)
-		met |= readers[i].l.dump_met;
-	return met && !s->dump_ns;
+	if (r == 0)
+		r = read_samples(s, readers, symbols, &missed);
+	while (r == 0 && missed) {
+		r = sp_load_survey(&s->survey, fd, missed);
+		if (r == 0)
+			r = read_samples(s, readers, symbols, &missed);
+	}
+	if (r < 0 || !none_inside(&readers[0].l))
+		return r;
+	s->tasks_only = false;
+	return read_samples(s, readers, symbols, &missed);
+}
+
+static void share_free(struct share **s)
+{
+	if (*s)
+		sp_load_survey_done(&(*s)->survey);
+	free(*s);
 }
 
 int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *symbols,
 	struct sp_profile **ret, struct sp_err *err)
 {
 	static const struct sp_load_opts everything;
+	__attribute__((cleanup(share_free))) struct share *share = calloc(1, sizeof(*share));
 	__attribute__((cleanup(readers_done))) struct reader *readers =
 		calloc(READERS, sizeof(*readers));
-	SP_AUTO_FREE struct share *share = calloc(1, sizeof(*share));
-	__attribute__((cleanup(sp_task_spans_done))) struct sp_task_spans spans = {0};
-	__attribute__((cleanup(sp_leaks_done))) struct sp_leaks leaks = {0};
 	struct sp_err local;
-	int r = 0;
+	int r;
 
 	err = err ? err : &local;
 	err->text[0] = 0;
@@ -385,25 +366,11 @@ int sp_load_with(int fd, const struct sp_load_opts *opts, struct sp_symbols *sym
 	share->opts = opts ? opts : &everything;
 	pthread_mutex_init(&share->lock, NULL);
 	share_out(share, fd);
-	spans.lock = &share->lock;
+	share->topics = sp_load_survey_topics(share->opts);
+	share->survey.spans.lock = &share->lock;
+	share->survey.spans.fold = may_fold(share->opts);
 	share->tasks_only = true;
-	spans.fold = may_fold(share->opts);
-	if (needs_leaks(share->opts))
-		r = sp_leaks_read(&leaks, fd);
-	if (r == 0)
-		r = read_once(share, readers, &spans, &leaks, symbols);
-	/* Most recordings of others have no spans, and most of ours no dump: one reading is enough
-	 * for them. */
-	while (r == 0 && share->again) {
-		r = met_dump(share, readers) ? find_dump(fd, &share->dump_ns)
-					     : sp_task_spans_read(&spans, fd);
-		if (r == 0)
-			r = read_once(share, readers, &spans, &leaks, symbols);
-		if (r == 0 && !share->again && none_inside(&readers[0].l)) {
-			share->tasks_only = false;
-			r = read_once(share, readers, &spans, &leaks, symbols);
-		}
-	}
+	r = read_recording(share, readers, fd, symbols);
 	if (r < 0)
 		return sp_err_set(err, r, "not enough memory for the recording");
 	r = finish_loading(&readers[0].l, err);
@@ -449,7 +416,7 @@ int sp_load_times(int fd, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 {
 	uint64_t last = 0;
 	struct sp_jfr_visitor v = {
-		.ctx = &last, .want = want_times, .fields = no_fields, .event = take_time};
+		.ctx = &last, .want = want_times, .fields = sp_load_no_fields, .event = take_time};
 	struct sp_jfr_stats st = {0};
 	struct sp_dict *dict;
 	int r;
@@ -481,4 +448,33 @@ void sp_loading_count(struct sp_loading *l, const struct sp_jfr_stats *from)
 		to->start_ns = from->start_ns;
 	if (from->end_ns > to->end_ns)
 		to->end_ns = from->end_ns;
+}
+
+int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
+{
+	int r = sp_profile_merge(l->p, other->p);
+
+	if (r == 0)
+		r = sp_losses_join(&l->losses, &other->losses);
+	if (r == 0)
+		r = sp_others_join(&l->others, &other->others);
+	l->outside.count = sp_saturate_add(l->outside.count, other->outside.count);
+	l->outside.weight = sp_saturate_add(l->outside.weight, other->outside.weight);
+	l->depth_known |= other->depth_known;
+	if (!l->event[0] || (other->event[0] && strcmp(l->event, "wall") == 0))
+		snprintf(l->event, sizeof(l->event), "%s", other->event);
+	l->only_wall_interval =
+		l->only_wall_interval ? l->only_wall_interval : other->only_wall_interval;
+	l->interval = l->interval ? l->interval : other->interval;
+	l->wall_interval = l->wall_interval ? l->wall_interval : other->wall_interval;
+	l->ours |= other->ours;
+	if (!l->executor[0])
+		snprintf(l->executor, sizeof(l->executor), "%s", other->executor);
+	if (l->result == 0 && other->result != 0) {
+		l->result = other->result;
+		l->err = other->err;
+	}
+	sp_loading_count(l, &other->stats);
+	l->error = l->error ? l->error : other->error;
+	return r;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "prof/load/class_leaf.h"
 #include "prof/load/sample_task.h"
@@ -260,16 +261,8 @@ static bool thread_wanted(struct sp_loading *l, uint32_t thread)
 {
 	if (!l->opts->thread)
 		return true;
-	if (thread >= l->thread_cap) {
-		size_t cap = thread * 2ul + 64;
-		uint8_t *to = realloc(l->thread_wanted, cap);
-
-		if (!to)
-			return thread_matches(l, thread);
-		memset(to + l->thread_cap, 0, cap - l->thread_cap);
-		l->thread_wanted = to;
-		l->thread_cap = cap;
-	}
+	if (sp_grow_zero(&l->thread_wanted, &l->thread_cap, thread, 1, 64) < 0)
+		return thread_matches(l, thread);
 	if (!l->thread_wanted[thread])
 		l->thread_wanted[thread] = thread_matches(l, thread) ? 2 : 1;
 	return l->thread_wanted[thread] == 2;
@@ -331,27 +324,22 @@ static uint64_t picked_of(
 	return is_same_wait ? l->lock_kind.picked[which] : e->picked[which];
 }
 
-static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
+/* The profile's event of such samples, made at the first. Returns its number or -errno. */
+static int event_of(struct sp_loading *l, int wanted)
 {
 	const struct kind *k = &kinds[wanted - 1];
-	struct sp_sample *s = &l->pending[l->pending_count]; /* in its place: not copied */
-	uint8_t state = state_of(k, e);
-	uint64_t early_ns = 0;
-	uint32_t class_id;
+	int event;
 
-	if ((l->chosen && !sample_wanted(l, k, e)) || (k->dump && l->dump_ns != e->start_ns))
-		return 0;
-	if (!l->events[wanted - 1]) {
-		int event =
-			sp_profile_event(l->p, k->event, k->unit, 0, k->measured || k->duration);
-
-		if (event < 0)
-			return event;
+	if (l->events[wanted - 1])
+		return l->events[wanted - 1] - 1;
+	event = sp_profile_event(l->p, k->event, k->unit, 0, k->measured || k->duration);
+	if (event >= 0)
 		l->events[wanted - 1] = event + 1;
-	}
-	*s = (struct sp_sample){.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
-	s->event = (uint32_t)l->events[wanted - 1] - 1;
-	s->state = state_id(l, state);
+	return event;
+}
+
+static void weigh(const struct kind *k, const struct sp_jfr_event *e, struct sp_sample *s)
+{
 	if (k->fields[WEIGHT] && k->fields[COUNT] && k->fields[COUNT][0])
 		s->count = e->picked[COUNT];
 	if (k->duration)
@@ -361,32 +349,63 @@ static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_even
 	/* Other recordings of such events have no count: each is one. */
 	s->count += k->times && s->count == 0;
 	s->weight *= k->times ? s->count : 1;
-	class_id = (uint32_t)picked_of(l, k, e, CLASS);
-	if (class_id && s->stack) {
-		s->stack = sp_class_leaf_stack(l, s->stack, class_id, k->class_type);
-		if (s->stack == 0)
-			return -ENOMEM;
-	}
+}
+
+/* Puts the class that it is about on top of its stack. */
+static int add_class(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e,
+	struct sp_sample *s)
+{
+	uint32_t class_id = (uint32_t)picked_of(l, k, e, CLASS);
+
 	if (k->duration) /* of locks; others pick nothing there */
 		s->holder = (uint32_t)picked_of(l, k, e, HOLDER);
-	if (l->spans) {
-		int r = sp_sample_task_find(
-			l, e, k->wall ? s->weight : 0, &s->task, &s->thread, &early_ns);
+	if (!class_id || !s->stack)
+		return 0;
+	s->stack = sp_class_leaf_stack(l, s->stack, class_id, k->class_type);
+	return s->stack ? 0 : -ENOMEM;
+}
 
-		if (r < 0)
-			return r;
-		early_ns = l->opts->tasks_only == SP_TASKS_AND_ALL ? 0 : early_ns;
-		s->weight -= early_ns;
-		l->outside.weight = sp_saturate_add(l->outside.weight, early_ns);
-		if (sp_task_spans_fold(l->spans, &s->task))
-			s->thread = 0;
-	}
-	if (l->leaks && k->malloc) {
-		int r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], s);
+/* *ret_early_ns: so much of its weight was before its task. */
+static int find_task(struct sp_loading *l, const struct kind *k, const struct sp_jfr_event *e,
+	struct sp_sample *s, uint64_t *ret_early_ns)
+{
+	int r = sp_sample_task_find(
+		l, e, k->wall ? s->weight : 0, &s->task, &s->thread, ret_early_ns);
 
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
+	if (l->opts->tasks_only == SP_TASKS_AND_ALL)
+		*ret_early_ns = 0;
+	s->weight -= *ret_early_ns;
+	l->outside.weight = sp_saturate_add(l->outside.weight, *ret_early_ns);
+	if (sp_task_spans_fold(l->spans, &s->task))
+		s->thread = 0;
+	return 0;
+}
+
+static int add_sample(struct sp_loading *l, int wanted, const struct sp_jfr_event *e)
+{
+	const struct kind *k = &kinds[wanted - 1];
+	struct sp_sample *s = &l->pending[l->pending_count]; /* in its place: not copied */
+	uint64_t early_ns = 0;
+	int event, r;
+
+	if ((l->chosen && !sample_wanted(l, k, e)) || (k->dump && l->dump_ns != e->start_ns))
+		return 0;
+	event = event_of(l, wanted);
+	if (event < 0)
+		return event;
+	*s = (struct sp_sample){.stack = e->stack, .thread = e->thread, .count = 1, .weight = 1};
+	s->event = (uint32_t)event;
+	s->state = state_id(l, state_of(k, e));
+	weigh(k, e, s);
+	r = add_class(l, k, e, s);
+	if (r == 0 && l->spans)
+		r = find_task(l, k, e, s, &early_ns);
+	if (r == 0 && l->leaks && k->malloc)
+		r = sp_loading_leak(l, e->start_ns, e->picked[ADDRESS], s);
+	if (r < 0)
+		return r;
 	if (is_outside(l, k, s)) {
 		l->outside.count = sp_saturate_add(l->outside.count, s->count);
 		l->outside.weight = sp_saturate_add(l->outside.weight, s->weight);
@@ -457,33 +476,4 @@ int sp_loading_event(void *ctx, const struct sp_jfr_event *e)
 		return l->error = sp_load_metadata_series(l, kinds[e->wanted - 1].type, e);
 	}
 	return 0;
-}
-
-int sp_loading_join(struct sp_loading *l, const struct sp_loading *other)
-{
-	int r = sp_profile_merge(l->p, other->p);
-
-	if (r == 0)
-		r = sp_losses_join(&l->losses, &other->losses);
-	if (r == 0)
-		r = sp_others_join(&l->others, &other->others);
-	l->outside.count = sp_saturate_add(l->outside.count, other->outside.count);
-	l->outside.weight = sp_saturate_add(l->outside.weight, other->outside.weight);
-	l->depth_known |= other->depth_known;
-	if (!l->event[0] || (other->event[0] && strcmp(l->event, "wall") == 0))
-		snprintf(l->event, sizeof(l->event), "%s", other->event);
-	l->only_wall_interval =
-		l->only_wall_interval ? l->only_wall_interval : other->only_wall_interval;
-	l->interval = l->interval ? l->interval : other->interval;
-	l->wall_interval = l->wall_interval ? l->wall_interval : other->wall_interval;
-	l->ours |= other->ours;
-	if (!l->executor[0])
-		snprintf(l->executor, sizeof(l->executor), "%s", other->executor);
-	if (l->result == 0 && other->result != 0) {
-		l->result = other->result;
-		l->err = other->err;
-	}
-	sp_loading_count(l, &other->stats);
-	l->error = l->error ? l->error : other->error;
-	return r;
 }
