@@ -179,18 +179,28 @@ static bool may_be_of_area(const struct sp_facts *f, const struct sp_finding_rul
 	return false;
 }
 
+/* The finding of what was counted into f->amounts, where @counted is no error. */
+static struct sp_finding *sum_amounts(
+	struct sp_facts *f, const struct sp_finding_rule *rule, int counted)
+{
+	struct sp_finding *x = NULL;
+
+	f->error = counted;
+	if (counted == 0)
+		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
+	f->amounts = NULL;
+	return x;
+}
+
 void sp_finding_area(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
 	SP_AUTO_FREE uint64_t *amounts = calloc(f->stages.count + 1, sizeof(*amounts));
-	struct sp_finding *x = NULL;
+	struct sp_finding *x;
 
 	if (!may_be_of_area(f, rule))
 		return;
 	f->amounts = amounts;
-	f->error = !amounts ? -ENOMEM : count_area(f, rule);
-	if (f->error == 0)
-		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
-	f->amounts = NULL;
+	x = sum_amounts(f, rule, amounts ? count_area(f, rule) : -ENOMEM);
 	if (x)
 		sp_finding_next(x, rule);
 }
@@ -198,13 +208,10 @@ void sp_finding_area(struct sp_facts *f, const struct sp_finding_rule *rule)
 void sp_finding_opens(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
 	SP_AUTO_FREE uint64_t *opens = calloc(f->stages.count + 1, sizeof(*opens));
-	struct sp_finding *x = NULL;
+	struct sp_finding *x;
 
 	f->amounts = opens;
-	f->error = !opens ? -ENOMEM : count_opens(f);
-	if (f->error == 0)
-		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
-	f->amounts = NULL;
+	x = sum_amounts(f, rule, opens ? count_opens(f) : -ENOMEM);
 	if (x)
 		sp_finding_next(x, rule);
 }
@@ -214,15 +221,12 @@ void sp_finding_driver(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
 	SP_AUTO_FREE uint64_t *asks = calloc(f->stages.count + 1, sizeof(*asks));
 	uint64_t broadcasts = 0, all = 0;
-	struct sp_finding *x = NULL;
+	struct sp_finding *x;
 
 	if (!f->stages.waiting)
 		return;
 	f->amounts = asks;
-	f->error = !asks ? -ENOMEM : count_asks(f, &broadcasts);
-	if (f->error == 0)
-		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
-	f->amounts = NULL;
+	x = sum_amounts(f, rule, asks ? count_asks(f, &broadcasts) : -ENOMEM);
 	if (!x)
 		return;
 	for (size_t i = 0; i < f->stages.count; i++)
