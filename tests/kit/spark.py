@@ -87,6 +87,7 @@ class Standalone:
         try:
             self._daemon("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
             self.url = self._wait(0, r"Starting Spark master at (spark://\S+)")
+            self.ui = self._wait(0, r"MasterWebUI.* started at (http://\S+)")
             for i, host in enumerate(hosts):
                 self._daemon("worker.Worker", "--host", host, "--webui-port", "0", "--cores", str(cores), "--memory", "1g",
                              "--work-dir", self.dir.name, self.url)

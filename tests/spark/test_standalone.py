@@ -37,6 +37,9 @@ class Run:
             self.files = [tmp / f"{n}.jfr" for n in ("0", "1", "driver")]
             urllib.request.urlopen(f"http://127.0.0.1:{ui}/api/v1/applications/{app.id}/stages", timeout=100).read()  # slow at first
             self.dry_runs = [call("ps", "--via", "ssh", "--dry-run", "--driver-ui", f"http://127.0.0.1:{ui}{end}").stdout for end in ("", "/")]
+            self.by_master = [call("ps", "--via", "ssh", "--dry-run", "--master", cluster.ui).stdout] + [
+                subprocess.run([str(SPARKPROF), "stack", "--via", "ssh", "--dry-run", "--master", cluster.ui, app], capture_output=True, text=True, timeout=120)
+                for app in (self.id, "app-19700101000000-0000")]
             # The first executor finds the driver's UI by itself, the second is told of it, and the driver's own is not asked for.
             told = [], [f"--driver-ui=http://localhost:{ui}"], ["--driver-ui=none"]
             for pid, file, words in zip(pids, self.files, told):
@@ -59,6 +62,14 @@ class Run:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     return Run(tmp_path_factory.mktemp("standalone"))
+
+
+def test_a_master_names_the_workers_that_run_an_application(run):
+    """Both do; of one that nobody knows, that is said."""
+    all_workers, of_app, of_none = run.by_master
+    for text in (all_workers, of_app.stdout):
+        assert sorted(re.findall(r"^ssh .* -- (\S+) \(this program", text, re.M)) == ["127.0.0.1", "127.0.0.2"], (text, of_app)
+    assert of_none.returncode == 3 and "no worker of it has an executor of app-19700101000000-0000" in of_none.stderr, of_none
 
 
 def test_ps_names_executors_of_a_standalone_cluster(run):
