@@ -36,7 +36,7 @@ int sp_parser_add_event(struct sp_parser *p, const char *spelled, const char *na
 		return sp_err_set(p->err, -EINVAL, "%s: is empty; write an event", spelled);
 	for (size_t i = 0; i < call->n_events; i++) {
 		if (strcmp(call->events[i].name, e->name) == 0)
-			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; leave one out",
+			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; omit one",
 				spelled, e->name);
 	}
 	call->n_events++;
@@ -78,7 +78,7 @@ static int add_file(struct sp_parser *p, const char *spelled, const char *path)
 			p->err, -EINVAL, "%s: at most %d files", spelled, SP_CALL_MAX_OUTPUTS);
 	for (size_t i = 0; i < call->n_outputs; i++) {
 		if (strcmp(call->outputs[i].path, path) == 0)
-			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; leave one out",
+			return sp_err_set(p->err, -EINVAL, "%s: '%s' is given twice; omit one",
 				spelled, path);
 	}
 	r = sp_name_template_check(path, p->err);

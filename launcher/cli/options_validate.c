@@ -96,7 +96,7 @@ static int finish_all(struct sp_parser *p)
 	if (!p->call->all)
 		return 0;
 	if (p->spelled[o - p->rows][0])
-		return sp_err_set(p->err, -EINVAL, "--all: has its own events; leave %s out",
+		return sp_err_set(p->err, -EINVAL, "--all: has its own events; omit %s",
 			p->spelled[o - p->rows]);
 	for (size_t i = 0; i < SP_COUNT(names) && r == 0; i++)
 		r = sp_parser_add_event(p, "--all", names[i], strlen(names[i]));
@@ -157,7 +157,7 @@ static int finish_gate(struct sp_parser *p)
 		return 0;
 	if (!ok || call->capture == SP_CAPTURE_RING)
 		return sp_err_set(p->err, -EINVAL,
-			"%s: works with -e cpu or ctimer alone, by signals; leave %s out", option,
+			"%s: works with -e cpu or ctimer alone, by signals; omit %s", option,
 			ok ? "--capture=ring" : "other events");
 	/* What is in no JVM stops at none of its safepoints, and calls none of its functions. */
 	call->python = SP_PYTHON_OFF;
@@ -176,14 +176,14 @@ static int finish_cpu(struct sp_parser *p)
 		return sp_err_set(p->err, -EINVAL, "--target-cpu: '%s' is not the number of a CPU",
 			call->target_cpu);
 	if (call->capture == SP_CAPTURE_RING || call->ttsp || call->begin)
-		return sp_err_set(p->err, -EINVAL,
-			"--target-cpu: leave --capture=ring, --ttsp and --begin out");
+		return sp_err_set(
+			p->err, -EINVAL, "--target-cpu: omit --capture=ring, --ttsp and --begin");
 	for (size_t i = 0; i < call->n_events; i++)
 		for (size_t k = 0; k < SP_COUNT(not ); k++)
 			if (strcmp(call->events[i].name, not [k]) == 0)
 				return sp_err_set(p->err, -EINVAL,
 					"--target-cpu: works with perf events, cpu among them; "
-					"leave %s out",
+					"omit %s",
 					not [k]);
 	/* What is in no JVM is not looked at by CPUs. */
 	call->python = SP_PYTHON_OFF;
@@ -251,14 +251,14 @@ static int finish_files(struct sp_parser *p)
 			out->format = format;
 		if (out->format == SP_FORMAT_JFR && sp_name_template_has_event(out->path))
 			return sp_err_set(p->err, -EINVAL,
-				"-f %s: a recording holds all events; leave {{EVENT}} out of its "
+				"-f %s: a recording holds all events; omit {{EVENT}} in its "
 				"name",
 				out->path);
 		used |= out->format == format;
 	}
 	if (p->format.text && call->n_outputs && !used)
 		return sp_err_set(p->err, -EINVAL,
-			"%s %s: '%s' says %s by its extension; leave -o out or rename the file",
+			"%s %s: '%s' says %s by its extension; omit -o or rename the file",
 			p->format.spelled, p->format.text, call->outputs[0].path,
 			sp_output_format_name(call->outputs[0].format));
 	return 0;
@@ -299,7 +299,7 @@ static int check_shapes(struct sp_parser *p)
 	for (size_t i = 0; i < p->n_rows && !printed; i++) {
 		if (p->spelled[i][0] && (p->rows[i].actions & SP_OPTION_SHAPES))
 			return sp_err_set(p->err, -EINVAL,
-				"%s: changes nothing in a jfr recording; leave it out, or add a -f "
+				"%s: changes nothing in a jfr recording; omit it, or add a -f "
 				"of another format",
 				p->spelled[i]);
 	}
@@ -367,7 +367,7 @@ static int check_targets(struct sp_parser *p)
 			info->name);
 	if (call->n_targets > info->most && info->most == 0)
 		return sp_err_set(p->err, -EINVAL,
-			"%s: takes no target, but '%s' is given; leave it out", info->name,
+			"%s: takes no target, but '%s' is given; omit it", info->name,
 			call->targets[0]);
 	if (call->n_targets > info->most)
 		return sp_err_set(p->err, -EINVAL, "%s: takes %zu target", info->name, info->most);
@@ -426,8 +426,7 @@ static int check_python(struct sp_parser *p)
 	if (call->python != SP_PYTHON_OFF || (!call->native && !call->blocking))
 		return 0;
 	return sp_err_set(p->err, -EINVAL,
-		"%s: is about Python processes, which --python=off leaves out; leave one of them "
-		"out",
+		"%s: is about Python processes, which --python=off leaves out; omit one of them",
 		call->native ? "--native" : "--blocking");
 }
 

@@ -43,7 +43,7 @@ static int check_given(struct sp_parser *p, size_t i)
 			of_via[i].ssh ? "other hosts" : "pods", of_via[i].ssh ? "ssh" : "kubectl");
 	if (via == SP_VIA_SSH ? of_via[i].ssh : of_via[i].kubectl)
 		return 0;
-	return sp_err_set(p->err, -EINVAL, "--%s: is not for --via %s; leave it out", name,
+	return sp_err_set(p->err, -EINVAL, "--%s: is not for --via %s; omit it", name,
 		via == SP_VIA_SSH ? "ssh" : "kubectl");
 }
 
@@ -95,7 +95,7 @@ static int check_follow(struct sp_parser *p)
 	if (call->slowest || call->fraction > 0)
 		return sp_err_set(p->err, -EINVAL,
 			"--follow: whether one that comes later is among those of --%s is not "
-			"known; leave one of both out",
+			"known; omit one of the two",
 			call->slowest ? "slowest" : "fraction");
 	return 0;
 }
@@ -109,11 +109,11 @@ static int check_start(struct sp_parser *p)
 		return 0;
 	if (call->n_outputs)
 		return sp_err_set(p->err, -EINVAL,
-			"-f %s: with --via the recording stays in the JVM there; leave it out and "
+			"-f %s: with --via the recording stays in the JVM there; omit it and "
 			"name the file at stop or dump",
 			call->outputs[0].path);
 	return call->loop ? sp_err_set(p->err, -EINVAL,
-				    "--loop: its files would lie on the other hosts; leave it out")
+				    "--loop: its files would lie on the other hosts; omit it")
 			  : 0;
 }
 

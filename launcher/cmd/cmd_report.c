@@ -48,7 +48,7 @@ static int check_filters(const struct sp_call *call, struct sp_err *err)
 	for (size_t i = 0; i < call->n_outputs && given; i++)
 		if (call->outputs[i].format == SP_FORMAT_JFR)
 			return sp_err_set(err, -EINVAL,
-				"%s: a merged recording (%s) is always whole; leave %s out, or "
+				"%s: a merged recording (%s) is always whole; omit %s, or "
 				"write another format",
 				given, call->outputs[i].path, given);
 	return 0;

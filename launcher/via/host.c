@@ -206,7 +206,7 @@ static void take_line(struct sp_via_host *h, const char *line, struct sp_via_ima
 		take_machine(h, line + 8, images);
 	} else if (strcmp(line, "sudo") == 0) {
 		fail(h, "sudo does not make this user root there without a password; log in as "
-			"root by --user, or leave --sudo out and see JVMs of your own");
+			"root by --user, or omit --sudo and see JVMs of your own");
 	} else if (strcmp(line, "cut") == 0) {
 		fail(h, "this program did not arrive whole; is the disk there full?");
 	} else if (strcmp(line, "nowhere") == 0) {

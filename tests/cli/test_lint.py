@@ -48,6 +48,8 @@ CASES = [
     ("options", "completions/sparkprof.fish", r'"print the version"', '"say it"', "action version"),
     ("options", "launcher/cli/options.def", r'"12m"', '"14m"', "default of --memory: says 12m, the table 14m"),
     ("options", "src/probe/perf_table.c", r'"LLC-loads"', '"LLC-leads"', "event LLC-leads", "event LLC-loads"),
+    ("plain", "README.md", r"\Z", "\nRun it in order to see.\n", "README.md:", "'in order to': write 'to'"),
+    ("plain", "launcher/cli/help.c", r"\Z", 'static const char x[] = "leave --sudo "\n\t"out";\n', "launcher/cli/help.c:", "'leave --sudo out': write 'omit'"),
     ("includes", "src/base/err.c", r"\Z", '#include "../../launcher/cli/options.h"\n', "src/base/err.c:", "may not be included"),
     ("includes", "agent/control/entry.c", r"\Z", '#include "../../launcher/cli/options.h"\n', "agent/control/entry.c:", "may not be included"),
     ("includes", "agent/control/entry.c", r"\Z", "#include <libelf.h>\n", "agent/control/entry.c:", "libelf.h"),

@@ -53,7 +53,7 @@ def test_timers_are_no_way_out(sparkprof, target, tmp_path):
     assert r.returncode == 3 and "perf_event_open" in r.stderr, r.stderr
 
 
-@pytest.mark.parametrize("options, why", [(("-e", "wall"), "leave wall out"), (("-e", "ctimer"), "leave ctimer out"), (("--ttsp",), "leave --capture=ring, --ttsp")])
+@pytest.mark.parametrize("options, why", [(("-e", "wall"), "omit wall"), (("-e", "ctimer"), "omit ctimer"), (("--ttsp",), "omit --capture=ring, --ttsp")])
 def test_what_goes_not_with_it(sparkprof, options, why):
     r = sparkprof("-d", "1", "--target-cpu", "1", *options, "1")
     assert r.returncode == 2 and why in r.stderr, r.stderr

@@ -351,7 +351,7 @@ def test_times_of_a_host_whose_clock_is_off_become_ours(sparkprof, tmp_path, sev
 
 
 SUDO = {"refuses": ("echo sudo: a password is required >&2; exit 1", "here: sudo does not make this user root there without a password; log in as root by --user, or "
-                    "leave --sudo out and see JVMs of your own: sudo: a password is required\n"),
+                    "omit --sudo and see JVMs of your own: sudo: a password is required\n"),
         "is not there": ("echo 'sh: 1: sudo: not found' >&2; exit 127", "sudo: not found\n"),
         "lets in": ('shift; exec "$@"', None)}
 
