@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "cli/options.h"
 #include "discover/jvm.h"
-#include "image.h"
+#include "via_image.h"
 #include "packets.h"
 #include "via_place.h"
 

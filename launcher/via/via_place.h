@@ -6,7 +6,7 @@
 #include "child.h"
 #include "cli/options.h"
 #include "discover/jvm.h"
-#include "image.h"
+#include "via_image.h"
 
 /* Texts are borrowed. */
 struct sp_via_place {

@@ -1,5 +1,5 @@
-/* Programs that are sent: see image.h. */
-#include "image.h"
+/* Programs that are sent: see via_image.h. */
+#include "via_image.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"

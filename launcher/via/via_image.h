@@ -1,7 +1,7 @@
 /* Programs as they are sent to other hosts: this one, and for hosts of another machine the launcher
  * of that machine where it lies beside this one, as sparkprof-aarch64. */
-#ifndef SP_LAUNCHER_VIA_IMAGE_H
-#define SP_LAUNCHER_VIA_IMAGE_H
+#ifndef SP_LAUNCHER_VIA_VIA_IMAGE_H
+#define SP_LAUNCHER_VIA_VIA_IMAGE_H
 
 #include "base/err.h"
 
