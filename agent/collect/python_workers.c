@@ -10,6 +10,7 @@
 #include "options/memory_shares.h"
 #include "pysample/driver_python.h"
 #include "pysample/py_processes.h"
+#include "threads/kernel_state.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -22,7 +23,7 @@
 enum {
 	BYTES_EACH = 8192,  /* of a process, without what is known of its code */
 	SEARCHES = 60,	    /* seconds in which a driver's application is looked for */
-	END_SECONDS = 5,    /* in which it may end what it reads */
+	STUCK_SECONDS = 5,  /* without any CPU time: it will not end */
 	CALM = 16,	    /* looks that find nothing that has run, until they become rarer, */
 	CALM_NS = 40000000, /* to this */
 };
@@ -37,6 +38,7 @@ struct sp_python_workers {
 	struct sp_own_thread *thread; /* NULL: it has ended */
 	_Atomic uint32_t stop;	      /* futex */
 	_Atomic uint32_t ended;	      /* futex: it is about to */
+	_Atomic uint32_t tid;	      /* 0: it uses what others own, and soon not any more */
 	bool left;		      /* it did not end: all of this is its own now */
 	atomic_bool driver;
 	bool on;	   /* python=on */
@@ -137,6 +139,7 @@ static void *run(void *arg)
 
 	sp_threads_exclude_self(p->threads);
 	sp_sched_slice_short();
+	atomic_store(&p->tid, (uint32_t)syscall(SYS_gettid));
 	while (!atomic_load(&p->stop)) {
 		uint64_t now = sp_clock_mono_ns();
 
@@ -267,20 +270,27 @@ void sp_python_workers_new_chunk(struct sp_python_workers *p)
 		sp_pyrecord_new_chunk(p->all.sampling.record);
 }
 
-/* Whether it ended in time. */
+/* Waits for its end as long as it gets on. Returns false where it does not: a thread that only
+ * waits for a core gets one now and then. */
 static bool ends(struct sp_python_workers *p)
 {
-	uint64_t until = sp_clock_mono_ns() + END_SECONDS * second_ns, now;
+	const struct timespec second = {1, 0};
+	uint64_t cpu = 0, since = sp_clock_mono_ns();
 
 	atomic_store(&p->stop, 1);
 	syscall(SYS_futex, &p->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	while (!atomic_load(&p->ended) && (now = sp_clock_mono_ns()) < until) {
-		struct timespec left = {
-			(time_t)((until - now) / second_ns), (long)((until - now) % second_ns)};
+	while (!atomic_load(&p->ended)) {
+		uint32_t tid = atomic_load(&p->tid);
+		uint64_t now = tid ? sp_kernel_state_cpu_ns(tid) : 0;
 
-		syscall(SYS_futex, &p->ended, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
+		if (!tid || now != cpu)
+			since = sp_clock_mono_ns();
+		else if (sp_clock_mono_ns() - since >= STUCK_SECONDS * second_ns)
+			return false;
+		cpu = now;
+		syscall(SYS_futex, &p->ended, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0);
 	}
-	return atomic_load(&p->ended);
+	return true;
 }
 
 /* A page of a process that the kernel cannot get, on a file server that is gone, holds who reads

@@ -8,9 +8,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { DICT_CAP = 64 << 20 };
@@ -120,8 +122,10 @@ bool sp_pyrecord_is_joined(const struct sp_pyrecord *r)
  * sleeps. */
 static void sleep_for_ever(void)
 {
+	static uint32_t never;
+
 	for (;;)
-		pause();
+		syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
 void sp_pyrecord_enter(struct sp_pyrecord *r)
