@@ -221,7 +221,7 @@ static bool counts(struct sp_facts *f, const struct sp_finding_rule *rule,
 		return spent == SP_TIME_CLASS_LOCK || spent == SP_TIME_CLASS_SPIN ||
 		       (core && is_locking(f, s));
 	default:
-		return spent == rule->spent;
+		return spent == rule->spent && !sp_finding_is_pipe(f, s);
 	}
 }
 

@@ -311,6 +311,12 @@ const struct sp_finding_rule sp_finding_rules[] = {
 			 "answers, or ask for several at a time; more partitions, and a larger N "
 			 "in local[N] than there are CPUs, help as well, for a task that waits "
 			 "needs no core"},
+	{"pipe", .share = 0.20, .look = sp_finding_pipe,
+		.words = "Tasks wait for the program that their rows go through (pipe, TRANSFORM)",
+		.next = "report",
+		.advice = "make that program faster (it is not sampled here, and buffers of its "
+			  "output delay rows); each task runs one of it: more partitions run more "
+			  "at a time where CPUs are idle"},
 	{"spill", .area = "spill", .share = 0.10, .look = sp_finding_area,
 		.words = "Tasks spill: they write data to the disk that does not fit into their "
 			 "memory, and read it back,",

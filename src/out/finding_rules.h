@@ -83,6 +83,11 @@ void sp_finding_area(struct sp_facts *f, const struct sp_finding_rule *rule);
 void sp_finding_driver(struct sp_facts *f, const struct sp_finding_rule *rule);
 void sp_finding_opens(struct sp_facts *f, const struct sp_finding_rule *rule);
 
+/* The rule about programs that rows go through, and whether a stack is about one: finding_pipe.c.
+ */
+void sp_finding_pipe(struct sp_facts *f, const struct sp_finding_rule *rule);
+bool sp_finding_is_pipe(const struct sp_facts *f, const struct sp_stack *s);
+
 /* The rule about tasks that run once more: finding_retries.c. */
 void sp_finding_retries(struct sp_facts *f, const struct sp_finding_rule *rule);
 

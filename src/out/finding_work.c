@@ -129,8 +129,9 @@ uint64_t sp_finding_of_amounts(
 	return f->amounts[r - f->stages.rows];
 }
 
-/* Whether a stack is of the rule's area. Who waits for the driver in there, for its leave to
- * commit, does not work on it: another rule says so. */
+/* Whether a stack is of the rule's area, and no other rule's: a program that rows go through has
+ * its own. Who waits for the driver in there, for its leave to commit, does not work on it: another
+ * rule says so. */
 static bool is_of_area(struct sp_facts *f, const struct sp_finding_rule *rule,
 	struct sp_time_class_of *spent, uint32_t stack)
 {
@@ -139,7 +140,8 @@ static bool is_of_area(struct sp_facts *f, const struct sp_finding_rule *rule,
 		sp_area_of_stack(f->areas, f->p->dict, s ? s->frames : NULL, s ? s->count : 0);
 
 	return strcmp(sp_areas_get(f->areas, area)->name, rule->area) == 0 &&
-	       sp_time_class_asks(spent, stack) == SP_TIME_CLASS_ASKS_NOTHING;
+	       sp_time_class_asks(spent, stack) == SP_TIME_CLASS_ASKS_NOTHING &&
+	       !sp_finding_is_pipe(f, s);
 }
 
 /* Sums into f->amounts, by row. Stacks are looked at once. */
