@@ -4,6 +4,7 @@
 #include "collector_internal.h"
 #include "marks.h"
 #include "jfr/event_fields.h"
+#include "spark/task_measures.h"
 #include "spark/task_table.h"
 #include "threads/threads.h"
 
@@ -16,6 +17,7 @@
 void sp_collector_tasks(struct sp_collector *c)
 {
 	struct sp_stage_about about;
+	struct sp_task_measure m;
 	struct sp_task t;
 	char *pipelines;
 	int64_t sql;
@@ -28,6 +30,13 @@ void sp_collector_tasks(struct sp_collector *c)
 		if (thread)
 			sp_event_writer_task(c->record, &t, thread);
 	}
+	while (sp_task_measures_take(&m))
+		sp_event_writer_event(c->record,
+			SP_JFR_EVENT(TASK_MEASURES, .startTime.u = sp_clock_mono_ns(),
+				.taskId.u = (uint64_t)m.task_id, .readCpuTime.u = m.read_cpu_ns,
+				.cpuTime.u = m.cpu_ns, .runTime.u = m.run_ns, .gcTime.u = m.gc_ns,
+				.fetchWaitTime.u = m.fetch_wait_ns,
+				.shuffleWriteTime.u = m.shuffle_write_ns));
 	while (sp_task_table_next_stage(c->input->tasks, &about))
 		sp_event_writer_stage(c->record, &about);
 	while (sp_task_table_next_plan(c->input->tasks, &sql, &pipelines)) {

@@ -2,13 +2,39 @@
 #include "task_runner_poll.h"
 
 #include "base/clock.h"
+#include "task_measures.h"
 #include "vm/jni_util.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define AGAIN_NS 1000000000ull /* an executor registers some time after its JVM has started */
 #define KEPT	 64
-#define TIMES	 3
+#define MS	 1000000ull
+#define REFS	 64
+#define CUT	 3 /* times of a sum, cut to milliseconds */
+
+/* Accumulators of an attempt that has finished, each in milliseconds or nanoseconds. */
+enum { READ_MS, READ_CPU_NS, RUN_MS, CPU_NS, RESULT_MS, GC_MS, FETCH_MS, WRITE_NS, TIMES };
+static const struct {
+	const char *name;
+	int part; /* of the metrics; -1: they have it themselves */
+} times[TIMES] = {
+	[READ_MS] = {"_executorDeserializeTime", -1},
+	[READ_CPU_NS] = {"_executorDeserializeCpuTime", -1},
+	[RUN_MS] = {"_executorRunTime", -1},
+	[CPU_NS] = {"_executorCpuTime", -1},
+	[RESULT_MS] = {"_resultSerializationTime", -1},
+	[GC_MS] = {"_jvmGCTime", -1},
+	[FETCH_MS] = {"_fetchWaitTime", 0},
+	[WRITE_NS] = {"_writeTime", 1},
+};
+static const struct {
+	const char *name, *sig;
+} parts[] = {
+	{"shuffleReadMetrics", "Lorg/apache/spark/executor/ShuffleReadMetrics;"},
+	{"shuffleWriteMetrics", "Lorg/apache/spark/executor/ShuffleWriteMetrics;"},
+};
 
 /* All of it belongs to the jvmside thread. */
 static struct {
@@ -18,11 +44,13 @@ static struct {
 	jmethodID get, value_of;
 	jclass runner; /* global */
 	jfieldID finished;
-	jfieldID task, metrics, times[TIMES], sum; /* NULL: not looked up, or not there */
-	/* Runners that were found, by task id modulo KEPT: asking the map means calls into Java. */
+	jfieldID task, metrics, parts[2], times[TIMES], sum; /* NULL: not looked up, or not there */
+	/* Runners that were found: asking the map means calls into Java. */
 	struct {
 		int64_t task_id;
-		jweak runner; /* NULL: none */
+		jweak runner; /* NULL: none, or what it says was read */
+		bool read;
+		uint64_t ran_ns; /* see sp_task_runner_poll_finished() */
 	} kept[KEPT];
 } rs;
 
@@ -105,7 +133,7 @@ static jobject follow(JNIEnv *env, jobject o, jfieldID *id, const char *name, co
 	return c && !sp_jni_failed(env) && *id ? (*env)->GetObjectField(env, o, *id) : NULL;
 }
 
-static int64_t milliseconds(JNIEnv *env, jobject accumulator)
+static int64_t sum_of(JNIEnv *env, jobject accumulator)
 {
 	if (!rs.sum)
 		rs.sum = (*env)->GetFieldID(
@@ -113,26 +141,44 @@ static int64_t milliseconds(JNIEnv *env, jobject accumulator)
 	return sp_jni_failed(env) || !rs.sum ? -1 : (*env)->GetLongField(env, accumulator, rs.sum);
 }
 
-/* Spark's own measure of an attempt that has finished: the times to read the task, to run it and to
- * write its result, each cut to milliseconds. */
-static uint64_t ran_ns(JNIEnv *env, jobject runner)
+/* Spark's own measures of an attempt that has finished. Returns false where one is missing. */
+static bool read_times(JNIEnv *env, jobject runner, int64_t t[TIMES])
 {
-	static const char *const names[TIMES] = {
-		"_executorDeserializeTime", "_executorRunTime", "_resultSerializationTime"};
-	jobject m = follow(env, runner, &rs.task, "task", "Lorg/apache/spark/scheduler/Task;");
-	int64_t sum = 0, ms;
+	jobject task = follow(env, runner, &rs.task, "task", "Lorg/apache/spark/scheduler/Task;");
+	jobject m = follow(
+		env, task, &rs.metrics, "metrics", "Lorg/apache/spark/executor/TaskMetrics;");
 
-	m = follow(env, m, &rs.metrics, "metrics", "Lorg/apache/spark/executor/TaskMetrics;");
 	for (int i = 0; i < TIMES; i++) {
-		jobject a = follow(
-			env, m, &rs.times[i], names[i], "Lorg/apache/spark/util/LongAccumulator;");
+		int k = times[i].part;
+		jobject part =
+			k < 0 ? m : follow(env, m, &rs.parts[k], parts[k].name, parts[k].sig);
+		jobject a = follow(env, part, &rs.times[i], times[i].name,
+			"Lorg/apache/spark/util/LongAccumulator;");
 
-		ms = a ? milliseconds(env, a) : -1;
-		if (ms < 0 || ms > INT32_MAX)
-			return 0;
-		sum += ms;
+		t[i] = a ? sum_of(env, a) : -1;
+		if (t[i] < 0 || t[i] > INT64_MAX / 1000000)
+			return false;
 	}
-	return sum ? (uint64_t)(sum + TIMES) * 1000000 : 0;
+	return true;
+}
+
+/* Says what Spark measured. Returns the times to read the task, to run it and to write its result,
+ * each cut to milliseconds; 0: unknown. */
+static uint64_t measure(JNIEnv *env, jobject runner, int64_t task_id)
+{
+	int64_t t[TIMES], sum;
+
+	if (!read_times(env, runner, t))
+		return 0;
+	sp_task_measures_put(&(struct sp_task_measure){.task_id = task_id,
+		.read_cpu_ns = (uint64_t)t[READ_CPU_NS],
+		.cpu_ns = (uint64_t)t[CPU_NS],
+		.run_ns = (uint64_t)t[RUN_MS] * MS,
+		.gc_ns = (uint64_t)t[GC_MS] * MS,
+		.fetch_wait_ns = (uint64_t)t[FETCH_MS] * MS,
+		.shuffle_write_ns = (uint64_t)t[WRITE_NS]});
+	sum = t[READ_MS] + t[RUN_MS] + t[RESULT_MS];
+	return sum ? (uint64_t)(sum + CUT) * MS : 0;
 }
 
 static void drop(JNIEnv *env, uint32_t i)
@@ -142,28 +188,75 @@ static void drop(JNIEnv *env, uint32_t i)
 	rs.kept[i].runner = NULL;
 }
 
+/* The runner at that place, a local reference; NULL: none, or it is collected. */
+static jobject kept(JNIEnv *env, uint32_t i)
+{
+	return rs.kept[i].runner ? (*env)->NewLocalRef(env, rs.kept[i].runner) : NULL;
+}
+
+static void settle(JNIEnv *env, uint32_t i, jobject runner)
+{
+	rs.kept[i].ran_ns = measure(env, runner, rs.kept[i].task_id);
+	drop(env, i);
+	rs.kept[i].read = true;
+}
+
+/* Where the task is, or may be: another gives way only where all places are taken. */
+static uint32_t place_of(int64_t task_id)
+{
+	uint32_t empty = (uint32_t)((uint64_t)task_id % KEPT);
+
+	for (uint32_t i = 0; i < KEPT; i++)
+		if (rs.kept[i].task_id == task_id && (rs.kept[i].runner || rs.kept[i].read))
+			return i;
+	for (uint32_t i = 0; i < KEPT && rs.kept[empty].runner; i++)
+		empty = rs.kept[i].runner ? empty : i;
+	return empty;
+}
+
 static int ask(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns)
 {
-	uint32_t i = (uint32_t)((uint64_t)task_id % KEPT);
-	jobject runner = NULL;
-	int finished;
+	uint32_t i = place_of(task_id);
+	bool same = rs.kept[i].task_id == task_id;
+	jobject runner = same ? kept(env, i) : NULL;
 
-	if (rs.kept[i].runner && rs.kept[i].task_id == task_id)
-		runner = (*env)->NewLocalRef(env, rs.kept[i].runner);
-	if (!runner) {
-		drop(env, i);
-		runner = ask_map(env, task_id);
+	if (!(same && rs.kept[i].read)) {
+		if (!runner) {
+			drop(env, i);
+			runner = ask_map(env, task_id);
+			if (!runner)
+				return -1;
+			rs.kept[i].task_id = task_id;
+			rs.kept[i].read = false;
+			rs.kept[i].runner = (*env)->NewWeakGlobalRef(env, runner);
+		}
+		if (!(*env)->GetBooleanField(env, runner, rs.finished))
+			return 0;
+		settle(env, i, runner);
+	}
+	*ret_ran_ns = rs.kept[i].ran_ns;
+	return 1;
+}
+
+void sp_task_runner_poll_collect(JNIEnv *env)
+{
+	for (uint32_t i = 0; i < KEPT; i++) {
+		jobject runner;
+
+		if (!rs.kept[i].runner)
+			continue;
+		if ((*env)->PushLocalFrame(env, REFS) < 0) {
+			sp_jni_failed(env);
+			return;
+		}
+		runner = kept(env, i);
 		if (!runner)
-			return -1;
-		rs.kept[i].task_id = task_id;
-		rs.kept[i].runner = (*env)->NewWeakGlobalRef(env, runner);
+			drop(env, i);
+		else if ((*env)->GetBooleanField(env, runner, rs.finished))
+			settle(env, i, runner);
+		sp_jni_failed(env);
+		(*env)->PopLocalFrame(env, NULL);
 	}
-	finished = (*env)->GetBooleanField(env, runner, rs.finished);
-	if (finished) {
-		*ret_ran_ns = ran_ns(env, runner);
-		drop(env, i);
-	}
-	return finished;
 }
 
 int sp_task_runner_poll_finished(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns)
@@ -171,7 +264,7 @@ int sp_task_runner_poll_finished(JNIEnv *env, int64_t task_id, uint64_t *ret_ran
 	int r;
 
 	*ret_ran_ns = 0;
-	if ((*env)->PushLocalFrame(env, 32) < 0) {
+	if ((*env)->PushLocalFrame(env, REFS) < 0) {
 		sp_jni_failed(env);
 		return -1;
 	}

@@ -13,6 +13,10 @@
  * 0: not known. */
 int sp_task_runner_poll_finished(JNIEnv *env, int64_t task_id, uint64_t *ret_ran_ns);
 
+/* Reads what Spark measured of those that were asked for and have finished since, once each
+ * (task_measures.h). Context: as above. */
+void sp_task_runner_poll_collect(JNIEnv *env);
+
 /* Lets go of what was looked up. */
 void sp_task_runner_poll_done(JNIEnv *env);
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "task_context.h"
+#include "task_measures.h"
 #include "task_runner_poll.h"
 #include "threads/kernel_state.h"
 
@@ -22,6 +23,8 @@
 
 #define CONTEXT_NS 2000000ull /* Spark sets the context a moment after the name */
 #define TRIES	   40	      /* for the context of one task: for four seconds */
+
+#define WAKES 400 /* begins and ends a second for which the executor is asked at once */
 
 struct worker {
 	uint32_t tid;
@@ -44,6 +47,9 @@ static struct {
 	_Atomic bool exact;	  /* idle workers have a name of their own */
 	_Atomic bool heard;	  /* and take it before our eyes: nobody need ask for ends */
 	_Atomic bool reports_end; /* the executor reports ends */
+	_Atomic bool asked;	  /* the executor has told of a task */
+	_Atomic uint64_t second;  /* of the clock, and how often we were woken in it */
+	_Atomic uint32_t wakes;
 	_Atomic uint64_t next_ns; /* when the next tick comes by itself */
 	struct sp_task open[SP_TASK_TABLE_OPEN];
 	struct sp_stage_about about;
@@ -56,6 +62,8 @@ void sp_task_tracker_start(struct sp_task_table *tasks)
 	atomic_store(&ss.exact, false);
 	atomic_store(&ss.heard, false);
 	atomic_store(&ss.reports_end, false);
+	atomic_store(&ss.asked, false);
+	sp_task_measures_clear();
 	atomic_store(&ss.next_ns, UINT64_MAX);
 }
 
@@ -103,6 +111,19 @@ static void remember(JNIEnv *env, jobject thread, uint32_t tid)
 		(*env)->DeleteWeakGlobalRef(env, ref);
 }
 
+/* Whether to look at once, while the executor still has the task: what it measured of it is read by
+ * that. Of many short ones the rest is sampled only. */
+static bool looks_now(uint64_t now_ns)
+{
+	uint64_t second = now_ns / 1000000000;
+
+	if (!atomic_load_explicit(&ss.asked, memory_order_relaxed))
+		return false;
+	if (atomic_exchange_explicit(&ss.second, second, memory_order_relaxed) != second)
+		atomic_store_explicit(&ss.wakes, 0, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&ss.wakes, 1, memory_order_relaxed) < WAKES;
+}
+
 /* When a task that begins wants its first look. */
 static uint64_t look_before(const struct sp_task *t)
 {
@@ -110,6 +131,8 @@ static uint64_t look_before(const struct sp_task *t)
 
 	if (n->stage < 0 || !sp_task_table_stage_known(ss.tasks, n->stage, n->stage_attempt))
 		return t->start_ns + CONTEXT_NS;
+	if (t->begun && looks_now(t->start_ns))
+		return t->start_ns;
 	if (t->begun && atomic_load_explicit(&ss.heard, memory_order_relaxed))
 		return UINT64_MAX;
 	return t->start_ns + (atomic_load_explicit(&ss.reports_end, memory_order_relaxed)
@@ -133,7 +156,8 @@ bool sp_task_tracker_named(
 		}
 		if (!task.feeder) {
 			sp_task_table_end(ss.tasks, tid, -2, now_ns);
-			return false;
+			return begun && atomic_load_explicit(&ss.heard, memory_order_relaxed) &&
+			       looks_now(now_ns);
 		}
 		task.name = (struct sp_task_name){-1, -1, -1, -1, -1};
 	}
@@ -305,6 +329,8 @@ static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobj
 	int finished = sp_task_runner_poll_finished(env, t->name.task_id, &ran_ns);
 	bool exact = atomic_load(&ss.exact);
 
+	if (finished >= 0)
+		atomic_store_explicit(&ss.asked, true, memory_order_relaxed);
 	if (finished == 0 || (finished < 0 && (exact || sp_task_context_busy(env, thread) != 0))) {
 		w->seen_ns = now;
 		w->reports_end = finished == 0;
@@ -318,6 +344,16 @@ static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobj
 	else
 		sp_task_table_end(ss.tasks, t->tid, t->name.task_id, ended_at(t, w, ran_ns));
 	return true;
+}
+
+/* The same where its end is heard: what Spark measures of it will be read. */
+static void watch_runner(JNIEnv *env, const struct sp_task *t)
+{
+	uint64_t ran_ns;
+
+	if (t->begun && t->name.task_id >= 0 &&
+		sp_task_runner_poll_finished(env, t->name.task_id, &ran_ns) >= 0)
+		atomic_store_explicit(&ss.asked, true, memory_order_relaxed);
 }
 
 /* When to look for the end of a task again. */
@@ -382,6 +418,8 @@ static uint64_t look_at_task(JNIEnv *env, jvmtiEnv *ti, const struct sp_task *t)
 		(*env)->DeleteLocalRef(env, thread);
 		return 0;
 	}
+	if (!watch && !t->feeder)
+		watch_runner(env, t);
 	again = t->feeder && t->name.task_id < 0 ? resolve(env, ti, t, &w, thread)
 						 : learn(env, ti, t, &w, thread);
 	(*env)->DeleteLocalRef(env, thread);
@@ -396,6 +434,7 @@ uint64_t sp_task_tracker_tick(JNIEnv *env, jvmtiEnv *ti)
 	uint32_t n;
 
 	delete_dead(env);
+	sp_task_runner_poll_collect(env);
 	/* Said before the look: a task that begins behind it asks for another. */
 	atomic_store(&ss.next_ns, UINT64_MAX);
 	n = sp_task_table_open(ss.tasks, ss.open, SP_TASK_TABLE_OPEN);
@@ -416,5 +455,6 @@ void sp_task_tracker_stop(JNIEnv *env)
 		bury(&ss.workers[0]);
 	delete_dead(env);
 	sp_task_context_done(env);
+	sp_task_runner_poll_collect(env);
 	sp_task_runner_poll_done(env);
 }

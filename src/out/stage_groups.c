@@ -126,6 +126,11 @@ static void add_row(struct sp_stage_row *to, const struct sp_stage_row *r)
 	to->own_ns += r->own_ns;
 	to->cpu_ns += r->cpu_ns;
 	to->launch_cpu_ns += r->launch_cpu_ns;
+	to->spark_run_ns += r->spark_run_ns;
+	to->spark_took_ns += r->spark_took_ns;
+	to->spark_own_ns += r->spark_own_ns;
+	to->spark_launch_ns += r->spark_launch_ns;
+	to->spark_tasks += r->spark_tasks;
 	to->core_ns += r->core_ns;
 	to->gc_ns += r->gc_ns;
 	to->fetch_ns += r->fetch_ns;

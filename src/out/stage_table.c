@@ -2,13 +2,11 @@
 #include "out/stage_table.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "out/json.h"
 #include "out/number.h"
 #include "prof/model/tasks.h"
 
@@ -95,6 +93,18 @@ static int count_pasts(struct sp_stage_table *s, const struct sp_profile *p)
 	return n;
 }
 
+/* What Spark's clocks said takes the place of what was sampled. */
+static void count_measured(struct sp_stage_row *r, const struct sp_task_run *t)
+{
+	r->spark_tasks++;
+	r->spark_run_ns += t->spark.run_ns;
+	r->spark_took_ns += t->end_ns - t->start_ns;
+	r->cpu_ns += t->spark.cpu_ns + t->spark.read_cpu_ns;
+	r->launch_cpu_ns += t->spark.read_cpu_ns;
+	r->fetch_ns += t->spark.fetch_wait_ns;
+	r->write_ns += t->spark.shuffle_write_ns;
+}
+
 /* Counts the tasks; @row_by_task is filled with row number + 1. */
 static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uint32_t *row_by_task)
 {
@@ -112,9 +122,12 @@ static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uin
 		if (t->helper)
 			continue;
 		cover(r, length.begun_ns, t->end_ns);
-		if (!t->folded && count_task(r, t->end_ns - t->start_ns, &length, t->name.task_id,
-					  (uint32_t)i + 1, t->gc_ns) < 0)
+		if (!t->folded &&
+			count_task(r, t->end_ns - t->start_ns, &length, t->name.task_id,
+				(uint32_t)i + 1, t->measured ? t->spark.gc_ns : t->gc_ns) < 0)
 			return -ENOMEM;
+		if (s->waiting && t->measured && !t->folded)
+			count_measured(r, t);
 	}
 	return count_pasts(s, p);
 }
@@ -128,22 +141,29 @@ static void count_own(struct sp_stage_table *s, const struct sp_profile *p, stru
 	bool runs = !s->waiting || strcmp(state, "running") == 0;
 	bool launches = sp_time_class_launches(spent, x->stack);
 
-	if (!t->folded && (!t->helper || t->fills))
-		r->own_ns += s->waiting ? x->weight : 0;
+	bool measured = s->waiting && t->measured;
+
+	if (s->waiting && !t->folded && (!t->helper || t->fills)) {
+		r->own_ns += x->weight;
+		r->spark_own_ns += measured ? x->weight : 0;
+	}
 	if (t->helper || t->folded)
 		return;
-	r->cpu_ns += runs ? x->weight : 0;
-	r->launch_cpu_ns += runs && launches ? x->weight : 0;
+	r->cpu_ns += runs && !measured ? x->weight : 0;
+	r->launch_cpu_ns += runs && launches && !measured ? x->weight : 0;
 	if (strcmp(state, "runnable") == 0)
 		r->core_ns += x->weight;
 	r->launch_ns += s->waiting && launches ? x->weight : 0;
+	r->spark_launch_ns += launches && measured ? x->weight : 0;
 }
 
-static void count_clocks(
-	struct sp_stage_row *r, const struct sp_sample *x, struct sp_time_class_of *spent)
+static void count_clocks(const struct sp_profile *p, struct sp_stage_row *r,
+	const struct sp_sample *x, struct sp_time_class_of *spent)
 {
 	enum sp_time_class clock = sp_time_class_clock(spent, x);
 
+	if (p->tasks[x->task - 1].measured)
+		return;
 	r->fetch_ns += clock == SP_TIME_CLASS_SHUFFLE_READ ? x->weight : 0;
 	r->write_ns += clock == SP_TIME_CLASS_SHUFFLE_WRITE ? x->weight : 0;
 }
@@ -179,7 +199,7 @@ static int count_samples(struct sp_stage_table *s, const struct sp_profile *p, u
 		if (!spent)
 			continue;
 		r->spent[sp_time_class_of_row(spent, x)] += x->weight;
-		count_clocks(r, x, spent);
+		count_clocks(p, r, x, spent);
 		count_own(s, p, r, x, spent);
 	}
 	return 0;
@@ -296,19 +316,26 @@ bool sp_stage_table_lags(const struct sp_stage_row *r)
 	       more >= (r->last_ns - r->first_ns) / 20 && left_after(r) <= r->median_ns;
 }
 
-uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r)
+/* Of tasks that took so long, and were seen for @own_ns, @launch_ns of it in launch and result. */
+static uint64_t sampled_run_ns(uint32_t tasks, uint64_t took, uint64_t own, uint64_t launch)
 {
 	/* Ends of short tasks are seen late; what their threads did is more exact, where all of it
 	 * is there. */
-	bool short_ones = r->tasks && r->run_ns / r->tasks < LONG_NS;
-	bool whole = r->own_ns > r->run_ns / 5 * 4;
+	bool short_ones = tasks && took / tasks < LONG_NS;
+	bool whole = own > took / 5 * 4;
 
-	if (!short_ones || !r->own_ns || r->own_ns >= r->run_ns || r->launch_ns > r->own_ns)
-		return r->run_ns > r->launch_ns ? r->run_ns - r->launch_ns : 0;
+	if (!short_ones || !own || own >= took || launch > own)
+		return took > launch ? took - launch : 0;
 	/* else of what was seen of them the same share is launch as of the rest */
-	return whole ? r->own_ns - r->launch_ns
-		     : (uint64_t)((double)r->run_ns * (double)(r->own_ns - r->launch_ns) /
-				  (double)r->own_ns);
+	return whole ? own - launch
+		     : (uint64_t)((double)took * (double)(own - launch) / (double)own);
+}
+
+uint64_t sp_stage_table_run_ns(const struct sp_stage_row *r)
+{
+	return r->spark_run_ns + sampled_run_ns(r->tasks - r->spark_tasks,
+					 r->run_ns - r->spark_took_ns, r->own_ns - r->spark_own_ns,
+					 r->launch_ns - r->spark_launch_ns);
 }
 
 void sp_stage_table_work(const struct sp_stage_table *s, const struct sp_stage_row *r, unsigned max,

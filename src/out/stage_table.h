@@ -19,6 +19,9 @@ struct sp_stage_row {
 	/* As Spark's own clocks have it, which overlap: the JVM collected while they ran, each task
 	 * counts; they waited for blocks, and wrote them */
 	uint64_t gc_ns, fetch_ns, write_ns;
+	/* Of those that Spark measured: its run time; and what the first lines have of them */
+	uint64_t spark_run_ns, spark_took_ns, spark_own_ns, spark_launch_ns;
+	uint32_t spark_tasks;
 	uint64_t launch_cpu_ns;		     /* of cpu_ns: launch and result */
 	uint64_t samples, weight;	     /* of the event, helping threads included */
 	uint64_t areas[SP_AREAS];	     /* weight by area */

@@ -125,9 +125,9 @@ static void json_row(const struct sp_stage_table *s, const struct sp_profile *p,
 			",\"launch_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64
 			",\"launch_cpu_ns\":%" PRIu64 ",\"core_wait_ns\":%" PRIu64
 			",\"jvm_gc_ns\":%" PRIu64 ",\"fetch_wait_ns\":%" PRIu64
-			",\"shuffle_write_ns\":%" PRIu64,
+			",\"shuffle_write_ns\":%" PRIu64 ",\"measured\":%" PRIu32,
 			r->launch_ns, r->cpu_ns, r->launch_cpu_ns, r->core_ns, r->gc_ns,
-			r->fetch_ns, r->write_ns);
+			r->fetch_ns, r->write_ns, r->spark_tasks);
 	if (r->finished)
 		sp_sink_printf(sink, ",\"median_ns\":%" PRIu64 ",\"finished\":%" PRIu32,
 			r->median_ns, r->finished);

@@ -410,6 +410,13 @@ static int settle_host(struct sp_loading *l)
 		sp_dict_string(l->p->dict, host, strlen(host)));
 }
 
+/* What Spark measured is of whole tasks: of a part of their samples it says nothing. */
+static void settle_measured(struct sp_loading *l)
+{
+	for (size_t i = 0; l->chosen && i < l->p->task_count; i++)
+		l->p->tasks[i].measured = false;
+}
+
 static int settle_tasks(struct sp_loading *l)
 {
 	int r;
@@ -417,6 +424,7 @@ static int settle_tasks(struct sp_loading *l)
 	if (!l->spans)
 		return 0;
 	r = sp_task_spans_finish(l->spans, l->p);
+	settle_measured(l);
 	sp_loading_note_foreign(l);
 	settle_target(l);
 	settle_runtime(l);

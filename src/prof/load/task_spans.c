@@ -10,7 +10,7 @@
 #include "prof/model/tasks.h"
 
 #define DICT_CAP (64u << 20)
-enum { SPAN = 1, TASK, STAGE, APPLICATION, SOCKET, SOURCE, PLAN };
+enum { SPAN = 1, TASK, STAGE, APPLICATION, SOCKET, SOURCE, PLAN, MEASURES };
 
 struct reading {
 	struct sp_task_spans *s;
@@ -26,10 +26,11 @@ static int want_span(void *ctx, const char *type)
 		[APPLICATION] = "sparkprof.Application",
 		[SOCKET] = "sparkprof.PythonSocket",
 		[SOURCE] = "sparkprof.ClassSource",
-		[PLAN] = "sparkprof.SqlPlan"};
+		[PLAN] = "sparkprof.SqlPlan",
+		[MEASURES] = "sparkprof.TaskMeasures"};
 	struct reading *r = ctx;
 
-	for (int i = SPAN; i <= PLAN; i++)
+	for (int i = SPAN; i <= MEASURES; i++)
 		if (strcmp(type, types[i]) == 0) {
 			r->ours |= i == TASK;
 			return i;
@@ -195,6 +196,8 @@ static int read_event(void *ctx, const struct sp_jfr_event *e)
 		return read_source(r->s, e);
 	case PLAN:
 		return read_plan(r->s, e);
+	case MEASURES:
+		return sp_spans_measure(r->s, e);
 	default:
 		return sp_spans_application(r->s, e);
 	}
@@ -372,6 +375,7 @@ int sp_task_spans_read(struct sp_task_spans *s, int fd)
 	drop_running(s);
 	extend_running(s, stats.end_ns);
 	n = complete_helpers(s);
+	sp_spans_apply_measures(s);
 	if (n == 0 && s->sockets.count)
 		n = sp_worker_sockets_apply(&s->sockets, s);
 	if (n > 0) {
@@ -400,6 +404,7 @@ void sp_task_spans_done(struct sp_task_spans *s)
 	for (size_t i = 0; i < s->plan_count; i++)
 		free(s->plans[i].pipelines);
 	free(s->plans);
+	free(s->measures);
 	sp_task_spans_sources_done(s);
 	sp_worker_sockets_done(&s->sockets);
 	free(s->list);

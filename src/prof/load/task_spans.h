@@ -36,6 +36,13 @@ struct sp_span_plan {
 	char *pipelines; /* owned: see sp_stage */
 };
 
+/* What Spark measured of an attempt. */
+struct sp_span_measure {
+	int64_t task_id;
+	bool whole; /* its begin and its end were seen */
+	struct sp_task_measured spark;
+};
+
 struct sp_task_spans {
 	struct sp_span *list; /* owned; by tid, then start */
 	size_t count, cap;
@@ -49,6 +56,8 @@ struct sp_task_spans {
 	size_t source_count;
 	struct sp_span_plan *plans; /* owned */
 	size_t plan_count;
+	struct sp_span_measure *measures; /* owned */
+	size_t measure_count, measure_cap;
 	struct sp_worker_sockets sockets;
 	char *app_id, *app_name, *executor, *host, *spark; /* owned; NULL: unknown */
 	char **known;					   /* owned: executors that were named */

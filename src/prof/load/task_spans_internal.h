@@ -12,4 +12,8 @@ int sp_spans_keep(const struct sp_jfr_event *e, const char *name, char **to);
 /* Reads a sparkprof.Application. Returns 0 or -ENOMEM. */
 int sp_spans_application(struct sp_task_spans *s, const struct sp_jfr_event *e);
 
+/* Reads a sparkprof.TaskMeasures; and, when all spans are there, gives tasks theirs. */
+int sp_spans_measure(struct sp_task_spans *s, const struct sp_jfr_event *e);
+void sp_spans_apply_measures(struct sp_task_spans *s);
+
 #endif

@@ -36,7 +36,7 @@ static struct sp_task_run group_of(const struct sp_task_run *t, enum sp_fold to)
 
 	g.name = (struct sp_task_name){-1, t->name.stage, t->name.stage_attempt, -1, -1};
 	g.tid = 0;
-	g.begun = g.ended = g.helper = false;
+	g.begun = g.ended = g.helper = g.measured = false;
 	g.folded = true;
 	if (to == SP_FOLD_EXECUTORS)
 		g.executor = 0;

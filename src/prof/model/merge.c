@@ -232,6 +232,10 @@ static void join_parts(struct sp_task_run *to, const struct sp_task_run *t)
 	to->start_ns = t->start_ns < to->start_ns ? t->start_ns : to->start_ns;
 	to->launch_ns = to->launch_ns ? to->launch_ns : t->launch_ns;
 	to->gc_ns += t->gc_ns;
+	if (t->measured) {
+		to->measured = true;
+		to->spark = t->spark;
+	}
 }
 
 /* Rows of @from name their tasks behind those that are here, or those that replace theirs. */

@@ -120,6 +120,12 @@ struct sp_remark {
 	uint64_t count;	  /* 0 for plain sentences */
 };
 
+/* What Spark itself measured of an attempt, as its driver shows it. */
+struct sp_task_measured {
+	uint64_t read_cpu_ns, cpu_ns; /* CPU time to read the task, and to run it */
+	uint64_t run_ns, gc_ns, fetch_wait_ns, shuffle_write_ns;
+};
+
 /* An attempt of a Spark task on a thread, or another span of a thread's time that has a label; or,
  * where the recordings of several executors were merged, what an executor did outside of tasks: all
  * but the executor is unknown then. */
@@ -134,8 +140,10 @@ struct sp_task_run {
 	uint64_t gc_ns;		/* the JVM collected for so long while it ran; see gc_share.h */
 	bool begun, ended;	/* within the recording; else it lies over its border */
 	bool helper;		/* not the task's own thread, but one that works for it */
-	bool fills;  /* the same: its rows replace those in which the task's own waited for it */
-	bool folded; /* represents all tasks of its stage: see coarsen.h */
+	bool fills;    /* the same: its rows replace those in which the task's own waited for it */
+	bool measured; /* by Spark; all of it lies within the recording, and a helper has nothing */
+	struct sp_task_measured spark;
+	bool folded;	      /* represents all tasks of its stage: see coarsen.h */
 	uint32_t stage_label; /* string: of a comparison (match_runs.h); 0: its numbers */
 };
 
