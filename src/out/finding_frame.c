@@ -225,13 +225,19 @@ static bool counts(struct sp_facts *f, const struct sp_finding_rule *rule,
 	}
 }
 
-/* Whether a task's stage is one of those that the finding is about. */
+/* Whether a stage is one of those that the finding is about. */
+static bool is_said_of(
+	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_stage_row *r)
+{
+	return (double)f->kept[r - f->stages.rows] >= rule->share * (double)r->weight;
+}
+
 static bool is_said(
 	const struct sp_facts *f, const struct sp_finding_rule *rule, const struct sp_task_run *t)
 {
 	const struct sp_stage_row *r = sp_finding_stage_of(f, t);
 
-	return r && (double)f->kept[r - f->stages.rows] >= rule->share * (double)r->weight;
+	return r && is_said_of(f, rule, r);
 }
 
 static int pick_all(
@@ -361,12 +367,11 @@ static const struct sp_frame_ref *pick_java_leaf(struct sp_facts *f, const struc
 	return NULL;
 }
 
-/* Sums into f->amounts, by row of stages. *ret_core: of that without a core. */
-static int sum_rows(struct sp_facts *f, const struct sp_finding_rule *rule, uint64_t *ret_core)
+/* Sums into f->amounts, and what of it had no core into @core, by row of stages. */
+static int sum_rows(struct sp_facts *f, const struct sp_finding_rule *rule, uint64_t *core)
 {
 	SP_AUTO_TIME_CLASS struct sp_time_class_of *spent = NULL;
 
-	*ret_core = 0;
 	if (sp_time_class_new(&spent, f->p) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->p->row_count; i++) {
@@ -382,25 +387,28 @@ static int sum_rows(struct sp_facts *f, const struct sp_finding_rule *rule, uint
 			continue;
 		f->amounts[r - f->stages.rows] += row->weight;
 		if (sp_time_class_of_row(spent, row) == SP_TIME_CLASS_CORE)
-			*ret_core += row->weight;
+			core[r - f->stages.rows] += row->weight;
 	}
 	return 0;
 }
 
 static struct sp_finding *find(struct sp_facts *f, const struct sp_finding_rule *rule)
 {
+	SP_AUTO_FREE uint64_t *core = calloc(f->stages.count + 1, sizeof(*core));
 	struct sp_finding *x = NULL;
-	uint64_t core = 0;
+	uint64_t without = 0;
 
 	free(f->kept);
 	f->kept = f->amounts = calloc(f->stages.count + 1, sizeof(*f->kept));
-	f->error = !f->kept ? -ENOMEM : sum_rows(f, rule, &core);
+	f->error = !f->kept || !core ? -ENOMEM : sum_rows(f, rule, core);
 	if (f->error == 0)
 		x = sp_finding_sum(f, rule, sp_finding_of_amounts);
 	f->amounts = NULL;
-	if (x && core * 10 >= x->time_ns)
+	for (size_t i = 0; x && i < f->stages.count; i++)
+		without += is_said_of(f, rule, &f->stages.rows[i]) ? core[i] : 0;
+	if (x && without * 10 >= x->time_ns)
 		sp_buf_addf(&x->says, "; for %.0f %% of it they had no core",
-			sp_percent(core < x->time_ns ? core : x->time_ns, x->time_ns));
+			sp_percent(without, x->time_ns));
 	return x;
 }
 

@@ -149,6 +149,29 @@ Test(finding_methods, a_slow_udf_has_its_function_and_line)
 	}
 }
 
+/* Stage 3 has a fifth of its time in workers without a core: it is not what is said. */
+Test(finding_methods, the_share_without_a_core_is_of_what_is_said)
+{
+	for (int also = 0; also < 2; also++) {
+		struct sp_profile *p = healthy();
+		struct sp_frame_ref f[] = {python(p, "job.py", "clean", 17),
+			python(p, "pyspark/worker.py", "process", 9)};
+		uint32_t stack = sp_dict_stack(p->dict, f, 2, 0);
+		uint32_t task = add_task(p, 50, 4, 20 * S);
+		char says[512];
+
+		for (uint32_t t = 1; t <= 12; t++)
+			add_time(p, t, stack, "runnable", S / 2);
+		add_time(p, task, stack, "running", 10 * S);
+		if (also)
+			add_time(p, task, stack, "runnable", 10 * S);
+		cr_assert(finds(p, "python", says, sizeof(says)));
+		cr_expect_eq(!!strstr(says, "; for 50 % of it they had no core"), also, "%s", says);
+		cr_expect_eq(!strstr(says, "no core"), !also, "%s", says);
+		sp_profile_free(p);
+	}
+}
+
 /* A worker that was just started: no function of the user's is to blame. */
 Test(finding_methods, imports_are_no_function_of_yours)
 {
