@@ -3,17 +3,17 @@
 _sparkprof_options() { # of an action
     case $1 in
     collect)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop --cstack --kernel --capture --python --native --blocking --memory --memlimit --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop -F --features --cstack --kernel --capture --python --native --blocking --memory --memlimit --trace
             -d --duration --attach-timeout --by --stage --task --sql --tasks-only --all-threads --python-both --event-log
             -f --file -o --output -t --threads -s --simple -a --ann --lines --source -l --lib --total
             -g --sig -n --norm --dot --samples --title --minwidth --reverse --inverted -I --include
             -X --exclude --chunksize --chunktime --no-redact --force --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --follow --strict --dry-run -L --log -q --quiet -h --help -v --version" ;;
     start)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop --cstack --kernel --capture --python --memory --memlimit --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop -F --features --cstack --kernel --capture --python --memory --memlimit --trace
             --timeout --loop --attach-timeout -f --file -o --output --chunksize --chunktime --no-redact --force --via --hosts --rm --master --user --ssh-option --sudo --namespace --context --container --executors --slowest --fraction --driver --parallel --strict --dry-run -L --log -q
             --quiet -h --help -v --version" ;;
     resume)
-        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop --cstack --kernel --capture --python --memory --memlimit --trace
+        echo "-e --event -i --interval --wall --alloc --live --lock --nativelock --nativemem --nofree --all -j --jstackdepth --filter --thread --driver-ui --all-user --target-cpu --ttsp --proc --begin --end --nostop -F --features --cstack --kernel --capture --python --memory --memlimit --trace
             --timeout --attach-timeout -f --file -o --output --chunksize --chunktime --no-redact --force -L --log -q
             --quiet -h --help -v --version" ;;
     stop | dump)
@@ -101,6 +101,8 @@ _sparkprof_value() { # the value of option $1; fails where that takes none
     -e | --event)
         [[ $cur == *,* ]] && done=${cur%,*},
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "$_sparkprof_events" -- "${cur##*,}") ;;
+    -F | --features)
+        mapfile -t COMPREPLY < <(compgen -W "vtable comptask vtable,comptask" -- "$cur") ;;
     --cstack)
         mapfile -t COMPREPLY < <(compgen -W "no fp dwarf lbr vm vmx" -- "$cur") ;;
     --kernel)

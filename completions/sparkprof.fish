@@ -87,6 +87,7 @@ complete -c sparkprof -n '__sparkprof_action collect start resume' -l proc -x -d
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l begin -x -d 'only from a call of this native function on'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l end -x -d 'with --begin, until a call of this one'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l nostop -d 'with --begin, sample outside of it too'
+complete -c sparkprof -n '__sparkprof_action collect start resume' -s F -l features -x -a 'vtable comptask vtable,comptask' -d 'frames that say more'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l cstack -x -a 'no fp dwarf lbr vm vmx' -d 'native frames to keep'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l kernel -x -a 'on off' -d 'frames of the kernel'
 complete -c sparkprof -n '__sparkprof_action collect start resume' -l capture -x -a 'ring signal' -d 'how samples are taken'

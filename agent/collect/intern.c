@@ -267,6 +267,16 @@ static bool ref_java(struct sp_intern *in, const struct sp_frame *f, struct sp_f
 	return true;
 }
 
+/* A frame that is a class and nothing else. */
+static uint32_t class_method(struct sp_intern *in, const char *name)
+{
+	struct sp_method m = {.class_id = string(in, name),
+		.name_id = string(in, ""),
+		.sig_id = string(in, "()L;")};
+
+	return m.class_id && m.name_id && m.sig_id ? sp_dict_method(in->dict, &m) : 0;
+}
+
 static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_frame_ref *ret)
 {
 	char name[128];
@@ -284,6 +294,9 @@ static bool ref_frame(struct sp_intern *in, const struct sp_frame *f, struct sp_
 		sp_unwind_stub_name(in->unwinder, f, name, sizeof(name));
 		ret->method = native_method(in, "", name, "", false);
 		ret->type = SP_FRAME_NATIVE;
+		return true;
+	case SP_FRAME_KIND_CLASS:
+		ret->method = class_method(in, (const char *)(uintptr_t)f->method);
 		return true;
 	default:
 		if (!(f->flags & (SP_FRAMEFLAG_GAP | SP_FRAMEFLAG_NO_JAVA)))

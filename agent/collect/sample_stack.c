@@ -2,6 +2,7 @@
 #include "sample_stack.h"
 
 #include "base/clock.h"
+#include "feature_frames.h"
 #include "frame_filter.h"
 #include "threads/threads_proc.h"
 #include "unwind/code_cache.h"
@@ -26,6 +27,7 @@ struct sp_sample_stack {
 	struct sp_frame *frames;
 	uint32_t depth, depth_left; /* frames of a stack, and of one that has more */
 	enum sp_cstack cstack;
+	struct sp_feature_frames *features;			    /* NULL: none */
 	bool kernel;						    /* its frames are wanted */
 	const volatile uint64_t *classes_loaded, *classes_unloaded; /* NULL: not counted here */
 	uint64_t loaded, checked_ns;
@@ -132,6 +134,9 @@ int sp_sample_stack_new(struct sp_sample_stack **ret, struct sp_capture *c, stru
 	r = open_unwinder(s, c, memory, err);
 	if (r == 0) {
 		s->frames = calloc(s->depth, sizeof(*s->frames));
+		r = sp_feature_frames_new(&s->features, c->args, s->hotspot);
+	}
+	if (r == 0) {
 		r = s->frames ? sp_intern_new(&s->intern, dict, s->modules, s->unwinder, s->names,
 					s->depth)
 			      : -ENOMEM;
@@ -150,6 +155,7 @@ void sp_sample_stack_free(struct sp_sample_stack *s)
 {
 	if (!s)
 		return;
+	sp_feature_frames_free(s->features);
 	sp_intern_free(s->intern);
 	sp_method_names_free(s->names);
 	sp_unwinder_free(s->unwinder);
@@ -192,6 +198,7 @@ void sp_sample_stack_refresh(struct sp_sample_stack *s)
 {
 	sp_mem_live_refresh(s->live);
 	sp_modules_refresh(s->modules, false);
+	sp_feature_frames_batch(s->features);
 	sp_unwinder_batch(s->unwinder);
 	if (s->names)
 		sp_method_names_batch(s->names, methods_may_be_gone(s));
@@ -241,12 +248,30 @@ static void shorten(const struct sp_sample_stack *s, bool too_deep, struct sp_un
 	u->kept = NULL;
 }
 
+/* Not of hooks, whose own frames are on top. Numbers are kept of frames that there are only. */
+static void add_features(
+	struct sp_sample_stack *s, const struct sp_raw_sample *sample, struct sp_unwind_result *u)
+{
+	uint32_t count = u->count;
+
+	if (sample->trim)
+		return;
+	if (s->cstack == SP_CSTACK_ALL)
+		sp_feature_frames_compiled(
+			s->features, sample, s->frames, &u->count, s->depth, u->marked);
+	sp_feature_frames_receiver(s->features, sample, s->frames, &u->count, s->depth);
+	if (u->count != count)
+		u->kept = NULL;
+}
+
 uint32_t sp_sample_stack_take(
 	struct sp_sample_stack *s, const struct sp_raw_sample *sample, struct sp_stack_facts *ret)
 {
 	struct sp_unwind_result u;
 	uint32_t unknown = 0, top, stack;
 
+	if (s->features)
+		sp_unwinder_mark(s->unwinder, sp_feature_frames_mark(s->features, sample));
 	sp_unwind(s->unwinder, &sample->snap, s->frames, s->depth, &u);
 	ret->continuation = u.continuation;
 	ret->too_deep = u.status == SP_UNWIND_DEPTH_CAP;
@@ -254,6 +279,8 @@ uint32_t sp_sample_stack_take(
 	top = sample->trim ? trimmed(s, sample->trim, u.count) : 0;
 	u.count -= top;
 	u.refs += u.refs ? top : 0;
+	if (s->features)
+		add_features(s, sample, &u);
 	if (s->cstack != SP_CSTACK_ALL) {
 		u.count = sp_frame_filter(s->cstack, s->frames + top, u.count);
 		u.kept = NULL; /* numbers are kept of all frames only */

@@ -58,6 +58,8 @@ static const struct {
 	{"alluser", SP_RECORD_ALLUSER},
 	{"ttsp", SP_RECORD_TTSP},
 	{"nostop", SP_RECORD_NOSTOP},
+	{"vtable", SP_RECORD_VTABLE},
+	{"comptask", SP_RECORD_COMPTASK},
 	{"append", SP_RECORD_APPEND},
 	{"stream", SP_RECORD_STREAM},
 };

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Words of async-profiler, also of its older versions, that ask for nothing a recording lacks. */
-static const char *const quiet_words[] = {"clock", "features", "framebuf", "height", "jfropts",
-	"log", "loglevel", "mcache", "nobatch", "quiet", "safemode", "signal", "tlab", "fdtransfer",
+static const char *const quiet_words[] = {"clock", "framebuf", "height", "jfropts", "log",
+	"loglevel", "mcache", "nobatch", "quiet", "safemode", "signal", "tlab", "fdtransfer",
 	"record-cpu", "width"};
 
 /* Those that ask for more than is done here: the recording says so. */
@@ -35,6 +35,11 @@ static int set_foreign(struct sp_args *a, const char *word, const char *value, s
 	}
 	if (strcmp(word, "all") == 0) {
 		sp_args_set_all(a);
+		return 0;
+	}
+	if (strcmp(word, "features") == 0) {
+		a->vtable |= value && strstr(value, "vtable");
+		a->comptask |= value && strstr(value, "comptask");
 		return 0;
 	}
 	if (among(quiet_words, SP_COUNT(quiet_words), word) || sp_arg_report_take(a, word, value))

@@ -166,6 +166,8 @@ struct sp_call {
 	const char *filter;	       /* --filter: thread ids "1-5,9"; NULL: all */
 	const char *thread;	       /* --thread: glob over thread names; NULL: all */
 	bool all_user;		       /* --all-user */
+	const char *features;	       /* --features; NULL: none */
+	bool vtable, comptask;	       /* … of them */
 	bool ttsp;		       /* --ttsp */
 	bool nostop;		       /* --nostop */
 	uint64_t proc_ns;	       /* --proc; 0: not */

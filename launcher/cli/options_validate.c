@@ -190,6 +190,32 @@ static int finish_cpu(struct sp_parser *p)
 	return 0;
 }
 
+/* The words of --features, parted by commas or plus signs. */
+static int finish_features(struct sp_parser *p)
+{
+	static const char *const always[] = {"mixed", "agct", "jnienv", "stats"};
+	struct sp_call *call = p->call;
+	size_t len;
+
+	for (const char *at = call->features; at && *at; at += len + (at[len] != 0)) {
+		bool known = false;
+
+		len = strcspn(at, ",+");
+		for (size_t i = 0; i < SP_COUNT(always); i++)
+			known |= len == strlen(always[i]) && memcmp(at, always[i], len) == 0;
+		if (len == 6 && memcmp(at, "vtable", 6) == 0)
+			call->vtable = known = true;
+		else if (len == 8 && memcmp(at, "comptask", 8) == 0)
+			call->comptask = known = true;
+		if (!known)
+			return sp_err_set(p->err, -EINVAL,
+				"--features: '%s' is not supported; there are vtable and comptask; "
+				"always on are mixed, agct, jnienv, stats",
+				call->features);
+	}
+	return 0;
+}
+
 static int finish_events(struct sp_parser *p)
 {
 	const struct sp_option *o = sp_option_find("event", strlen("event"));
@@ -226,6 +252,7 @@ static int finish_events(struct sp_parser *p)
 	}
 	r = finish_intervals(p);
 	r = r < 0 ? r : finish_gate(p);
+	r = r < 0 ? r : finish_features(p);
 	return r < 0 ? r : finish_cpu(p);
 }
 

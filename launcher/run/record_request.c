@@ -103,6 +103,8 @@ int sp_record_request_init(struct sp_record_request *r, const struct sp_call *ca
 		(call->nofree ? SP_RECORD_NOFREE : 0u) |
 		(call->no_redact ? SP_RECORD_NOREDACT : 0u) |
 		(call->all_user ? SP_RECORD_ALLUSER : 0u) | (call->ttsp ? SP_RECORD_TTSP : 0u) |
+		(call->vtable ? SP_RECORD_VTABLE : 0u) |
+		(call->comptask ? SP_RECORD_COMPTASK : 0u) |
 		(call->nostop ? SP_RECORD_NOSTOP : 0u) | (stream ? SP_RECORD_STREAM : 0u) |
 		(call->action == SP_ACTION_RESUME ? SP_RECORD_APPEND : 0u);
 	add_events(o, call);
@@ -208,6 +210,8 @@ void sp_record_request_words(const struct sp_record_options *o, struct sp_buf *r
 	sp_buf_adds(ret, flags & SP_RECORD_ALLUSER ? ",alluser" : "");
 	sp_buf_adds(ret, flags & SP_RECORD_TTSP ? ",ttsp" : "");
 	sp_buf_adds(ret, flags & SP_RECORD_NOSTOP ? ",nostop" : "");
+	sp_buf_adds(ret, flags & SP_RECORD_VTABLE ? ",vtable" : "");
+	sp_buf_adds(ret, flags & SP_RECORD_COMPTASK ? ",comptask" : "");
 	for (size_t i = 0; i < SP_COUNT(texts); i++)
 		if (o->text[texts[i].at] && o->text[texts[i].at][0] &&
 			strcmp(o->text[texts[i].at], "launcher") != 0)

@@ -60,6 +60,7 @@ struct sp_fields {
 	uint32_t os_thread_id, os_pthread_id;
 	uint32_t list_length, list_threads, thread_next;
 	uint32_t queue_buffer, queue_end, codelet_size, codelet_description;
+	uint32_t compiler_env, env_task, task_method;
 	/* sizes of types */
 	uint32_t sizeof_heap_block, sizeof_const_method, sizeof_pool, sizeof_codelet;
 };

@@ -121,7 +121,8 @@ static void index_new(struct sp_stubs *s)
 	}
 }
 
-const char *sp_stubs_find(struct sp_stubs *s, uint64_t pc, uint64_t low, uint64_t high)
+const char *sp_stubs_find(
+	struct sp_stubs *s, uint64_t pc, uint64_t low, uint64_t high, uint64_t *ret_begin)
 {
 	const struct stub *t;
 	uint32_t n;
@@ -136,5 +137,7 @@ const char *sp_stubs_find(struct sp_stubs *s, uint64_t pc, uint64_t low, uint64_
 	/* A whole blob has a name of its own; the event's has its kind in front, or not. */
 	if (t->begin == low && t->begin + t->size == high)
 		return NULL;
+	if (ret_begin)
+		*ret_begin = t->begin;
 	return t->name;
 }

@@ -19,8 +19,10 @@ void sp_stubs_free(struct sp_stubs *s);
 void sp_stubs_add(struct sp_stubs *s, const char *name, uint64_t begin, uint64_t end);
 
 /* Name of the routine at @pc that is a part of [low, high), the blob's code; NULL where none is
- * known. Borrowed until sp_stubs_free. Context: the collector only. */
-const char *sp_stubs_find(struct sp_stubs *s, uint64_t pc, uint64_t low, uint64_t high);
+ * known. @ret_begin: where it begins, or NULL. Borrowed until sp_stubs_free. Context: the collector
+ * only. */
+const char *sp_stubs_find(
+	struct sp_stubs *s, uint64_t pc, uint64_t low, uint64_t high, uint64_t *ret_begin);
 
 /* Routines that found no room. Any thread. */
 uint32_t sp_stubs_refused(const struct sp_stubs *s);

@@ -83,6 +83,11 @@ void sp_unwinder_batch(struct sp_unwinder *u)
 	u->batch++;
 }
 
+void sp_unwinder_mark(struct sp_unwinder *u, uint64_t address)
+{
+	u->mark = address;
+}
+
 static uint32_t hash(uint64_t pc)
 {
 	return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 32);
@@ -234,6 +239,7 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	struct sp_frame *f = sp_walk_emit(
 		w, mod ? SP_FRAME_KIND_NATIVE : SP_FRAME_KIND_UNKNOWN, SP_FRAME_NATIVE);
 	const struct sp_cfi_row *row;
+	uint64_t sp;
 	int r;
 
 	if (!f)
@@ -250,6 +256,7 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	if (r < 0)
 		return why_cfi(r);
 	sp_hook_path_note(w, row);
+	sp = w->regs.r[SP_ARCH_SP];
 	r = sp_cfi_step(w->u->mem, row, sp_walk_load, w, &w->regs);
 	if (r == -ENXIO && sp_blocked_step(w, row, func)) {
 		sp_hook_path_lose(w);
@@ -258,6 +265,8 @@ static enum sp_unwind_reason native_step(struct sp_walk *w)
 	}
 	if (r < 0)
 		return why_cfi(r);
+	if (w->u->mark >= sp && w->u->mark < w->regs.r[SP_ARCH_SP])
+		w->res->marked = w->res->count - 1;
 	w->done = r == 1 || w->regs.r[SP_ARCH_PC] == 0;
 	w->exact = row->signal;
 	w->callee_blob = 0;
@@ -361,6 +370,7 @@ static void attempt(struct sp_unwinder *u, const struct sp_snapshot *snap, struc
 	uint64_t sp = snap->regs[SP_ARCH_SP];
 
 	memset(ret, 0, sizeof(*ret));
+	ret->marked = UINT32_MAX;
 	w.res = ret;
 	memcpy(w.regs.r, snap->regs, sizeof(w.regs.r));
 	w.regs.known = snap->known & SP_REG_ALL;
@@ -447,7 +457,7 @@ const char *sp_unwind_stub_name(
 	if (!size)
 		return "";
 	if (f->kind == SP_FRAME_KIND_STUB && u->hotspot && u->hotspot->stubs)
-		name = sp_stubs_find(u->hotspot->stubs, f->pc, f->code, f->const_method);
+		name = sp_stubs_find(u->hotspot->stubs, f->pc, f->code, f->const_method, NULL);
 	if (name) {
 		strncpy(buf, name, size - 1);
 		buf[size - 1] = 0;

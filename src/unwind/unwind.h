@@ -18,6 +18,7 @@ enum sp_frame_kind {
 	SP_FRAME_KIND_NATIVE, /* @module, @offset */
 	SP_FRAME_KIND_STUB, /* generated code that is no Java method: @blob, see sp_unwind_stub_name
 			     */
+	SP_FRAME_KIND_CLASS, /* no frame: a class, @method is its name (char *, of this process) */
 	SP_FRAME_KIND_UNKNOWN, /* where unwinding broke, or code that changed since the sample */
 };
 
@@ -89,10 +90,12 @@ struct sp_unwind_result {
 	uint32_t java_count;	   /* of them Java, inlined ones included */
 	uint64_t stop_pc, stop_sp; /* where it ended */
 	uint32_t unknown;	   /* frames of kind unknown in between */
-	uint32_t gaps;		   /* frames that are gaps, not counted as unknown */
-	uint32_t anchors;	   /* times the JavaFrameAnchor was needed */
-	uint64_t continuation;	   /* of the virtual thread on the stack: its object; 0: none */
-	struct sp_kept_refs was;   /* of the last @same of @refs */
+	uint32_t marked;	 /* index of the native frame that sp_unwinder_mark() asked for, or
+				  * UINT32_MAX */
+	uint32_t gaps;		 /* frames that are gaps, not counted as unknown */
+	uint32_t anchors;	 /* times the JavaFrameAnchor was needed */
+	uint64_t continuation;	 /* of the virtual thread on the stack: its object; 0: none */
+	struct sp_kept_refs was; /* of the last @same of @refs */
 	struct sp_kept_refs *kept; /* to be set once all of them are right; NULL: none are kept */
 	struct sp_frame_ref *refs; /* one for each frame; borrowed to the next call */
 	uint32_t same;
@@ -112,6 +115,9 @@ size_t sp_unwinder_bytes(const struct sp_unwinder *u);
  * found unchanged once need not be looked at again. Without any call each snapshot is looked at
  * alone. */
 void sp_unwinder_batch(struct sp_unwinder *u);
+
+/* The next snapshots are asked which native frame holds the stack address @address; 0: none. */
+void sp_unwinder_mark(struct sp_unwinder *u, uint64_t address);
 
 /* Unwinds one snapshot into @frames, leaf first. Always sets *ret and never fails as a call: what
  * it could not do is in the status. Frames found before a break are kept. */

@@ -47,6 +47,7 @@ struct sp_unwinder {
 	struct sp_hook_path *ways, *draft;
 	uint32_t row_mask, blob_mask, scope_mask, way_mask;
 	uint64_t batch;
+	uint64_t mark;	      /* see sp_unwinder_mark() */
 	uint32_t unloads;     /* of code, at the last snapshot */
 	uint64_t unloaded_ns; /* none of them was later */
 	bool batched;	      /* by the caller; else each snapshot is one */

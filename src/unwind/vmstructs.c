@@ -117,10 +117,15 @@ static const struct want wants[] = {
 	MAYBE_S("CompressedOops", "_base", narrow_oop_base), /* from 25 */
 	MAYBE_S("CompressedOops", "_narrow_oop._shift", narrow_oop_shift),
 	MAYBE_S("CompressedOops", "_shift", narrow_oop_shift),
+	MAYBE_S("Universe", "_narrow_klass._base", narrow_klass_base), /* to 16 */
+	MAYBE_S("Universe", "_narrow_klass._shift", narrow_klass_shift),
 	MAYBE_S("CompressedKlassPointers", "_narrow_klass._base", narrow_klass_base),
 	MAYBE_S("CompressedKlassPointers", "_base", narrow_klass_base),
 	MAYBE_S("CompressedKlassPointers", "_narrow_klass._shift", narrow_klass_shift),
 	MAYBE_S("CompressedKlassPointers", "_shift", narrow_klass_shift),
+	MAYBE("CompilerThread", "_env", compiler_env),
+	MAYBE("ciEnv", "_task", env_task),
+	MAYBE("CompileTask", "_method", task_method),
 	FIELD("JavaFrameAnchor", "_last_Java_sp", anchor_sp),
 	FIELD("JavaFrameAnchor", "_last_Java_pc", anchor_pc),
 	FIELD("JavaFrameAnchor", "_last_Java_fp", anchor_fp),

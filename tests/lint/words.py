@@ -71,7 +71,7 @@ def wrong(kind, word, state, how):
         return "is not so in launcher/cli/events.def"
     if kind == "output" and word not in FORMATS:
         return "is no format in launcher/cli/options.def"
-    if kind == "feature" and (word in table.always()["features"][2] if "features" in table.always() else taken) != (state == "always"):
+    if kind == "feature" and taken != (word in table.options()["features"].value.split(",")):
         return "is not so in launcher/cli/options.def"
     return ""
 

@@ -18,7 +18,7 @@ static struct sp_stubs *open_stubs(size_t cap)
 
 static const char *find(struct sp_stubs *s, uint64_t pc)
 {
-	const char *name = sp_stubs_find(s, pc, LOW, HIGH);
+	const char *name = sp_stubs_find(s, pc, LOW, HIGH, NULL);
 
 	return name ? name : "";
 }
@@ -49,10 +49,10 @@ Test(stubs, routine_must_lie_in_the_blob)
 	struct sp_stubs *s = open_stubs(1 << 16);
 
 	sp_stubs_add(s, "freed", 0x2000, 0x2100); /* another blob's code is there now */
-	cr_expect_null(sp_stubs_find(s, 0x2050, 0x2040, 0x3000));
-	cr_expect_null(sp_stubs_find(s, 0x2050, 0x1000, 0x20f0));
-	cr_expect_not_null(sp_stubs_find(s, 0x2050, 0x2000, 0x2200));
-	cr_expect_null(sp_stubs_find(s, 0x2050, 0x2000, 0x2100)); /* the blob has a name */
+	cr_expect_null(sp_stubs_find(s, 0x2050, 0x2040, 0x3000, NULL));
+	cr_expect_null(sp_stubs_find(s, 0x2050, 0x1000, 0x20f0, NULL));
+	cr_expect_not_null(sp_stubs_find(s, 0x2050, 0x2000, 0x2200, NULL));
+	cr_expect_null(sp_stubs_find(s, 0x2050, 0x2000, 0x2100, NULL)); /* the blob has a name */
 	sp_stubs_free(s);
 }
 

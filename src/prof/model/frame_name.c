@@ -43,16 +43,17 @@ static void add_class(const char *s, size_t n, const struct sp_style *style, str
 static void add_java(const struct sp_dict *d, const struct sp_method *m,
 	const struct sp_style *style, struct sp_buf *out)
 {
-	size_t n;
+	size_t n, len;
 	const char *s = sp_dict_get_string(d, m->class_id, &n);
 
 	if (n > 0 && style->readable)
 		sp_short_name_class(s, n, out);
 	else if (n > 0)
 		add_class(s, n, style, out);
-	if (n > 0 && m->name_id)
+	s = sp_dict_get_string(d, m->name_id, &len);
+	if (n > 0 && len > 0) /* else it is a class and nothing else */
 		sp_buf_addc(out, '.');
-	s = sp_dict_get_string(d, m->name_id, &n);
+	n = len;
 	if (style->readable)
 		sp_short_name_method(s, n, out);
 	else
