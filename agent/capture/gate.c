@@ -190,14 +190,25 @@ static void say_safepoints(struct sp_capture *c)
 	c->say(c->say_ctx, text);
 }
 
+bool sp_gate_still_open(const struct sp_capture *c, uint32_t *ret_tid, uint64_t *ret_since_ns)
+{
+	struct sp_sig_window *w = &sp_sig.window;
+	uint32_t open = SP_SIG_OPEN;
+
+	if (!c->args->begin[0] || !atomic_compare_exchange_strong(&w->open, &open, SP_SIG_SHUT))
+		return false;
+	*ret_tid = atomic_load(&w->tid);
+	*ret_since_ns = atomic_load(&w->since_ns);
+	atomic_fetch_add(&w->ns, sp_clock_mono_ns() - *ret_since_ns);
+	return true;
+}
+
 static void say_windows(struct sp_capture *c)
 {
 	struct sp_sig_window *w = &sp_sig.window;
 	uint64_t ns = atomic_load(&w->ns);
 	char text[400], time[32];
 
-	if (atomic_load(&w->open) == SP_SIG_OPEN)
-		ns += sp_clock_mono_ns() - atomic_load(&w->since_ns);
 	if (!atomic_load(&w->count))
 		snprintf(text, sizeof(text), "--begin: %s was not called%s", c->args->begin,
 			c->args->nostop ? "" : ", so that nothing was sampled");

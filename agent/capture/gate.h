@@ -15,6 +15,10 @@ void sp_gate_unset(void);
 void sp_gate_added(struct sp_tinfo *t);
 void sp_gate_gone(struct sp_tinfo *t);
 
+/* After the engine has stopped: the thread and the begin of the time that nothing has ended, or
+ * false. Once. */
+bool sp_gate_still_open(const struct sp_capture *c, uint32_t *ret_tid, uint64_t *ret_since_ns);
+
 /* Says how often it was open since it was set, and for how long, where that is counted. */
 void sp_gate_say(struct sp_capture *c);
 

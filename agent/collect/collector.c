@@ -11,6 +11,7 @@
 #include "hooks/nativemem.h"
 #include "host/own_thread.h"
 #include "host/sched_slice.h"
+#include "jfr/event_fields.h"
 #include "options/memory_shares.h"
 #include "output/segments.h"
 #include "sig/hook_capture.h"
@@ -228,6 +229,20 @@ static void drain_when_due(struct sp_collector *c, bool woken)
 	drain(c);
 }
 
+/* What --end did not end, the recording does. */
+static void end_window(struct sp_collector *c)
+{
+	uint64_t since;
+	uint32_t tid;
+
+	if (sp_gate_still_open(c->capture, &tid, &since))
+		sp_event_writer_event(c->record,
+			SP_JFR_EVENT(WINDOW, .startTime.u = since,
+				.duration.u = sp_clock_mono_ns() - since,
+				.eventThread.u = sp_collector_thread_at(
+					c, sp_threads_find(c->capture->threads, tid), tid, since)));
+}
+
 /* The last act: engines off, what they took written, the recording complete. */
 static void finish(struct sp_collector *c)
 {
@@ -237,6 +252,7 @@ static void finish(struct sp_collector *c)
 
 	sp_hooks_silence(c->capture);
 	c->engine->stop(c->capture);
+	end_window(c);
 	sp_gate_say(c->capture);
 	sp_task_table_close(c->input->tasks, sp_clock_mono_ns());
 	sp_thread_filter_check_say(&c->thread_filter, c->capture);

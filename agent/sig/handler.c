@@ -131,13 +131,14 @@ static bool is_ours(const siginfo_t *info, uint32_t mode, struct sp_sig_thread *
 
 /* Opened or shut before the clock is read, which may be the function: its signal then finds nothing
  * to do. It is open once its begin is there for who shuts it. */
-static void open_window(struct sp_sig_window *w)
+static void open_window(struct sp_sig_window *w, uint32_t tid)
 {
 	uint32_t was = SP_SIG_SHUT;
 
 	if (!atomic_compare_exchange_strong(&w->open, &was, SP_SIG_OPENING))
 		return;
 	atomic_fetch_add(&w->count, 1);
+	atomic_store(&w->tid, tid);
 	atomic_store(&w->since_ns, sp_clock_mono_ns());
 	atomic_store(&w->open, SP_SIG_OPEN);
 }
@@ -167,7 +168,7 @@ static bool comes_to_mark(const siginfo_t *info, uint64_t pc, uint32_t tid)
 	int saved = errno;
 
 	if (begins || pc == w->begin)
-		open_window(w);
+		open_window(w, tid);
 	else if (ends || pc == w->end)
 		shut_window(w);
 	errno = saved;

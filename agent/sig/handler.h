@@ -82,9 +82,9 @@ enum { SP_SIG_SHUT, SP_SIG_OPEN, SP_SIG_OPENING };
 
 /* --begin and --end: what is open between calls of two functions. */
 struct sp_sig_window {
-	uint64_t begin, end; /* where they begin; 0: none */
-	_Atomic uint32_t open, count;
-	_Atomic uint64_t since_ns, ns; /* since when it is open, and for how long it was */
+	uint64_t begin, end;		   /* where they begin; 0: none */
+	_Atomic uint32_t open, count, tid; /* tid: who opened it last */
+	_Atomic uint64_t since_ns, ns;	   /* since when it is open, and for how long it was */
 };
 
 /* All the handler's state. Static, so that a late signal always finds it; what it points to is

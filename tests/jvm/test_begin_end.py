@@ -35,6 +35,7 @@ def test_between_two_functions(sparkprof, target, tmp_path, jdk):
     assert f"--begin: sampled from 3 calls of {BEGIN} on" in said, said
     (inside, outside, beside), said = recorded(sparkprof, t, tmp_path / "y.jfr", "--begin", BEGIN)
     assert inside >= 10 and outside >= 10 and beside > 0 and f"sampled from 1 call of {BEGIN} on" in said, (inside, outside, beside, said)
+    assert len(Recording(tmp_path / "y.jfr").others["profiler.Window"]) == 1, "what nothing ended ends with the recording"
 
 
 def test_outside_too(sparkprof, target, tmp_path):
