@@ -62,6 +62,8 @@ static int open_all(struct sp_collector *c, struct sp_err *err)
 	if (c->input->segments || !c->capture->launcher)
 		r = sp_intern_ask_files(
 			c->intern, sees_kernel(a) ? a->memory / SP_SHARE_KERNEL_NAMES : 0);
+	else if (a->left && sees_kernel(a))
+		r = sp_intern_ask_kernel(c->intern, a->memory / SP_SHARE_KERNEL_NAMES);
 	if (r < 0)
 		return sp_err_set(err, r, "out of memory for names from files");
 	r = sp_metrics_new(&c->metrics);

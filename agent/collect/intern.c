@@ -104,6 +104,15 @@ int sp_intern_ask_files(struct sp_intern *in, size_t kernel_memory)
 	return r < 0 || !kernel_memory ? r : sp_kernel_names_new(&in->kernel, NULL, kernel_memory);
 }
 
+int sp_intern_ask_kernel(struct sp_intern *in, size_t memory)
+{
+	int r = sp_kernel_names_new(&in->kernel, NULL, memory);
+
+	if (r == 0)
+		sp_kernel_names_find(in->kernel, 0);
+	return r;
+}
+
 void sp_intern_reset(struct sp_intern *in)
 {
 	in->epoch++;

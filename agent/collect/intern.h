@@ -20,6 +20,11 @@ void sp_intern_free(struct sp_intern *in);
  * kernel for its own: there is no launcher that will. Returns 0 or -errno. */
 int sp_intern_ask_files(struct sp_intern *in, size_t kernel_memory);
 
+/* From now on asks the kernel for its names, with @memory bytes for them; reads them before it
+ * returns. The modules' files stay, also where the process is gone; its kernel's names do not.
+ * Returns 0 or -errno. */
+int sp_intern_ask_kernel(struct sp_intern *in, size_t memory);
+
 /* @fn hears of each module once a chunk, when a frame of it is first interned. */
 void sp_intern_on_module(
 	struct sp_intern *in, void (*fn)(void *ctx, const struct sp_module *m), void *ctx);

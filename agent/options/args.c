@@ -48,6 +48,7 @@ static const struct word words[] = {
 	{"cstack", SP_ARG_TEXT, AT(cstack), 0, 0},
 	{"vtable", SP_ARG_FLAG, AT(vtable), 0, 0},
 	{"comptask", SP_ARG_FLAG, AT(comptask), 0, 0},
+	{"left", SP_ARG_FLAG, AT(left), 0, 0},
 	{"ttsp", SP_ARG_FLAG, AT(ttsp), 0, 0},
 	{"nostop", SP_ARG_FLAG, AT(nostop), 0, 0},
 	{"begin", SP_ARG_TEXT, AT(begin), 0, 0},

@@ -31,6 +31,7 @@ struct sp_args {
 	bool noredact;		/* what looks secret stays in the command line */
 	char cstack[16];	/* native frames: "", "no", "fp", "dwarf", "lbr", "vm", "vmx" */
 	bool vtable, comptask;	/* frames that say more: see unwind/extra_frames.h */
+	bool left;		/* the launcher goes while it records */
 	bool ttsp;		/* sample only while the JVM waits for a safepoint */
 	bool nostop;		/* with begin: all is sampled, and when it was is noted */
 	char begin[160];	/* … only from a call of this native function on; "" = always */

@@ -60,6 +60,7 @@ static const struct {
 	{"nostop", SP_RECORD_NOSTOP},
 	{"vtable", SP_RECORD_VTABLE},
 	{"comptask", SP_RECORD_COMPTASK},
+	{"left", SP_RECORD_LEFT},
 	{"append", SP_RECORD_APPEND},
 	{"stream", SP_RECORD_STREAM},
 };

@@ -13,7 +13,7 @@ enum sp_memory_share {
 	/* Beyond it. */
 	SP_SHARE_DEEP = 6,	   /* perf rings: the byte ring, once a thread has deep stacks */
 	SP_SHARE_LIVE = 8,	   /* --live: the stacks of live objects */
-	SP_SHARE_KERNEL_NAMES = 3, /* without a launcher, where the kernel is sampled: at most */
+	SP_SHARE_KERNEL_NAMES = 3, /* where no launcher stays and the kernel is sampled: at most */
 	SP_SHARE_PYTHON_CODE = 4,  /* with Python workers: what is known of code */
 	SP_SHARE_PYTHON_PROCESSES = 8,
 };

@@ -105,6 +105,7 @@ int sp_record_request_init(struct sp_record_request *r, const struct sp_call *ca
 		(call->all_user ? SP_RECORD_ALLUSER : 0u) | (call->ttsp ? SP_RECORD_TTSP : 0u) |
 		(call->vtable ? SP_RECORD_VTABLE : 0u) |
 		(call->comptask ? SP_RECORD_COMPTASK : 0u) |
+		(call->action != SP_ACTION_COLLECT ? SP_RECORD_LEFT : 0u) |
 		(call->nostop ? SP_RECORD_NOSTOP : 0u) | (stream ? SP_RECORD_STREAM : 0u) |
 		(call->action == SP_ACTION_RESUME ? SP_RECORD_APPEND : 0u);
 	add_events(o, call);

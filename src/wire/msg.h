@@ -89,16 +89,17 @@ enum sp_record_num {
 	SP_RECORD_NUMS
 };
 enum sp_record_flag {
-	SP_RECORD_LIVE = 1,	   /* only objects that are still alive */
-	SP_RECORD_ALLOCS = 2,	   /* … and all others too */
-	SP_RECORD_NOFREE = 4,	   /* do not follow free */
-	SP_RECORD_NOREDACT = 8,	   /* command lines as they are */
-	SP_RECORD_APPEND = 16,	   /* the output holds a recording: go on behind it */
-	SP_RECORD_STREAM = 32,	   /* the output is a pipe */
-	SP_RECORD_ALLUSER = 64,	   /* perf events count in user mode only */
-	SP_RECORD_TTSP = 128,	   /* only while the JVM waits for a safepoint */
-	SP_RECORD_NOSTOP = 256,	   /* begin and end are noted, and all is sampled */
-	SP_RECORD_VTABLE = 512,	   /* classes of receivers on stubs for calls by table */
+	SP_RECORD_LIVE = 1,	/* only objects that are still alive */
+	SP_RECORD_ALLOCS = 2,	/* … and all others too */
+	SP_RECORD_NOFREE = 4,	/* do not follow free */
+	SP_RECORD_NOREDACT = 8, /* command lines as they are */
+	SP_RECORD_APPEND = 16,	/* the output holds a recording: go on behind it */
+	SP_RECORD_STREAM = 32,	/* the output is a pipe */
+	SP_RECORD_ALLUSER = 64, /* perf events count in user mode only */
+	SP_RECORD_TTSP = 128,	/* only while the JVM waits for a safepoint */
+	SP_RECORD_NOSTOP = 256, /* begin and end are noted, and all is sampled */
+	SP_RECORD_VTABLE = 512, /* classes of receivers on stubs for calls by table */
+	SP_RECORD_LEFT = 2048,	/* the launcher goes while it records, and another may not come */
 	SP_RECORD_COMPTASK = 1024, /* methods being compiled in stacks of compilers */
 };
 enum sp_record_text {

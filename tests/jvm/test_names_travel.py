@@ -33,13 +33,32 @@ def frames_of(file):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Of a JVM that was killed while it was recorded: nobody has put the kernel's names in. A program that is in the kernel and in libjvm."""
+    """Of a launcher that was killed while it recorded: nobody has put the kernel's names in. A program that is in the kernel and in libjvm."""
     file = tmp_path_factory.mktemp("travel") / "x.jfr"
     with jvm.Target("Syscalls", 60) as t:
-        subprocess.run([parts.ROOT / "build/sparkprof", "start", "-i", "2ms", "-f", file, str(t.pid)], check=True, capture_output=True)
-        while frames_of(file).count("Syscalls") < 500:
+        launcher = subprocess.Popen([parts.ROOT / "build/sparkprof", "-d", "60", "-q", "-i", "2ms", "-f", file, str(t.pid)])
+        while not file.exists() or file.stat().st_size == 0 or frames_of(file).count("Syscalls") < 500:
+            assert launcher.poll() is None
             time.sleep(0.2)
+        launcher.kill()
+        launcher.wait()
     return file
+
+
+def test_a_start_that_nobody_ends_holds_the_kernels_names(sparkprof, target, tmp_path):
+    """Its launcher is gone; the JVM is killed before another comes."""
+    file = tmp_path / "x.jfr"
+    t = target("Syscalls", 60)
+    run = sparkprof("start", "-i", "2ms", "-f", file, t.pid)
+    assert run.returncode == 0, run.stderr
+    while frames_of(file).count("Syscalls") < 300:
+        time.sleep(0.2)
+    t.proc.kill()
+    t.proc.wait()
+    printed = frames_of(file)
+    if kernel_is_shown():
+        assert not ADDRESS.search(printed), ADDRESS.search(printed)
+        assert "entry_SYSCALL_64" in printed or "do_syscall_64" in printed
 
 
 def elsewhere(file, to, any_boot=False):
