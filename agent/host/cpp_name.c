@@ -57,6 +57,28 @@ static bool take_structor(struct name *n)
 	return add(n, again, (size_t)len);
 }
 
+/* Those that HotSpot's classes have of their own; the others are rare. */
+static bool take_operator(struct name *n)
+{
+	static const char *const names[] = {
+		"nwoperator new", "naoperator new[]", "dloperator delete", "daoperator delete[]"};
+
+	for (int i = 0; i < 4; i++) {
+		if (strncmp(n->p, names[i], 2) != 0)
+			continue;
+		n->p += 2;
+		return add(n, names[i] + 2, strlen(names[i] + 2));
+	}
+	return false;
+}
+
+static bool take_part(struct name *n)
+{
+	if (*n->p == 'C' || *n->p == 'D')
+		return take_structor(n);
+	return *n->p == 'n' || *n->p == 'd' ? take_operator(n) : take_word(n);
+}
+
 static bool take_nested(struct name *n)
 {
 	n->p += 1 + strspn(n->p + 1, "rVK");
@@ -66,7 +88,7 @@ static bool take_nested(struct name *n)
 		add(n, "std", 3);
 	}
 	while (*n->p && *n->p != 'E')
-		if (!(*n->p == 'C' || *n->p == 'D' ? take_structor(n) : take_word(n)))
+		if (!take_part(n))
 			return false;
 	return *n->p++ == 'E';
 }

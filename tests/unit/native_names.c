@@ -26,6 +26,9 @@ Test(native_names, plain_cpp_as_the_whole_demangler_has_it)
 		"_ZNSt6thread4joinEv",
 		"_ZN2os5Linux9unblockedEv.part.0",
 		"_ZN5OuterL5innerEv",
+		"_ZN12MetaspaceObjnwEmP15ClassLoaderDatamNS_4TypeEP10JavaThread",
+		"_ZN11ResourceObjdlEPv",
+		"_ZN5ArenanaEm",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
