@@ -12,7 +12,7 @@ from kit import browser, deny, parts, python, recording, spark
 from kit.parts import SPARKPROF
 
 
-pytestmark = pytest.mark.long  # Sparks of their own; test_stack.py asks whose task workers work on, too
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]  # Sparks of their own; test_stack.py asks whose task workers work on, too
 JOINED = re.compile(r"ReaderIterator\S*;.*\[python worker\];")
 
 
@@ -39,7 +39,7 @@ class Run:
         self.daemon = conf.get("spark.python.use.daemon") != "false"
         self.jfr, self.collapsed = tmp / "x.jfr", tmp / "x.collapsed"
         env = {"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}
-        with spark.App(job="workers.py", args=[tmp], version=version, conf=conf, env=env, timeout=300) as app:
+        with spark.App(job="workers.py", args=[tmp], version=version, conf=conf, env=env, timeout=1200) as app:
             pid = app.executors()[0]
             run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "280", "--by", "task",
                                     "-f", str(self.jfr), "-f", str(self.collapsed), str(pid)], stderr=subprocess.PIPE, text=True)
