@@ -79,7 +79,7 @@ def patiently(args):
 @pytest.fixture
 def sparkprof():
     """Runs the launcher: sparkprof("ps", "--json") → CompletedProcess with text output."""
-    def run(*args, timeout=120, **kw):
+    def run(*args, timeout=300, **kw):
         if "user" in kw:
             parts.needs_other_users("call sparkprof as another user")
         return subprocess.run([str(SPARKPROF), *map(str, patiently(args))], capture_output=True, text=True,

@@ -44,7 +44,7 @@ class Shell:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def read_until(self, pattern, seen="", timeout=120):
+    def read_until(self, pattern, seen="", timeout=300):
         end = time.monotonic() + timeout
         while not re.search(pattern, seen):
             ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
@@ -142,7 +142,7 @@ def fish(line):
     script = f"source {HERE}/sparkprof.fish; complete -C '{line}'"
     env = {"PATH": f"{parts.ROOT}/build:/usr/bin:/bin", "HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent",
            "LC_ALL": "C.UTF-8"}
-    r = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=120, env=env)
+    r = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=300, env=env)
     assert r.returncode == 0 and "error" not in r.stderr, r
     return {w: d for w, _, d in (row.partition("\t") for row in r.stdout.splitlines())}
 

@@ -20,7 +20,7 @@ def place(tmp_path):
 def test_launcher_and_outputs(target, place):
     launcher = shutil.copy(parts.SPARKPROF, place)
     r = subprocess.run([launcher, "-e", "wall", "-d", "300ms", "-f", place / "x.jfr", "-f", place / "x.html", str(target("Idle", cwd=place).pid)],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     assert r.returncode == 0 and sorted(os.listdir(place)) == ["sparkprof", "x.html", "x.jfr"], r.stderr
     assert recording.Recording(place / "x.jfr").wall()
 

@@ -13,7 +13,7 @@ RUST = parts.ROOT / "tests/data/rust-names.txt"
 
 def run(*args, **kw):
     return subprocess.run([str(a) for a in args], check=True, text=True, capture_output=True,
-                          timeout=120, **kw).stdout.splitlines()
+                          timeout=300, **kw).stdout.splitlines()
 
 
 def libjvm():

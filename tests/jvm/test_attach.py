@@ -287,6 +287,6 @@ def test_older_kernels(target, calls):
     t = target("Idle", jdk=17, user=USER, cwd="/")
     wrapper = pathlib.Path(__file__).parents[1] / "kit/seccomp.py"
     r = subprocess.run([sys.executable, wrapper, calls, "--", SPARKPROF, "status", str(t.pid)],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     assert (r.returncode, r.stderr) == (0, "")
     assert droppings(t.pid) == []

@@ -198,7 +198,7 @@ def test_tmp_as_a_link_to_a_host_directory(target, sparkprof, outside, seccomp):
     kit = pathlib.Path(__file__).parents[1] / "kit/seccomp.py"
     cmd = ["python3", str(kit), "openat2", "--"] if seccomp else []
     r = subprocess.run([*cmd, str(SPARKPROF), "status", "--attach-timeout", "60s", str(pid)],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     assert (r.returncode, r.stderr) == (0, "")
     assert os.listdir(outside) == []
 

@@ -350,7 +350,7 @@ def test_reports_of_several_tell_where_executors_ran(target, sparkprof, tmp_path
 def test_the_main_thread_is_known_while_it_starts_and_ends(sparkprof, tmp_path, event, interval):
     """It waits for threads of ours, in functions that have unwind tables."""
     with jvm.Target("Syscalls", 0.3, jvm=[recording.option(tmp_path / "x.jfr", event=event, interval=interval)], wait=False) as t:
-        assert t.proc.wait(timeout=120) == 0, t.stderr()
+        assert t.proc.wait(timeout=300) == 0, t.stderr()
     found = sparkprof("report", "-o", "collapsed", tmp_path / "x.jfr").stdout
     ours = [x for x in found.splitlines() if "frames unknown" in x and re.search(r";(sp_\w+|on_vm_init|put_word)", x)]
     assert "Syscalls.main" in found and not ours, ours[:3]

@@ -12,7 +12,7 @@ def record(target, tmp_path, **options):
     """Stacks of a program that is in the kernel half of its time, a list of (name, type) each; and of its thread main."""
     file = tmp_path / f"{len(list(tmp_path.iterdir()))}.jfr"
     t = target("Syscalls", 1, jvm=[recording.option(file, interval="1ms", **options)], wait=False)
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     r = recording.Recording(file)
     split = [(s.thread, [re.fullmatch(r"(.*) \[(.*)\]", f).groups() for f in s.stack]) for s in r.cpu()]
     return [s for _, s in split], [s for thread, s in split if thread == "main"], r

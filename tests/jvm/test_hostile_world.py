@@ -130,7 +130,7 @@ def test_a_launcher_with_little_memory(target, tmp_path, megabytes):
     subprocess.run([native.jfr_long(), tmp_path / "in.jfr", "1", "4", "2", "20"], check=True)
     for call in (["status", t.pid], ["ps"], ["-d", "100ms", "-f", tmp_path / "x.html", t.pid],
                  ["report", tmp_path / "in.jfr", "-f", tmp_path / "y.html"]):
-        r = subprocess.run(["prlimit", f"--as={megabytes << 20}", SPARKPROF, *map(str, call)], capture_output=True, text=True, timeout=120)
+        r = subprocess.run(["prlimit", f"--as={megabytes << 20}", SPARKPROF, *map(str, call)], capture_output=True, text=True, timeout=300)
         assert r.returncode in (0, 1, 3, 4), (call, r)
         assert r.returncode == 0 or r.stderr, call
     unharmed(t)

@@ -12,7 +12,7 @@ SAMPLE = "jdk.ExecutionSample"
 
 
 def run(*cmd, **kw):
-    return subprocess.run([str(c) for c in cmd], capture_output=True, text=True, timeout=120, **kw)
+    return subprocess.run([str(c) for c in cmd], capture_output=True, text=True, timeout=300, **kw)
 
 
 def script(path, *args):
@@ -244,7 +244,7 @@ def test_what_the_pages_of_mission_control_look_for(target, tmp_path, java_reade
     file = tmp_path / "a.jfr"
     t = target("Waits", 1, 20, jdk=jdk, wait=False, env={"FROM_ENVIRONMENT": "only-by-consent"},
                jvm=[recording.option(file), f"-XX:+{collector}", "-XX:ParallelGCThreads=3", "-Dtest.password=hunter2", "-Dtest.colour=teal"])
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     found = java_readers(file, jdk=17)
     wanted = {f"jdk.{n}" for n in ("CPUInformation", "OSInformation", "JVMInformation", "InitialSystemProperty", "NativeLibrary", "ActiveSetting",
                                    "GCConfiguration", "ThreadStart", "ThreadEnd", "ClassLoadingStatistics")}

@@ -12,7 +12,7 @@ NEW = ["openat2", "pidfd_open", "pidfd_send_signal", "process_vm_readv", "memfd_
 
 
 def launch(rules, *args):
-    return subprocess.run([*deny.wrap(*rules), str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*deny.wrap(*rules), str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
 
 
 def assert_untouched(t):

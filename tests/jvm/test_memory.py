@@ -23,7 +23,7 @@ def test_32_megabytes_left_is_too_little_unless_forced(target, tmp_path):
         def inside(*args):
             group.leave(MARGIN)
             return subprocess.run([*group.wrap(), SPARKPROF, *RECORD, "-f", tmp_path / "a.collapsed", *args, str(t.pid)],
-                                  capture_output=True, text=True, timeout=120)
+                                  capture_output=True, text=True, timeout=300)
         assert_refused(inside())
         assert not any("sparkprof" in m for m in t.maps())
         r = inside("--force")
@@ -37,7 +37,7 @@ def test_enough_left_needs_no_force(target, tmp_path):
         t = target("Idle", wrap=group.wrap())
         group.leave(512 << 20)
         r = subprocess.run([*group.wrap(), SPARKPROF, *RECORD, "-f", tmp_path / "a.collapsed", str(t.pid)],
-                           capture_output=True, text=True, timeout=120)
+                           capture_output=True, text=True, timeout=300)
         assert r.returncode == 0, r.stderr
         assert t.alive() and group.killed() == 0
         t.close()
@@ -49,7 +49,7 @@ def test_pages_of_files_are_not_memory_that_is_short(target, tmp_path):
         t = target("Idle", wrap=group.wrap())
         group.leave(300 << 20)
         subprocess.run([*group.wrap(), "dd", "if=/dev/zero", f"of={tmp_path}/shuffle", "bs=1M", "count=290"], check=True, capture_output=True)
-        r = subprocess.run([SPARKPROF, *RECORD, "-f", tmp_path / "a.collapsed", str(t.pid)], capture_output=True, text=True, timeout=120)
+        r = subprocess.run([SPARKPROF, *RECORD, "-f", tmp_path / "a.collapsed", str(t.pid)], capture_output=True, text=True, timeout=300)
         assert r.returncode == 0 and "cgroup" not in r.stderr, r.stderr
         assert t.alive() and group.killed() == 0
         t.close()

@@ -100,7 +100,7 @@ def test_a_recording_from_the_start_holds_readable_names(sparkprof, tmp_path):
     """The agent puts them in: the kernel's where that shows them, and C++ without templates; the same that the report has."""
     file = tmp_path / "x.jfr"
     with jvm.Target("Syscalls", 1.5, jvm=[recording.option(file, interval="2ms")], wait=False) as t:
-        assert t.proc.wait(timeout=120) == 0, t.stderr()
+        assert t.proc.wait(timeout=300) == 0, t.stderr()
     printed = frames_of(file)
     assert "JavaCalls::call_helper" in printed
     left = set(re.findall(r"_ZNK?\d\w+", printed))

@@ -27,7 +27,7 @@ def test_java_callers_of_code_without_tables(target, sparkprof, tmp_path, captur
     file = tmp_path / "x.jfr"
     t = target("NoTables", library(), 1.5, jdk=jdk, wait=False,
                jvm=[recording.option(file, interval="1ms", capture=capture), mode, *(["--enable-native-access=ALL-UNNAMED"] if jdk > 21 else [])])
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     r = recording.Recording(file)
     inside = [s.stack for s in r.cpu() if any(is_ours(f) for f in s.stack) and s.thread == "main"]
     assert len(inside) > 500
@@ -62,7 +62,7 @@ def test_java_callers_of_a_wait_without_tables(target, tmp_path, jdk, mode):
     file = tmp_path / "x.jfr"
     t = target("NoTables", library(), 1.5, "sleep", jdk=jdk, wait=False,
                jvm=[recording.option(file, event="wall", interval="10ms"), mode, *(["--enable-native-access=ALL-UNNAMED"] if jdk > 21 else [])])
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     waits = [s for s in recording.Recording(file).wall() if any("Java_NoTables_sleep" in f for f in s.stack)]
     assert sum(s.span for s in waits) > 0.5e9, waits
     for s in waits:

@@ -52,7 +52,7 @@ def routines(found):
 def test_generated_routines_have_their_names(target, tmp_path, jdk):
     file = tmp_path / "x.jfr"
     t = target("Stubs", 2, jdk=jdk, jvm=[recording.option(file, interval="1ms")], wait=False)
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     found = tops(file)
     for method in ROUTINES:
         # In equal parts of the thread's CPU time, some 250 samples each, but for those that are lost. An eighth or more of a method's time is in its routine:
@@ -70,7 +70,7 @@ def test_generated_routines_have_their_names(target, tmp_path, jdk):
 def test_async_profiler_has_no_name_that_we_have_not(target, tmp_path, jdk):
     file = tmp_path / "x.jfr"
     t = target("Stubs", 1.5, jdk=jdk, jvm=[recording.option(file, interval="1ms")], wait=False)
-    assert t.proc.wait(timeout=120) == 0, t.stderr()
+    assert t.proc.wait(timeout=300) == 0, t.stderr()
     ours, theirs = tops(file), tops(peers.recording(tmp_path / "peer.jfr", "event=cpu,interval=1ms", "Stubs", 1.5, jdk=jdk))
     often = {m: {n for n in names if theirs[m][n] >= 0.3 * sum(theirs[m].values())} for m, names in routines(theirs).items()}
     assert often["copy"] and often["crc"], theirs

@@ -12,7 +12,7 @@ NAME = re.compile(r"task (\d+)\.0 in stage (\d+)\.0 \(TID (\d+)\)")
 
 def record(target, file, *args, jdk=17, event="ctimer", interval="1ms"):
     t = target("Tasks", *args, jvm=[recording.option(file, event=event, interval=interval)], wait=False, jdk=jdk)
-    t.proc.wait(timeout=120)
+    t.proc.wait(timeout=300)
     assert t.proc.returncode == 0
     return t, recording.Recording(file)
 

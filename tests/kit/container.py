@@ -137,7 +137,7 @@ class Pod(Boxed):
         return subprocess.run([*self.podman, "inspect", "-f", what, name], check=True, capture_output=True,
                               text=True).stdout.strip()
 
-    def exec(self, *command, name="target", user=None, timeout=120, **kw):
+    def exec(self, *command, name="target", user=None, timeout=300, **kw):
         """Runs a command in there as `kubectl exec` does."""
         who = ["--user", user] if user else []
         return subprocess.run([*self.podman, "exec", "-i", *who, name, *map(str, command)], capture_output=True,

@@ -62,7 +62,7 @@ class Host:
         return ["nsenter", "-t", child, "-m", "-p", "-n", "-u", "--"]
 
     def run(self, *words, **more):
-        return subprocess.run([*self.inside(), *map(str, words)], capture_output=True, text=True, timeout=120, **more)
+        return subprocess.run([*self.inside(), *map(str, words)], capture_output=True, text=True, timeout=300, **more)
 
     def executor(self, number, app="app-20261119000000-0001", busy=True):
         """A JVM with the command line of an executor, whose tasks run where it is busy."""

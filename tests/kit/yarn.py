@@ -148,7 +148,7 @@ class Cluster:
     def shell(self, *args, main="org.apache.hadoop.fs.FsShell", env=None):
         """A command of `hdfs dfs`, or of what else has a @main, as HDFS's superuser. Returns what it printed."""
         r = subprocess.run([parts.jdk(17) / "bin/java", *JAVA, "-cp", f"{self.conf}:{self.jars}/*", main, *map(str, args)], env={**os.environ, **self.env, **(env or {})},
-                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
         if r.returncode:
             raise RuntimeError(f"{args}: {r.returncode}\n{r.stderr[-2000:]}")
         return r.stdout

@@ -15,7 +15,7 @@ def test_page_of_a_real_jvm(browser, target, tmp_path):
     t = target("Mixture", "600")
     html, svg, jfr = tmp_path / "x.html", tmp_path / "x.svg", tmp_path / "x.jfr"
     r = subprocess.run([SPARKPROF, "-e", "wall", "-i", "10ms", "-d", "3", "-f", html, "-f", svg, "-f", jfr, str(t.pid)],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     browser.open(html)
     assert browser.ask("seen")["errors"] == []
@@ -28,7 +28,7 @@ def test_page_of_a_real_jvm(browser, target, tmp_path):
     assert browser.eval("sparkprof.model.nodes.line.some((l) => l > 0)")
     assert browser.eval("sparkprof.strip.lanes.map((l) => l.label).includes('Memory')")
     ET.parse(svg)
-    run = lambda *args: subprocess.run([SPARKPROF, *map(str, args)], check=True, capture_output=True, timeout=120)
+    run = lambda *args: subprocess.run([SPARKPROF, *map(str, args)], check=True, capture_output=True, timeout=300)
     run("-e", "wall", "-i", "10ms", "-d", "1", "-f", tmp_path / "new.jfr", t.pid)
     run("diff", jfr, tmp_path / "new.jfr", "-f", tmp_path / "d.html", "-f", tmp_path / "d.json")
     compared(browser, tmp_path)
@@ -70,7 +70,7 @@ def compared(browser, tmp):
 
 def test_stdout_has_the_page_and_nothing_else(target):
     t = target("Idle")
-    r = subprocess.run([SPARKPROF, "-e", "wall", "-d", "1", "-o", "html", "-f", "-", str(t.pid)], capture_output=True, timeout=120)
+    r = subprocess.run([SPARKPROF, "-e", "wall", "-d", "1", "-o", "html", "-f", "-", str(t.pid)], capture_output=True, timeout=300)
     assert r.returncode == 0, r.stderr
     assert r.stdout.startswith(b"<!DOCTYPE html>") and r.stdout.rstrip().endswith(b"</html>")
 

@@ -17,7 +17,7 @@ def collect(tmp_path, pid, *args, seconds=3, **how):
     """{stack, root first: samples} and what was said."""
     out = tmp_path / "o.collapsed"
     run = subprocess.run([str(parts.SPARKPROF), "-d", str(seconds), *args, "-f", str(out), "-f", str(tmp_path / "o.jfr"), str(pid)],
-                         capture_output=True, text=True, timeout=120, **how)
+                         capture_output=True, text=True, timeout=300, **how)
     assert run.returncode == 0, run.stderr
     lines = [line.rpartition(" ") for line in out.read_text().splitlines()]
     return {tuple(stack.split(";")): int(n) for stack, _, n in lines}, run.stderr

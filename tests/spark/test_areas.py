@@ -15,7 +15,7 @@ SOURCES = parts.ROOT / "tests/spark/java/jars"
 
 
 def run(*args):
-    r = subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return r
 

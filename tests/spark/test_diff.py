@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long  # two Sparks; tests/unit/match_runs.c asks the sa
 
 
 def run(*args):
-    return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
 
 
 class Runs:

@@ -29,7 +29,7 @@ class Host:
         return pid
 
     def run(self, *args):
-        return subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, timeout=120, stdin=subprocess.DEVNULL,
+        return subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, timeout=300, stdin=subprocess.DEVNULL,
                               user=self.user, group=self.user, extra_groups=[] if self.user else None)
 
     def close(self):
@@ -49,7 +49,7 @@ class Pod:
         return pid
 
     def run(self, *args):
-        return self.pod.exec("/tmp/sparkprof", *args, timeout=120, text=False)
+        return self.pod.exec("/tmp/sparkprof", *args, timeout=300, text=False)
 
     def close(self):
         self.pod.close()
@@ -135,7 +135,7 @@ def test_written_where_it_was_asked_for(place, ext):
         if isinstance(place, Pod):
             r = place.pod.exec("sh", "-c", script, "sh", "/tmp/sparkprof", text=False)
         else:
-            r = subprocess.run(["sh", "-c", script, "sh", SPARKPROF], capture_output=True, timeout=120, user=place.user,
+            r = subprocess.run(["sh", "-c", script, "sh", SPARKPROF], capture_output=True, timeout=300, user=place.user,
                                group=place.user, extra_groups=[] if place.user else None)
         assert r.returncode == 0, r.stderr
         return {"jfr": b"FLR\0", "collapsed": b";", "txt": b"Hot methods"}[ext] in r.stdout

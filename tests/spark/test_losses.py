@@ -19,7 +19,7 @@ def hadoop():
 
 def told(sparkprof, tmp_path, by, there):
     """What stands below the stacks, and what was said, of a directory that is reported as a whole."""
-    r = sparkprof("report", "--by", by, "-f", tmp_path / "x.collapsed", there, timeout=120)
+    r = sparkprof("report", "--by", by, "-f", tmp_path / "x.collapsed", there, timeout=300)
     assert r.returncode == 0, r.stderr
     return {x.split(";")[0] for x in (tmp_path / "x.collapsed").read_text().splitlines()}, r.stderr
 

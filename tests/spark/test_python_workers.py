@@ -58,7 +58,7 @@ class Run:
                       app.driver)
             self.stack = self.with_worker(lambda: sparkprof("stack", "--all", "--native", pid))
             denied = [*deny.wrap("process_vm_readv=EPERM", "ptrace=EPERM"), str(SPARKPROF), "stack", str(pid)]
-            self.filtered = self.with_worker(lambda: subprocess.run(denied, capture_output=True, text=True, timeout=120))
+            self.filtered = self.with_worker(lambda: subprocess.run(denied, capture_output=True, text=True, timeout=300))
             self.ps = next(j for j in json.loads(sparkprof("ps", "--json").stdout) if j["pid"] == pid)
             self.table = sparkprof("ps").stdout
             self.started = sparkprof("start", "--attach-timeout=60s", "-e", "wall", "-f", tmp / "started.jfr", pid).stderr
@@ -112,7 +112,7 @@ class Run:
     pytest.param(("4.3.0", {"spark.python.use.daemon": "false"}), id="4.3.0-no-daemon")])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
-        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
     return Run(tmp_path_factory.mktemp("python"), *request.param, sparkprof)
 
 

@@ -26,7 +26,7 @@ def size(pid):
 @pytest.mark.timeout(SECONDS + 600)
 def test_an_hour_of_everything(tmp_path):
     def run(*args):
-        return subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, text=True, timeout=120)
+        return subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, text=True, timeout=300)
 
     with spark.App(master="local-cluster[2,1,1024]", args=[2_000_000, 8, 1], jvm=HEAP) as app:
         profiled, control = app.executors()

@@ -12,7 +12,7 @@ from kit.traces import wait_until
 
 
 def call(*args):
-    r = subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([SPARKPROF, *map(str, args)], capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return r.stdout
 

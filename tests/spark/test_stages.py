@@ -30,7 +30,7 @@ class Run:
             assert r.returncode == 0, r.stderr
             if local:  # its REST answers take seconds at first
                 ready = re.search(r"ui (\S+)", app.text.decode())
-                wait_until(lambda: urllib.request.urlopen(f"{ready[1]}/api/v1/applications/{app.id}/stages", timeout=120).read(), 100)
+                wait_until(lambda: urllib.request.urlopen(f"{ready[1]}/api/v1/applications/{app.id}/stages", timeout=300).read(), 100)
             app.proc.stdin.write(b"go\n")
             app.proc.stdin.flush()
             while b"done" not in app.text and app.proc.poll() is None:
@@ -45,7 +45,7 @@ class Run:
 
     def named_by(self, ui, sparkprof):
         """Whether all stages that the UI has are in the recording with the UI's names."""
-        with urllib.request.urlopen(f"{ui}/api/v1/applications/{self.id}/stages", timeout=120) as reply:
+        with urllib.request.urlopen(f"{ui}/api/v1/applications/{self.id}/stages", timeout=300) as reply:
             last = max(s["stageId"] for s in json.load(reply) if s["status"] == "COMPLETE")
         rows = stages_of(sparkprof, self, self.file.with_name("named.json"))
         return last in {r["stage"] for r in rows} and all({"name", "job", "sql_text"} <= set(r) for r in rows)
@@ -67,7 +67,7 @@ class Run:
     pytest.param(("3.0.3", 11, "wall", "local-cluster[1,1,1024]"), marks=pytest.mark.long)])
 def run(request, tmp_path_factory):
     def sparkprof(*args):
-        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+        return subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
 
     version, jdk, event, master = request.param
     r = Run(tmp_path_factory.mktemp("stages"), sparkprof, version, jdk, event, master=master)

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def call(*args):
-    r = subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([str(SPARKPROF), *map(str, args)], capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return r
 
@@ -38,7 +38,7 @@ class Run:
             urllib.request.urlopen(f"http://127.0.0.1:{ui}/api/v1/applications/{app.id}/stages", timeout=100).read()  # slow at first
             self.dry_runs = [call("ps", "--via", "ssh", "--dry-run", "--driver-ui", f"http://127.0.0.1:{ui}{end}").stdout for end in ("", "/")]
             self.by_master = [call("ps", "--via", "ssh", "--dry-run", "--master", cluster.ui).stdout] + [
-                subprocess.run([str(SPARKPROF), "stack", "--via", "ssh", "--dry-run", "--master", cluster.ui, app], capture_output=True, text=True, timeout=120)
+                subprocess.run([str(SPARKPROF), "stack", "--via", "ssh", "--dry-run", "--master", cluster.ui, app], capture_output=True, text=True, timeout=300)
                 for app in (self.id, "app-19700101000000-0000")]
             # The first executor finds the driver's UI by itself, the second is told of it, and the driver's own is not asked for.
             told = [], [f"--driver-ui=http://localhost:{ui}"], ["--driver-ui=none"]

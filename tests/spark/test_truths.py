@@ -70,7 +70,7 @@ class Run:
         self.app.tell(name)
         self.wait(name)
         run.send_signal(signal.SIGINT)
-        said = run.communicate(timeout=120)[1]
+        said = run.communicate(timeout=300)[1]
         assert run.returncode == 0, said
 
     def hang(self):

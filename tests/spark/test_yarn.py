@@ -158,7 +158,7 @@ def test_list_in_the_executor(executor, sparkprof):
 def test_stages_and_identity_with_no_driver_to_ask(app, executor, sparkprof, tmp_path):
     """The driver's UI is off: what is told of stages comes from the tasks' own properties."""
     files = [tmp_path / f"x.{ext}" for ext in ("collapsed", "json", "jfr")]
-    r = sparkprof("-e", "wall", "-d", 4, "--by", "stage", *[w for f in files for w in ("-f", f)], executor, timeout=120)
+    r = sparkprof("-e", "wall", "-d", 4, "--by", "stage", *[w for f in files for w in ("-f", f)], executor, timeout=300)
     assert r.returncode == 0, r.stderr
     roots = {line.split(";")[0] for line in files[0].read_text().splitlines()}
     assert roots and all(re.fullmatch(r"\[stage \d+\.\d\]", x) for x in roots), roots
