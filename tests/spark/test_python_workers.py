@@ -41,7 +41,7 @@ class Run:
         env = {"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}
         with spark.App(job="workers.py", args=[tmp], version=version, conf=conf, env=env, timeout=1200) as app:
             pid = app.executors()[0]
-            run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "280", "--by", "task",
+            run = subprocess.Popen([str(SPARKPROF), "--attach-timeout=60s", "-e", "wall", "-i", "10ms", "-d", "1500", "--by", "task",
                                     "-f", str(self.jfr), "-f", str(self.collapsed), str(pid)], stderr=subprocess.PIPE, text=True)
             while not python.is_sampled(pid):
                 assert run.poll() is None, run.stderr.read()
