@@ -278,7 +278,7 @@ def test_the_story_of_a_slow_pandas_udf(sparkprof, tmp_path):
     """As README tells it: most of what workers do is making a pattern, below the function that does so."""
     out = tmp_path / "o.collapsed"
     with spark.App(job="slow_udf.py", env={"PYTHONPATH": f"{parts.pandas()}:{spark.JOBS}"}, timeout=300) as app:
-        pid, end, found = app.executors()[0], time.monotonic() + 200, collections.Counter()
+        pid, end, found = app.executors()[0], time.monotonic() + 900, collections.Counter()
         while found["worker"] < 100 and time.monotonic() < end:
             assert sparkprof("-q", "--attach-timeout=60s", "-e", "cpu", "-i", "10ms", "-d", "10", "-f", out, pid).returncode == 0
             for stack, _, n in (line.rpartition(" ") for line in out.read_text().splitlines()):
