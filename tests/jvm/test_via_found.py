@@ -1,4 +1,5 @@
 """--via: whom a driver, a standalone master and --follow find, and what becomes of a call where something here is short."""
+import itertools
 import os
 import re
 import signal
@@ -68,8 +69,8 @@ def test_a_master_that_does_not_answer(sparkprof, tmp_path):
 
 
 def test_a_driver_that_only_its_own_host_reaches(sparkprof, tmp_path):
-    """curl cannot; ssh can, where a startup file prints something first."""
-    program(tmp_path, "curl", '[ "$THERE" ] || { echo "curl: (28) timed out" >&2; exit 28; }\n' + DRIVER)
+    """curl cannot; ssh can, where a startup file prints something first. Both ask with a Kerberos ticket."""
+    program(tmp_path, "curl", 'case "$*" in *"--negotiate --user :"*) ;; *) exit 9 ;; esac; [ "$THERE" ] || { echo "curl: (28) timed out" >&2; exit 28; }\n' + DRIVER)
     program(tmp_path, "ssh", f'echo "$*" >>{tmp_path}/asked; echo welcome; THERE=1 exec sh -c "$last"')
     r = sparkprof("ps", "--via", "ssh", "--user", "me", "--driver-ui", "http://d:4040", "--dry-run", env=path_of(tmp_path))
     assert hosts_in(r) == ["d", "n1"]
@@ -87,9 +88,13 @@ def test_connections_live_while_the_driver_is_asked(sparkprof, tmp_path, executo
 
 
 def test_an_executor_that_comes_while_it_records(tmp_path, executor):
+    """By the connection that is there."""
     executor(1)
+    env = here(tmp_path)
+    os.rename(tmp_path / "ssh", tmp_path / "ssh-here")
+    program(tmp_path, "ssh", f'echo x >>{tmp_path}/connections; exec {tmp_path}/ssh-here "$@"')
     p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here", "--follow", "--attach-timeout", "5m", "-e", "wall", "-d", "300", "--by", "executor", "-f", tmp_path / "x.collapsed", APP],
-                         env=here(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     files = lambda: sorted(f.name for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if f.stat().st_size and in_tasks(f))
     try:
         wait_until(lambda: files() == ["0.jfr"], 100)
@@ -101,6 +106,7 @@ def test_an_executor_that_comes_while_it_records(tmp_path, executor):
         assert p.wait(100) == 0, p.stderr.read()
     finally:
         p.kill()
+    assert (tmp_path / "connections").read_text() == "x\n"
     roots = {line.split(";")[0] for line in (tmp_path / "x.collapsed").read_text().splitlines()}
     assert {n for n in ("1", "12") for root in roots if re.search(rf"\b{n}\b", root)} == {"1", "12"}, roots
 
@@ -182,6 +188,30 @@ def test_a_program_that_never_arrives_leaves_nothing(sparkprof, tmp_path):
     assert r.returncode == 3 and "did not arrive whole" in r.stderr and not os.path.exists((tmp_path / "file").read_text().strip()), r
 
 
+def test_no_more_hosts_at_a_time_than_parallel(sparkprof, tmp_path):
+    program(tmp_path, "ssh", f'echo 1 >>{tmp_path}/log; sleep 0.1; echo -1 >>{tmp_path}/log; m=${{last#*m=}}; echo "${{m%%;*}} machine Linux mips"')
+    r = sparkprof("ps", "--via", "ssh", "--parallel", "2", "--hosts", "n1,n2,n3,n4,n5,n6", env=path_of(tmp_path))
+    at_once = list(itertools.accumulate(map(int, (tmp_path / "log").read_text().split())))
+    assert r.returncode == 3 and len(at_once) == 12 and max(at_once) <= 2, (r, at_once)
+
+
+def test_a_place_to_run_where_spark_may_write_alone(sparkprof, tmp_path):
+    """As in a pod with a read-only root: the first of SPARK_LOCAL_DIRS."""
+    parts.needs_root("mount what nobody may write")
+    cover = "for d in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o ro none $d; done; mount -t tmpfs none /mnt"
+    program(tmp_path, "ssh", f"""export LAST="$last" HOME=/nonexistent SPARK_LOCAL_DIRS=/mnt,/elsewhere; exec unshare -m sh -c '{cover}; sh -c "$LAST"; ls -A /mnt >&2'""")
+    r = sparkprof("ps", "--via", "ssh", "--hosts", "n1", env=path_of(tmp_path))
+    assert r.returncode == 0 and not r.stderr, r
+
+
+@pytest.mark.long
+def test_a_host_that_says_nothing_is_given_up(tmp_path):
+    """After a minute."""
+    program(tmp_path, "ssh", "exec sleep 1000")
+    r = subprocess.run([parts.SPARKPROF, "ps", "--via", "ssh", "--hosts", "n1"], env=path_of(tmp_path), capture_output=True, text=True, timeout=300)
+    assert r.returncode == 3 and r.stderr == "sparkprof: n1: nothing came for 60 s\n", r
+
+
 def test_more_hosts_than_open_files(tmp_path):
     """The soft limit is raised; ssh gets the one that was there."""
     program(tmp_path, "ssh", f'ulimit -Sn >>{tmp_path}/limits; sleep 1; m=${{last#*m=}}; echo "${{m%%;*}} machine Linux mips"')
@@ -219,7 +249,7 @@ def test_a_device_as_output(sparkprof, tmp_path, executor):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 def test_twenty_hosts(tmp_path_factory, tmp_path):
     """One page of all; an executor that dies and a host that vanishes fail nobody else, and nothing is left anywhere."""
     ssh_hosts.needed()
@@ -228,7 +258,9 @@ def test_twenty_hosts(tmp_path_factory, tmp_path):
     try:
         found += [h.executor(i, APP, busy=False) for i, h in enumerate(hosts.list)]
         p = hosts.popen("collect", "--attach-timeout", "5m", "-e", "wall", "-d", "600", "-f", tmp_path / "x.jfr", "-f", tmp_path / "x.collapsed", "--by", "executor", APP)
-        wait_until(lambda: len([f for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if f.stat().st_size]) == 20, 300)
+        # At a load of 80 to 120 on two cores the twenty JVMs were not attached to within 300 s.
+        wait_until(lambda: p.poll() is not None or len([f for f in tmp_path.glob("sparkprof-parts-*/*.jfr") if f.stat().st_size]) == 20, 1200)
+        assert p.poll() is None, p.communicate()[1]
         os.kill(found[3].pid, signal.SIGKILL)
         ssh_hosts.run("ip", "-n", hosts.switch, "link", "set", gone.veth, "down")
         wait_until(lambda: not gone.left(), 100)

@@ -60,6 +60,9 @@ while head := sys.stdin.buffer.read(8):
         packet(4, struct.pack("<Q", __import__("time").time_ns()), number)
     elif kind == 1:
         packet(7)
+    elif kind == 2:
+        packet(9, b"sparkprof: what both say", number)
+        packet(10, struct.pack("<I", 0), number)
 '''
 
 
@@ -75,9 +78,9 @@ def beside(tmp_path):
     return tmp_path
 
 
-def ps(directory, hosts, **more):
+def ps(directory, hosts, action="ps", **more):
     env = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "THERE": f"{directory}/there-", **more}
-    return subprocess.run([directory / "sparkprof", "ps", "--via", "ssh", "--hosts", hosts], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    return subprocess.run([directory / "sparkprof", action, "--via", "ssh", "--hosts", hosts], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
 
 
 def test_a_host_of_another_machine_gets_its_launcher_stand_in(beside):
@@ -85,6 +88,11 @@ def test_a_host_of_another_machine_gets_its_launcher_stand_in(beside):
     assert r.returncode == 0 and r.stderr == "no JVM that this user can see runs there\n", r
     for host in ("n1", "n2"):
         assert (beside / f"there-{host}").read_bytes() == (beside / "sparkprof-aarch64").read_bytes()
+
+
+def test_what_several_hosts_say_is_printed_once_stand_in(beside):
+    r = ps(beside, "n1,n2", "list")
+    assert r.returncode == 0 and r.stderr in ("sparkprof: n1, n2: what both say\n", "sparkprof: n2, n1: what both say\n"), r
 
 
 def test_a_host_that_is_another_machine_each_time_is_refused(beside):
