@@ -12,10 +12,11 @@
 /* Words of async-profiler, also of its older versions, that ask for nothing a recording lacks. */
 static const char *const quiet_words[] = {"clock", "framebuf", "height", "jfropts", "log",
 	"loglevel", "mcache", "nobatch", "quiet", "safemode", "signal", "tlab", "fdtransfer",
-	"record-cpu", "width"};
+	"width"};
 
 /* Those that ask for more than is done here: the recording says so. */
-static const char *const undone_words[] = {"allkernel", "jfrsync", "ratelimit", "sched", "server"};
+static const char *const undone_words[] = {
+	"allkernel", "jfrsync", "ratelimit", "record-cpu", "sched", "server"};
 
 static bool among(const char *const *words_, size_t n, const char *word)
 {

@@ -195,14 +195,15 @@ Test(args, words_of_async_profiler)
 		{"start,event=cpu,collapsed,flamegraph,tree,jfr,jfropts=mem,traces=100,flat=200,"
 		 "otlp,"
 		 "samples,total,memlimit=512m,signal=12/13,features=stats+vtable,log=/tmp/x,"
-		 "loglevel=warn,quiet,fdtransfer=@x,threads,record-cpu,nobatch,cstack=vmx,clock="
+		 "loglevel=warn,quiet,fdtransfer=@x,threads,nobatch,cstack=vmx,clock="
 		 "tsc,"
 		 "simple,dot,norm,sig,ann,lib,mcache=1,title=x,minwidth=0.5,reverse,inverted",
 			"cpu", "", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,event=cpu,ratelimit=cpu:100,jfrsync=+jdk.X,tlab,nativelock,proc=30,"
-		 "include=a,exclude=b,sched,alluser,target-cpu=1,begin=a,end=b,nostop,ttsp",
+		 "include=a,exclude=b,sched,record-cpu,alluser,target-cpu=1,begin=a,end=b,nostop,"
+		 "ttsp",
 			"cpu",
-			"ratelimit, jfrsync, sched, begin, end, nostop, target-cpu, "
+			"ratelimit, jfrsync, sched, record-cpu, begin, end, nostop, target-cpu, "
 			"include, exclude",
 			0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
 		{"start,event=wall,ttsp", "wall", "ttsp", 0, 0, SP_ARGS_NONE, SP_ARGS_NONE},
