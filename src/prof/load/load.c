@@ -143,6 +143,7 @@ static int read_all(struct share *s, struct reader *readers)
 			read_chunks(&readers[i]); /* no thread to be had: its chunks come later */
 		if (r == 0 && !s->again)
 			r = sp_loading_join(&readers[0].l, &readers[i].l);
+		readers[0].l.dump_met |= readers[i].l.dump_met; /* see missed_topics() */
 		sp_loading_done(&readers[i].l);
 		memset(&readers[i].l, 0, sizeof(readers[i].l));
 	}
@@ -286,11 +287,9 @@ static bool none_inside(const struct sp_loading *l)
 /* What pass 2 has met and pass 1 has not looked for. */
 static unsigned missed_topics(const struct share *s, const struct reader *readers)
 {
-	bool dump = false;
+	bool dump = readers[0].l.dump_met && !s->survey.dump_ns;
 
-	for (size_t i = 0; i < s->readers; i++)
-		dump |= readers[i].l.dump_met;
-	return !s->again ? 0 : dump && !s->survey.dump_ns ? SP_LOAD_DUMPS : SP_LOAD_TASKS;
+	return !s->again ? 0 : dump ? SP_LOAD_DUMPS : SP_LOAD_TASKS;
 }
 
 /* Pass 2: reads all samples, from the first again where it has been ended before. *ret_missed: what
