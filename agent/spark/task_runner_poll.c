@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define AGAIN_NS 1000000000ull /* an executor registers some time after its JVM has started */
-#define KEPT	 64
+#define KEPT	 256	       /* more than an executor runs at once */
 #define MS	 1000000ull
 #define REFS	 64
 #define CUT	 3 /* times of a sum, cut to milliseconds */
@@ -141,9 +141,11 @@ static int64_t sum_of(JNIEnv *env, jobject accumulator)
 	return sp_jni_failed(env) || !rs.sum ? -1 : (*env)->GetLongField(env, accumulator, rs.sum);
 }
 
-/* Spark's own measures of an attempt that has finished. Returns false where one is missing. */
+/* Spark's own measures of an attempt that has finished; -1 for one that is missing. Returns whether
+ * all are there. */
 static bool read_times(JNIEnv *env, jobject runner, int64_t t[TIMES])
 {
+	bool all = true;
 	jobject task = follow(env, runner, &rs.task, "task", "Lorg/apache/spark/scheduler/Task;");
 	jobject m = follow(
 		env, task, &rs.metrics, "metrics", "Lorg/apache/spark/executor/TaskMetrics;");
@@ -156,10 +158,11 @@ static bool read_times(JNIEnv *env, jobject runner, int64_t t[TIMES])
 			"Lorg/apache/spark/util/LongAccumulator;");
 
 		t[i] = a ? sum_of(env, a) : -1;
-		if (t[i] < 0 || t[i] > INT64_MAX / 1000000)
-			return false;
+		if (t[i] > INT64_MAX / 1000000)
+			t[i] = -1;
+		all &= t[i] >= 0;
 	}
-	return true;
+	return all;
 }
 
 /* Says what Spark measured. Returns the times to read the task, to run it and to write its result,
@@ -168,15 +171,17 @@ static uint64_t measure(JNIEnv *env, jobject runner, int64_t task_id)
 {
 	int64_t t[TIMES], sum;
 
-	if (!read_times(env, runner, t))
+	/* Of an attempt that failed or was killed Spark does not set the CPU time. */
+	if (read_times(env, runner, t) && t[CPU_NS])
+		sp_task_measures_put(&(struct sp_task_measure){.task_id = task_id,
+			.read_cpu_ns = (uint64_t)t[READ_CPU_NS],
+			.cpu_ns = (uint64_t)t[CPU_NS],
+			.run_ns = (uint64_t)t[RUN_MS] * MS,
+			.gc_ns = (uint64_t)t[GC_MS] * MS,
+			.fetch_wait_ns = (uint64_t)t[FETCH_MS] * MS,
+			.shuffle_write_ns = (uint64_t)t[WRITE_NS]});
+	if (t[READ_MS] < 0 || t[RUN_MS] < 0 || t[RESULT_MS] < 0)
 		return 0;
-	sp_task_measures_put(&(struct sp_task_measure){.task_id = task_id,
-		.read_cpu_ns = (uint64_t)t[READ_CPU_NS],
-		.cpu_ns = (uint64_t)t[CPU_NS],
-		.run_ns = (uint64_t)t[RUN_MS] * MS,
-		.gc_ns = (uint64_t)t[GC_MS] * MS,
-		.fetch_wait_ns = (uint64_t)t[FETCH_MS] * MS,
-		.shuffle_write_ns = (uint64_t)t[WRITE_NS]});
 	sum = t[READ_MS] + t[RUN_MS] + t[RESULT_MS];
 	return sum ? (uint64_t)(sum + CUT) * MS : 0;
 }

@@ -155,8 +155,11 @@ bool sp_task_tracker_named(
 				atomic_store_explicit(&ss.heard, true, memory_order_relaxed);
 		}
 		if (!task.feeder) {
+			bool ends = sp_task_table_is_open(ss.tasks, tid, -2);
+
 			sp_task_table_end(ss.tasks, tid, -2, now_ns);
-			return begun && atomic_load_explicit(&ss.heard, memory_order_relaxed) &&
+			return ends && begun &&
+			       atomic_load_explicit(&ss.heard, memory_order_relaxed) &&
 			       looks_now(now_ns);
 		}
 		task.name = (struct sp_task_name){-1, -1, -1, -1, -1};
@@ -332,6 +335,8 @@ static bool is_over(JNIEnv *env, const struct sp_task *t, struct worker *w, jobj
 	if (finished >= 0)
 		atomic_store_explicit(&ss.asked, true, memory_order_relaxed);
 	if (finished == 0 || (finished < 0 && (exact || sp_task_context_busy(env, thread) != 0))) {
+		if (finished == 0 && w->used_ns && now < w->seen_ns + POLL_MIN_NS)
+			return false; /* both stay of one moment */
 		w->seen_ns = now;
 		w->reports_end = finished == 0;
 		if (w->reports_end)

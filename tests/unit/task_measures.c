@@ -49,10 +49,10 @@ static void put_task(uint64_t id, bool begun)
 	sp_jfrw_wall(w, start + 10 * MS, thread, fetch_stack(), SP_STATE_LOCK, 40, 400 * MS);
 }
 
-static void put_measure(uint64_t id)
+static void put_measure(uint64_t id, uint64_t cpu_ms)
 {
 	sp_jfrw_event(w, SP_JFR_EVENT(TASK_MEASURES, .startTime.u = start + 1001 * MS,
-				 .taskId.u = id, .readCpuTime.u = 10 * MS, .cpuTime.u = 300 * MS,
+				 .taskId.u = id, .readCpuTime.u = 10 * MS, .cpuTime.u = cpu_ms * MS,
 				 .runTime.u = 950 * MS, .gcTime.u = 20 * MS,
 				 .fetchWaitTime.u = 500 * MS, .shuffleWriteTime.u = 70 * MS));
 }
@@ -74,8 +74,8 @@ static struct sp_stage_row row_of(int fd, const struct sp_load_opts *o)
 	return row;
 }
 
-/* Of three tasks one was measured, one was not, and one began before the recording: its measures
- * are of more than what is here. */
+/* Of three tasks one was measured, one has failed, of which Spark has no CPU time, and one began
+ * before the recording: its measures are of more than what is here. */
 Test(task_measures, of_whole_tasks_they_replace_samples)
 {
 	int fd = memfd_create("recording", MFD_CLOEXEC);
@@ -89,8 +89,9 @@ Test(task_measures, of_whole_tasks_they_replace_samples)
 	put_task(1, true);
 	put_task(2, true);
 	put_task(3, false);
-	put_measure(3);
-	put_measure(1);
+	put_measure(3, 300);
+	put_measure(1, 300);
+	put_measure(2, 0);
 	cr_assert_eq(sp_jfrw_close(w), 0);
 	r = row_of(fd, &all);
 	cr_expect_eq(r.spark_tasks, 1);

@@ -63,7 +63,8 @@ void sp_spans_apply_measures(struct sp_task_spans *s)
 		struct sp_task_run *t = &s->list[i].run;
 
 		m = t->helper ? NULL : find(s, t);
-		if (m && t->begun && t->ended) {
+		/* Of attempts that failed or were killed Spark has no CPU time. */
+		if (m && m->spark.cpu_ns && t->begun && t->ended) {
 			m->whole = t->measured = true;
 			t->spark = m->spark;
 		}
