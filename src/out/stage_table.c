@@ -94,15 +94,18 @@ static int count_pasts(struct sp_stage_table *s, const struct sp_profile *p)
 }
 
 /* What Spark's clocks said takes the place of what was sampled. */
-static void count_measured(struct sp_stage_row *r, const struct sp_task_run *t)
+static void count_measured(
+	const struct sp_stage_table *s, struct sp_stage_row *r, const struct sp_task_run *t)
 {
+	r->fetch_ns += t->spark.fetch_wait_ns;
+	r->write_ns += t->spark.shuffle_write_ns;
+	if (!s->waiting)
+		return;
 	r->spark_tasks++;
 	r->spark_run_ns += t->spark.run_ns;
 	r->spark_took_ns += t->end_ns - t->start_ns;
 	r->cpu_ns += t->spark.cpu_ns + t->spark.read_cpu_ns;
 	r->launch_cpu_ns += t->spark.read_cpu_ns;
-	r->fetch_ns += t->spark.fetch_wait_ns;
-	r->write_ns += t->spark.shuffle_write_ns;
 }
 
 /* Counts the tasks; @row_by_task is filled with row number + 1. */
@@ -126,8 +129,8 @@ static int count_tasks(struct sp_stage_table *s, const struct sp_profile *p, uin
 			count_task(r, t->end_ns - t->start_ns, &length, t->name.task_id,
 				(uint32_t)i + 1, t->measured ? t->spark.gc_ns : t->gc_ns) < 0)
 			return -ENOMEM;
-		if (s->waiting && t->measured && !t->folded)
-			count_measured(r, t);
+		if (t->measured && !t->folded)
+			count_measured(s, r, t);
 	}
 	return count_pasts(s, p);
 }
