@@ -110,8 +110,10 @@ static bool class_of(const struct sp_hotspot *h, uint64_t oop, char ret[SP_CLASS
 	if (oop < 4096 || oop & 7 || !sp_mem_u64(h->mem, oop, &mark) ||
 		!sp_mem_u64(h->mem, oop + CONTENT, &word))
 		return false;
-	return is_class(h, wide(h, word & UINT32_MAX), ret) || is_class(h, word, ret) ||
-	       is_class(h, wide(h, mark >> KLASS_SHIFT), ret);
+	/* The mark first: with compact headers the word is a field, and a number there may look
+	 * like a class. Without them the mark's upper bits are none. */
+	return is_class(h, wide(h, mark >> KLASS_SHIFT), ret) ||
+	       is_class(h, wide(h, word & UINT32_MAX), ret) || is_class(h, word, ret);
 }
 
 int sp_extra_receiver(const struct sp_hotspot *h, const struct sp_snapshot *s,
