@@ -25,9 +25,12 @@ static bool is_steady(struct sp_collector *c, uint64_t now)
 	       sp_sample_stack_settled(c->stacks, now);
 }
 
-/* With wall a thread's time is charged to its samples as they are read: one or two at a time. */
-static uint64_t wait_ns(const struct sp_collector *c)
+/* With wall a thread's time is charged to its samples as they are read, one or two at a time, and
+ * while it lives: not where threads come and go. */
+static uint64_t wait_ns(const struct sp_collector *c, uint64_t now)
 {
+	if (c->wall && now < c->news_ns + CALM_NS)
+		return 0;
 	return c->wall && c->wall_ns < WAIT_NS ? c->wall_ns : WAIT_NS;
 }
 
@@ -35,7 +38,7 @@ bool sp_collector_may_wait(struct sp_collector *c, uint64_t now)
 {
 	bool steady = is_steady(c, now);
 
-	if (steady && now + WAIT_NS / 8 >= c->drained_ns + wait_ns(c))
+	if (steady && now + WAIT_NS / 8 >= c->drained_ns + wait_ns(c, now))
 		return false;
 	if (steady && c->engine->can_wait(c->capture))
 		return true;
@@ -53,5 +56,5 @@ uint64_t sp_collector_rest_ns(struct sp_collector *c)
 	c->found = found;
 	if (c->capture->args->flush_ns < CALM_NS / 2 || now < c->news_ns + CALM_NS)
 		return 0;
-	return wait_ns(c);
+	return wait_ns(c, now);
 }
