@@ -232,19 +232,24 @@ static bool same_network(pid_t pid)
 	return stat("/proc/self/ns/net", &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino;
 }
 
-static uint64_t peer_in(const struct nlmsghdr *h)
+/* *ret_waits: there is another end, which has no number until it is accepted. */
+static uint64_t peer_in(const struct nlmsghdr *h, bool *ret_waits)
 {
 	const struct unix_diag_msg *m = NLMSG_DATA(h);
 	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
 
 	for (const struct rtattr *a = (const void *)(m + 1); RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= 4)
-			return *(const uint32_t *)RTA_DATA(a);
+		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= 4) {
+			uint32_t inode = *(const uint32_t *)RTA_DATA(a);
+
+			*ret_waits = inode == 0;
+			return inode;
+		}
 	return 0;
 }
 
 /* The other end of a Unix socket, by sock_diag(7); 0: it is none, or has none. */
-static uint64_t unix_peer(int netlink, uint64_t inode)
+static uint64_t unix_peer(int netlink, uint64_t inode, bool *ret_waits)
 {
 	struct {
 		struct nlmsghdr head;
@@ -267,7 +272,7 @@ static uint64_t unix_peer(int netlink, uint64_t inode)
 	if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct unix_diag_msg)) ||
 		!NLMSG_OK(&got.head, (size_t)n) || got.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return 0;
-	return peer_in(&got.head);
+	return peer_in(&got.head, ret_waits);
 }
 
 /* Line by line: a host may have very many connections. */
@@ -338,9 +343,10 @@ static void keep_pair(struct sp_pysockets *s, uint64_t own, uint64_t peer)
 static uint64_t find_peer(struct sp_pysockets *s, const struct rows *r, int netlink, uint64_t own)
 {
 	const struct row *row = row_of(r, own);
-	uint64_t peer = row ? tcp_peer(r, row) : unix_peer(netlink, own);
+	bool waits = row != NULL;
+	uint64_t peer = row ? tcp_peer(r, row) : unix_peer(netlink, own, &waits);
 
-	if (peer || !row)
+	if (peer || !waits)
 		keep_pair(s, own, peer);
 	return peer;
 }
