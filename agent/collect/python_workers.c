@@ -40,6 +40,7 @@ struct sp_python_workers {
 	_Atomic uint32_t ended;	      /* futex: it is about to */
 	_Atomic uint32_t tid;	      /* 0: it uses what others own, and soon not any more */
 	bool left;		      /* it did not end: all of this is its own now */
+	char pattern[sizeof(((struct sp_args *)0)->thread)]; /* of threads that are wanted */
 	atomic_bool driver;
 	bool on;	   /* python=on */
 	unsigned searches; /* for the driver's application */
@@ -199,8 +200,9 @@ static int open_processes(struct sp_python_workers *p, const struct sp_capture *
 		.wall_ns = wall_ns(a),
 		.depth = a->depth,
 		.depth_left = (uint32_t)a->depth_left,
-		.thread = a->thread[0] ? a->thread : NULL};
+		.thread = a->thread[0] ? p->pattern : NULL};
 
+	memcpy(p->pattern, a->thread, sizeof(p->pattern));
 	return sp_pyprocesses_init(&p->all, &c, &s, err);
 }
 
