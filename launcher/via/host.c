@@ -43,8 +43,9 @@ static void fail(struct sp_via_host *h, const char *what)
 /* A user who is refused stays so, and some hosts lock him out who is refused several times. */
 static bool is_refusal(const char *said)
 {
-	static const char *const words[] = {
-		"ermission denied", "verification failed", "orbidden", "Unauthorized"};
+	static const char *const words[] = {"ermission denied", "verification failed",
+		"Too many authentication failures", "orbidden", "Unauthorized",
+		"must be logged in"};
 
 	for (size_t i = 0; i < SP_COUNT(words); i++)
 		if (strstr(said, words[i]))
@@ -54,7 +55,7 @@ static bool is_refusal(const char *said)
 
 static void fail_to_reach(struct sp_via_host *h, const char *what)
 {
-	if (h->state < SP_VIA_READY && !is_refusal(h->last)) {
+	if (h->state < SP_VIA_READY && !h->refused) {
 		h->unreachable = true;
 		h->tries++;
 	}
@@ -105,6 +106,7 @@ static void take_error_line(struct sp_via_host *h, char *text)
 	SP_AUTO_BUF struct sp_buf safe = {0};
 
 	text[strcspn(text, "\r")] = '\0';
+	h->refused |= is_refusal(text);
 	sp_safe_print_text(&safe, text, sizeof(h->last) / 2);
 	if (safe.len)
 		snprintf(h->last, sizeof(h->last), "%s", sp_buf_str(&safe));

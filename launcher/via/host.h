@@ -26,6 +26,7 @@ struct sp_via_host {
 	enum sp_via_state state;
 	struct sp_err err;
 	bool unreachable; /* … and that it was never reached, which may change */
+	bool refused;	  /* it, or a host on the way to it, has refused the user */
 	unsigned tries;	  /* that failed so */
 	uint64_t failed_ns;
 	bool looked_at; /* --follow: its executors are taken in, or it is said why not */

@@ -113,7 +113,7 @@ def test_an_executor_that_comes_while_it_records(tmp_path, executor):
 
 LATE = """case "$*" in
     *' -- late '*) [ -e {dir}/up ] || {{ echo 'ssh: connect to host late port 22: Connection refused' >&2; exit 255; }} ;;
-    *' -- shut '*) echo x >>{dir}/tries; echo 'me@shut: Permission denied (publickey).' >&2; exit 255 ;;
+    *' -- shut '*) echo x >>{dir}/tries; echo 'me@shut: Permission denied (publickey).' >&2; echo 'Connection closed by UNKNOWN port 65535' >&2; exit 255 ;;
 esac
 exec {dir}/ssh-here "$@"
 """
@@ -128,8 +128,9 @@ def test_a_host_that_could_not_be_reached_is_tried_again(tmp_path, executor):
     p = subprocess.Popen([parts.SPARKPROF, "collect", "--via", "ssh", "--hosts", "here,shut,late", "--follow", "--attach-timeout", "5m", "-e", "wall", "-d", "300", "-f", tmp_path / "x.jfr", APP],
                          env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert p.stderr.readline() == "sparkprof: shut: cannot be reached: me@shut: Permission denied (publickey).\n"
+        assert p.stderr.readline() == "sparkprof: shut: cannot be reached: Connection closed by UNKNOWN port 65535\n"
         assert p.stderr.readline() == "sparkprof: late: cannot be reached: ssh: connect to host late port 22: Connection refused\n"
+        wait_until(lambda: [f for f in tmp_path.glob("sparkprof-parts-*/0.jfr") if f.stat().st_size])  # something is recorded
         (tmp_path / "up").touch()
         assert re.fullmatch(r"late: executor 1 has come after [\d.]+ s and is recorded, too\n", p.stderr.readline())
         assert (tmp_path / "tries").read_text() == "x\n"
@@ -199,9 +200,11 @@ def test_a_place_to_run_where_spark_may_write_alone(sparkprof, tmp_path):
     """As in a pod with a read-only root: the first of SPARK_LOCAL_DIRS."""
     parts.needs_root("mount what nobody may write")
     cover = "for d in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o ro none $d; done; mount -t tmpfs none /mnt"
-    program(tmp_path, "ssh", f"""export LAST="$last" HOME=/nonexistent SPARK_LOCAL_DIRS=/mnt,/elsewhere; exec unshare -m sh -c '{cover}; sh -c "$LAST"; ls -A /mnt >&2'""")
-    r = sparkprof("ps", "--via", "ssh", "--hosts", "n1", env=path_of(tmp_path))
+    program(tmp_path, "ssh", f"""exec 3>{tmp_path}/left; export LAST="$last" HOME=/nonexistent SPARK_LOCAL_DIRS=/mnt,/elsewhere; exec unshare -m sh -c '{cover}; sh -c "$LAST"; ls -A /mnt >&3; echo end >&3'""")
+    r = sparkprof("ps", "--json", "--via", "ssh", "--hosts", "n1", env=path_of(tmp_path))
     assert r.returncode == 0 and not r.stderr, r
+    wait_until(lambda: "end" in (tmp_path / "left").read_text())
+    assert (tmp_path / "left").read_text() == "end\n"
 
 
 @pytest.mark.long
