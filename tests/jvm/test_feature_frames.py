@@ -43,7 +43,8 @@ def record(target, tmp_path, main, *args, jdk, features, options=()):
 
 @pytest.mark.parametrize("jdk", jvm.every())
 def test_receivers_by_their_mix(target, tmp_path, jdk):
-    found = receivers(record(target, tmp_path, "Receivers", 1.5, jdk=jdk, features="vtable"))
+    rarely = ["-Xms400m", "-Xmn300m"]  # collections: a sample beside one has no class
+    found = receivers(record(target, tmp_path, "Receivers", 1.5, jdk=jdk, features="vtable", options=rarely))
     for way in WAYS:
         assert set(found[way]) - {""} <= CLASSES, found
     # Half of the calls are for A, a sixteenth for D: of 100 samples, that D has more is a chance below one in a million.

@@ -35,8 +35,8 @@ def frames_of(file):
 def recorded(tmp_path_factory):
     """Of a launcher that was killed while it recorded: nobody has put the kernel's names in. A program that is in the kernel and in libjvm."""
     file = tmp_path_factory.mktemp("travel") / "x.jfr"
-    with jvm.Target("Syscalls", 60) as t:
-        launcher = subprocess.Popen([parts.ROOT / "build/sparkprof", "-d", "60", "-q", "-i", "2ms", "-f", file, str(t.pid)])
+    with jvm.Target("Syscalls", 600) as t:
+        launcher = subprocess.Popen([parts.ROOT / "build/sparkprof", "-d", "10m", "-q", "-i", "2ms", "-f", file, str(t.pid)])
         while not file.exists() or file.stat().st_size == 0 or frames_of(file).count("Syscalls") < 500:
             assert launcher.poll() is None
             time.sleep(0.2)
@@ -48,7 +48,7 @@ def recorded(tmp_path_factory):
 def test_a_start_that_nobody_ends_holds_the_kernels_names(sparkprof, target, tmp_path):
     """Its launcher is gone; the JVM is killed before another comes."""
     file = tmp_path / "x.jfr"
-    t = target("Syscalls", 60)
+    t = target("Syscalls", 600)
     run = sparkprof("start", "-i", "2ms", "-f", file, t.pid)
     assert run.returncode == 0, run.stderr
     while frames_of(file).count("Syscalls") < 300:
