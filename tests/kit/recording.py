@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 from . import jvm, parts
 
@@ -30,9 +31,10 @@ def native(name, *flags):
 
 
 def at_one_moment(path):
-    """The bytes of a file that may be written to meanwhile: twice the same."""
-    data, before = pathlib.Path(path).read_bytes(), None
-    while data != before:
+    """The bytes of a file that may be written to meanwhile: twice the same. It is empty for a moment when it begins."""
+    data, before, end = pathlib.Path(path).read_bytes(), None, time.monotonic() + 60
+    while data != before or not data and time.monotonic() < end:
+        time.sleep(0 if data else 0.02)
         data, before = pathlib.Path(path).read_bytes(), data
     return data
 
