@@ -194,6 +194,7 @@ static int finish_cpu(struct sp_parser *p)
 static int finish_features(struct sp_parser *p)
 {
 	static const char *const always[] = {"mixed", "agct", "jnienv", "stats"};
+	const struct sp_option *o = sp_option_find("features", strlen("features"));
 	struct sp_call *call = p->call;
 	size_t len;
 
@@ -209,9 +210,9 @@ static int finish_features(struct sp_parser *p)
 			call->comptask = known = true;
 		if (!known)
 			return sp_err_set(p->err, -EINVAL,
-				"--features: '%s' is not supported; there are vtable and comptask; "
-				"always on are mixed, agct, jnienv, stats",
-				call->features);
+				"%s: '%s' is not supported; there are vtable and comptask; always "
+				"on are mixed, agct, jnienv, stats",
+				p->spelled[o - p->rows], call->features);
 	}
 	return 0;
 }

@@ -166,6 +166,8 @@ def sample(option):
         return "http://x:1"
     if option.value == "CPU":
         return "1"
+    if option.name == "features":
+        return "vtable,mixed"
     return by_kind.get(option.kind) or option.default or option.least
 
 
