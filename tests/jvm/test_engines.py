@@ -82,6 +82,7 @@ def test_threads_that_find_no_descriptor_are_told_of(target, tmp_path, capture):
 
 @pytest.mark.parametrize("event,interval", [("cpu", "500us"), pytest.param("wall", "10ms", marks=pytest.mark.long)])
 def test_rings_too_small_for_stacks_give_way_to_signals(target, tmp_path, event, interval):
+    parts.needs_perf()
     _, r = record(target, tmp_path, "Split", 1.5, event=event, interval=interval, memory="2m")
     settings = [s for s in r.others["jdk.ActiveSetting"]]
     assert [s for s in settings if "they would hold too little of the stacks (--memory=" in s and "using perf with signals instead" in s]

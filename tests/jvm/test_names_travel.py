@@ -70,6 +70,7 @@ def elsewhere(file, to, any_boot=False):
 
 
 def test_the_kernel_of_another_boot_gives_no_names(sparkprof, recorded, tmp_path):
+    parts.needs_perf()
     there = elsewhere(recorded, tmp_path / "there.jfr")
     text = sparkprof("report", "-o", "text", there)
     assert text.returncode == 0, text.stderr

@@ -5,7 +5,7 @@ import os
 import pathlib
 
 import pytest
-from kit import deny
+from kit import deny, parts
 from kit.recording import Recording
 
 STOPS = ["-XX:+UseParallelGC", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
@@ -27,6 +27,7 @@ def bind(t, where):
 @pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are compared")
 def test_of_two_bound_threads_one_is_sampled(sparkprof, target, tmp_path):
     """Both compute all the time."""
+    parts.needs_perf()
     t = target("Stops", 3, jvm=STOPS)
     bind(t, {"counting": CPUS[0], "polite": CPUS[1]})
     for line, (cpu, one, other) in enumerate([(CPUS[0], "counting", "polite"), (CPUS[1], "polite", "counting")], 1):
@@ -42,6 +43,7 @@ def test_of_two_bound_threads_one_is_sampled(sparkprof, target, tmp_path):
 
 
 def test_what_cannot_be(sparkprof, target, tmp_path):
+    parts.needs_perf()
     t = target("Stops", 3, jvm=STOPS)
     r = sparkprof("start", "--target-cpu", "4000", "-f", tmp_path / "x.jfr", t.pid)
     assert r.returncode == 2 and "--target-cpu: CPU 4000: there is none, or it is offline" in r.stderr, r.stderr
