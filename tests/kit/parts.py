@@ -18,10 +18,11 @@ import pytest
 
 def plain(path):
     """The same directory by a name that options of Spark, Hadoop and podman can hold: where @path has spaces, umlauts or the like, a
-    link in the temporary directory. That the product itself runs from such a place: tests/cli/test_places.py."""
+    link in the temporary directory. Its name does not begin as that of what sparkprof leaves there does, which tests look for.
+    That the product itself runs from such a place: tests/cli/test_places.py."""
     if re.fullmatch(r"[\w./+-]+", str(path), re.A):
         return path
-    link = pathlib.Path(tempfile.gettempdir(), f"sparkprof-{os.getuid()}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
+    link = pathlib.Path(tempfile.gettempdir(), f"tests-{os.getuid()}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
     with contextlib.suppress(FileExistsError):
         link.symlink_to(path)
     if link.lstat().st_uid != os.getuid() or os.readlink(link) != str(path):
