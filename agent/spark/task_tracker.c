@@ -47,7 +47,7 @@ static struct {
 	_Atomic bool exact;	  /* idle workers have a name of their own */
 	_Atomic bool heard;	  /* and take it before our eyes: nobody need ask for ends */
 	_Atomic bool reports_end; /* the executor reports ends */
-	_Atomic bool asked;	  /* the executor has told of a task */
+	_Atomic bool asked;	  /* the executor has answered for a task */
 	_Atomic uint64_t second;  /* of the clock, and how often we were woken in it */
 	_Atomic uint32_t wakes;
 	_Atomic uint64_t next_ns; /* when the next tick comes by itself */

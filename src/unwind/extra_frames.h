@@ -1,6 +1,6 @@
 /* Frames that no stack has, but that say more of one: the class of the object for which a stub for
  * calls by table was called, and the method that a thread of a compiler compiles. The sample is
- * some milliseconds old: what may have changed since then is not told. Context: the collector only.
+ * some milliseconds old: what may have changed since then is left out. Context: the collector only.
  */
 #ifndef SP_UNWIND_EXTRA_FRAMES_H
 #define SP_UNWIND_EXTRA_FRAMES_H
